@@ -1,0 +1,1 @@
+"""k-anonymity by microaggregation, with the least information loss."""

@@ -1,0 +1,34 @@
+"""What labels say about records: sizes, means and squared errors of the groups."""
+
+import numpy as np
+
+
+def group_sizes(labels):
+    """Number of records in each group of labels 0, 1, …"""
+    return np.bincount(labels)
+
+
+def group_means(X, labels):
+    """Mean of the records of each group, shape (n_groups, n_features).
+
+    Deviations from one member are averaged, not the values: a column that is constant in a group
+    keeps its value to the last digit, and a large offset costs no accuracy.
+    """
+    sizes = group_sizes(labels)
+    member = np.empty(len(sizes), dtype=np.intp)
+    member[labels] = np.arange(len(labels))
+    means = np.empty((len(sizes), X.shape[1]))
+    for j in range(X.shape[1]):
+        column = X[:, j].astype(np.float64, copy=False)
+        base = column[member]
+        means[:, j] = base + np.bincount(labels, weights=column - base[labels]) / sizes
+    return means
+
+
+def squared_error(X, centers, labels):
+    """Sum of squared distances from each record to the centre that its label names."""
+    total = 0.0
+    for j in range(X.shape[1]):
+        deviation = X[:, j] - centers[labels, j]
+        total += float(deviation @ deviation)
+    return total

@@ -1,0 +1,58 @@
+"""The two records most distant from each other, again and again while records leave.
+
+Of every record it is remembered how far away the farthest other record was when last asked. As
+records only leave, this can only overestimate, and it is still exact while that other record is
+there. Records are tried from the outermost inwards, by their distance to a fixed middle: once the
+distances of a record and of the outermost one to the middle together fall below the best diameter,
+no pair further inwards can reach it. So a few tree searches answer what a scan would compare all
+pairs for, in memory of a few numbers a record.
+"""
+
+from libc.math cimport INFINITY, sqrt
+from libcpp.algorithm cimport sort
+
+from ._tree cimport NO_HIT, Hit, Tree
+
+# Covers the rounding errors of the distances in the triangle inequality.
+cdef double SAFETY = 1.0 + 1e-9
+
+
+cdef class Diameter:
+
+    def __init__(self, Tree tree, const double[::1] middle):
+        cdef size_t place
+        self.tree = tree
+        self.reach.assign(tree.X.shape[0], INFINITY)
+        self.partner.assign(tree.X.shape[0], -1)
+        tree.distances(&middle[0], self.order)
+        for place in range(self.order.size()):
+            self.order[place].first = -sqrt(self.order[place].first)
+        sort(self.order.begin(), self.order.end())
+
+    cdef int ends(self, Py_ssize_t *lower, Py_ssize_t *higher) except -1 nogil:
+        cdef Hit best = NO_HIT, found
+        cdef double outermost, bound
+        cdef Py_ssize_t record
+        cdef size_t place, n_live = 0
+        for place in range(self.order.size()):
+            if self.tree.holds(self.order[place].second):
+                self.order[n_live] = self.order[place]
+                n_live += 1
+        self.order.resize(n_live)
+        outermost = -self.order[0].first
+        for place in range(n_live):
+            record = self.order[place].second
+            bound = (outermost - self.order[place].first) * SAFETY
+            if bound * bound < -best.first:
+                break
+            if not Hit(-self.reach[record], record) < best:
+                continue
+            if self.partner[record] < 0 or not self.tree.holds(self.partner[record]):
+                found = self.tree.farthest(&self.tree.X[record, 0], NO_HIT)
+                self.reach[record] = -found.first
+                self.partner[record] = found.second
+            if Hit(-self.reach[record], record) < best:
+                best = Hit(-self.reach[record], record)
+                lower[0] = record
+                higher[0] = self.partner[record]
+        return 0

@@ -1,0 +1,86 @@
+"""The record farthest from a point that hardly moves from query to query.
+
+From the centroid of the records a whole shell is nearly equally far, and a tree must open all of
+it. But the centroid drifts slowly: the records are sorted once by their distance to an anchor, a
+past query. By the triangle inequality a record at distance r from the anchor is at most r + drift
+from a query at distance `drift` from it, so a scan from the farthest inwards may stop as soon as
+r + drift falls below the best true distance.
+
+A scan that gets long is finished by the tree, with the best found so far as its bound. When the
+scans since the last sort have looked at as many records as a sort would, the records are sorted
+again around the query at hand, which answers that query as well. Only the outermost records are
+kept in order: the others have their turn after the next sort.
+"""
+
+from libc.math cimport sqrt
+from libcpp.algorithm cimport nth_element, sort
+
+from ._tree cimport NO_HIT, Hit, Tree, squared_distance
+
+cdef enum:
+    LONG_SCAN = 256
+    SORTED_SHARE = 16
+    SORTED_AT_LEAST = 1024
+
+# Covers the rounding errors of the distances in the triangle inequality.
+cdef double SAFETY = 1.0 + 1e-9
+
+
+cdef class Outskirts:
+
+    def __init__(self, Tree tree):
+        self.tree = tree
+        self.size_when_sorted = 0
+        self.looked_at = 0
+
+    cdef Py_ssize_t farthest(self, const double *query) except -1 nogil:
+        cdef Hit best = NO_HIT
+        cdef double drift, reach
+        cdef Py_ssize_t record, before, n_scanned = 0
+        cdef size_t place
+        if self.looked_at >= self.size_when_sorted:
+            self._sort(query)
+        drift = sqrt(squared_distance(query, self.anchor.data(), self.tree.n_columns))
+        while self.top < self.order.size() and not self.tree.holds(self.order[self.top].second):
+            self.top += 1
+        for place in range(self.top, self.order.size()):
+            record = self.order[place].second
+            if not self.tree.holds(record):
+                continue
+            if drift == 0.0:
+                return record
+            reach = (sqrt(-self.order[place].first) + drift) * SAFETY
+            if reach * reach < -best.first:
+                return best.second
+            if n_scanned == LONG_SCAN:
+                before = self.tree.looked_at
+                best = self.tree.farthest(query, best)
+                self.looked_at += self.tree.looked_at - before
+                return best.second
+            best = min(best, Hit(-squared_distance(&self.tree.X[record, 0], query, self.tree.n_columns), record))
+            self.looked_at += 1
+            n_scanned += 1
+        reach = (self.beyond + drift) * SAFETY
+        if not self.complete and reach * reach >= -best.first:
+            self._sort(query)
+            return self.order[0].second
+        return best.second
+
+    cdef int _sort(self, const double *query) except -1 nogil:
+        """Sort the outermost live records by their distance to `query`, farthest first."""
+        cdef Py_ssize_t n_kept = max(self.tree.size // SORTED_SHARE, SORTED_AT_LEAST)
+        cdef size_t place
+        self.anchor.assign(query, query + self.tree.n_columns)
+        self.tree.distances(query, self.order)
+        for place in range(self.order.size()):
+            self.order[place].first = -self.order[place].first
+        self.complete = n_kept >= self.tree.size
+        if not self.complete:
+            nth_element(self.order.begin(), self.order.begin() + n_kept, self.order.end())
+            self.beyond = sqrt(-self.order[n_kept].first)
+            self.order.resize(n_kept)
+        sort(self.order.begin(), self.order.end())
+        self.top = 0
+        self.looked_at = 0
+        self.size_when_sorted = self.tree.size
+        return 0

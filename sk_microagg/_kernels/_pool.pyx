@@ -1,0 +1,218 @@
+"""The records that no group has taken yet, and the exact questions that builders ask of them."""
+
+import numpy as np
+
+from libc.math cimport fabs
+from libcpp.vector cimport vector
+
+from ._diameter cimport Diameter
+from ._outskirts cimport Outskirts
+from ._tree cimport NO_HIT, Hit, Tree
+
+
+def _tree_wins(n_records, n_columns):
+    return n_records >= 64 and n_columns <= 20
+
+
+cdef class Pool:
+    """The records not yet grouped: a set that shrinks, with exact point queries.
+
+    Distances are Euclidean. Of several records that fit equally well, the one with the lowest index
+    is the answer, so that an answer never depends on how it was found.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_records, n_columns), float64, C-contiguous
+        The records. The pool keeps a reference to them.
+
+    search : {"auto", "tree", "scan"}, default="auto"
+        "tree" prunes with a kd-tree, "scan" looks at every record, "auto" chooses what is faster for
+        data of this shape. The answers are the same.
+
+    Attributes
+    ----------
+    size : int
+        Number of records still in the pool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import Pool
+    >>> X = np.array([[0.0], [1.0], [5.0], [9.0]])
+    >>> pool = Pool(X)
+    >>> pool.farthest(pool.centroid())
+    3
+    >>> pool.around(3, 2)
+    array([3, 2])
+    >>> pool.remove(pool.around(3, 2))
+    >>> pool.size
+    2
+    """
+
+    cdef const double[:, ::1] X
+    cdef Tree tree
+    cdef dict outskirts
+    cdef Diameter diameter_search
+    # Sums of the columns over the pool and what rounding took from them: a centroid stays accurate
+    # to the last digit even after huge records have left.
+    cdef vector[double] total
+    cdef vector[double] lost
+    cdef vector[Hit] hits
+
+    def __init__(self, const double[:, ::1] X, *, search="auto"):
+        cdef Py_ssize_t record, j
+        if search not in ("auto", "tree", "scan"):
+            raise ValueError(f'search={search!r} must be "auto", "tree" or "scan".')
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise ValueError(f"X of shape {(X.shape[0], X.shape[1])} has no record or no column.")
+        if search == "auto":
+            search = "tree" if _tree_wins(X.shape[0], X.shape[1]) else "scan"
+        self.X = X
+        self.tree = Tree(X, search == "scan")
+        self.total.assign(X.shape[1], 0.0)
+        self.lost.assign(X.shape[1], 0.0)
+        for record in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                self._add(j, X[record, j])
+        self._forget()
+
+    @property
+    def size(self):
+        return self.tree.size
+
+    def __contains__(self, Py_ssize_t record):
+        return 0 <= record < self.X.shape[0] and self.tree.holds(record)
+
+    def centroid(self):
+        """Mean of the records in the pool, an ndarray of shape (n_columns,)."""
+        cdef Py_ssize_t j
+        cdef double[::1] mean = np.empty(self.X.shape[1])
+        self._check_size(1)
+        for j in range(self.X.shape[1]):
+            mean[j] = (self.total[j] + self.lost[j]) / self.tree.size
+        return mean.base
+
+    def farthest(self, const double[::1] point, *, anchor=None):
+        """Index of the record farthest from a point.
+
+        Queries that give the same `anchor`, any hashable, say that their points are close to each
+        other (a centroid that drifts, a fixed reference). From the second on they are faster.
+        """
+        cdef Outskirts outskirts
+        cdef Py_ssize_t record
+        self._check_point(point.shape[0])
+        self._check_size(1)
+        if anchor is None:
+            with nogil:
+                record = self.tree.farthest(&point[0], NO_HIT).second
+            return record
+        outskirts = self.outskirts.get(anchor)
+        if outskirts is None:
+            outskirts = self.outskirts[anchor] = Outskirts(self.tree)
+        with nogil:
+            record = outskirts.farthest(&point[0])
+        return record
+
+    def nearest(self, const double[::1] point, Py_ssize_t m):
+        """Indices of the `m` records nearest to a point, nearest first."""
+        self._check_point(point.shape[0])
+        self._check_size(m)
+        with nogil:
+            self.tree.nearest(&point[0], m, self.hits)
+        return self._records_hit()
+
+    def around(self, Py_ssize_t record, Py_ssize_t m):
+        """Indices of a record of the pool and of the `m` - 1 others nearest to it, itself first."""
+        cdef size_t place
+        self._check_held(record)
+        self._check_size(m)
+        with nogil:
+            self.tree.nearest(&self.X[record, 0], m, self.hits)
+            # Twins of the record may come before it, or even push it out.
+            place = 0
+            while place + 1 < self.hits.size() and self.hits[place].second != record:
+                place += 1
+            while place > 0:
+                self.hits[place] = self.hits[place - 1]
+                place -= 1
+            self.hits[0] = Hit(0.0, record)
+        return self._records_hit()
+
+    def nearest_each(self, const double[:, ::1] points):
+        """Index of the record nearest to each of many points."""
+        cdef Py_ssize_t i
+        cdef Py_ssize_t[::1] records = np.empty(points.shape[0], dtype=np.intp)
+        self._check_point(points.shape[1])
+        self._check_size(1)
+        with nogil:
+            for i in range(points.shape[0]):
+                self.tree.nearest(&points[i, 0], 1, self.hits)
+                records[i] = self.hits[0].second
+        return records.base
+
+    def diameter(self):
+        """Indices of the two records most distant from each other, the lower one first."""
+        cdef Py_ssize_t lower = 0, higher = 0
+        self._check_size(1)
+        if self.diameter_search is None:
+            self.diameter_search = Diameter(self.tree, self.centroid())
+        with nogil:
+            self.diameter_search.ends(&lower, &higher)
+        return lower, higher
+
+    def remove(self, const Py_ssize_t[::1] records):
+        """Take records out of the pool."""
+        cdef Py_ssize_t i, j
+        for i in range(records.shape[0]):
+            self._check_held(records[i])
+            with nogil:
+                for j in range(self.X.shape[1]):
+                    self._add(j, -self.X[records[i], j])
+                self.tree.remove(records[i])
+
+    def refresh(self, Py_ssize_t record):
+        """Take over a row of `X` that was changed in place since the pool was made."""
+        cdef Py_ssize_t j
+        self._check_held(record)
+        for j in range(self.X.shape[1]):
+            self._add(j, -self.tree.coordinate(record, j))
+            self._add(j, self.X[record, j])
+        self.tree.refresh(record)
+        self._forget()
+
+    cdef void _add(self, Py_ssize_t column, double value) noexcept nogil:
+        """Neumaier's compensated sum."""
+        cdef double before = self.total[column]
+        cdef double after = before + value
+        if fabs(before) >= fabs(value):
+            self.lost[column] += (before - after) + value
+        else:
+            self.lost[column] += (value - after) + before
+        self.total[column] = after
+
+    cdef _forget(self):
+        """Drop what was remembered of distances between records."""
+        self.outskirts = {}
+        self.diameter_search = None
+
+    cdef _records_hit(self):
+        cdef size_t place
+        cdef Py_ssize_t[::1] records = np.empty(self.hits.size(), dtype=np.intp)
+        for place in range(self.hits.size()):
+            records[place] = self.hits[place].second
+        return records.base
+
+    cdef int _check_size(self, Py_ssize_t m) except -1:
+        if not 0 <= m <= self.tree.size:
+            raise ValueError(f"The pool of {self.tree.size} records cannot give {m}.")
+        return 0
+
+    cdef int _check_held(self, Py_ssize_t record) except -1:
+        if record not in self:
+            raise ValueError(f"Record {record} is not in the pool.")
+        return 0
+
+    cdef int _check_point(self, Py_ssize_t n_columns) except -1:
+        if n_columns != self.X.shape[1]:
+            raise ValueError(f"A point of {n_columns} columns, but X has {self.X.shape[1]}.")
+        return 0

@@ -1,0 +1,57 @@
+"""Checks of arguments that the estimator, the builders and the metrics share."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_array
+
+
+def check_k(k, n_samples):
+    """Return `k` as an int, or say why it is not the size of a group among `n_samples` records."""
+    if isinstance(k, bool) or not isinstance(k, Integral):
+        raise TypeError(f"k={k!r} must be an integer, got {type(k).__name__}.")
+    if k < 1:
+        raise ValueError(f"k={k} must be at least 1.")
+    if k > n_samples:
+        raise ValueError(f"k={k} must be at most the number of records, n_samples={n_samples}.")
+    return int(k)
+
+
+def check_option(name, value, allowed):
+    """Raise unless a parameter has one of the values that it can have."""
+    if value not in allowed:
+        options = ", ".join(repr(option) for option in allowed)
+        raise ValueError(f"{name}={value!r} must be one of {options}.")
+
+
+def check_records(X):
+    """Return `X` as finite records of float64, C-contiguous, whose squared distances are finite."""
+    X = check_array(X, dtype=np.float64, order="C", input_name="X")
+    largest = np.abs(X).max()
+    limit = np.sqrt(np.finfo(np.float64).max / X.size) / 2
+    if largest > limit:
+        raise ValueError(
+            f"X holds values as large as {largest:.3g}, whose squared distances would overflow: "
+            f"values must be at most {limit:.3g}. Scale X first."
+        )
+    return X
+
+
+def check_partition(labels, k, n_samples, source):
+    """Return `labels` numbered from 0, or say why they are not a k-partition.
+
+    `source` names who made the labels, for the message.
+    """
+    labels = np.asarray(labels)
+    if labels.shape != (n_samples,) or not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(
+            f"{source} returned labels of shape {labels.shape} and type {labels.dtype}; "
+            f"they must be {n_samples} integers, one a record."
+        )
+    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if sizes.min() < k:
+        raise ValueError(
+            f"{source} returned a group of {sizes.min()} records; "
+            f"every group must have at least k={k}."
+        )
+    return labels

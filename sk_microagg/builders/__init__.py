@@ -1,0 +1,10 @@
+"""Builders: from records to a first partition into groups of at least k."""
+
+from sk_microagg.builders._base import Builder
+from sk_microagg.builders._cbfs import CBFS
+from sk_microagg.builders._dbfs import DBFS
+from sk_microagg.builders._gsms import GSMS
+from sk_microagg.builders._mdav import MDAV
+from sk_microagg.builders._tfrp import TFRP
+
+__all__ = ["CBFS", "DBFS", "GSMS", "MDAV", "TFRP", "Builder"]

@@ -1,0 +1,38 @@
+"""Centroid-based fixed-size microaggregation."""
+
+from sk_microagg.builders._base import Builder
+from sk_microagg.builders._fixed_size import FixedSizeGroups
+
+
+class CBFS(Builder):
+    """Centroid-based fixed-size microaggregation (CBFS) [1]_: from the outside inwards.
+
+    The record farthest from the centroid of the remaining records starts the next group.
+
+    Parameters
+    ----------
+    growth : {"nn", "nc"}, default="nn"
+        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc" adds
+        one at a time the record nearest to the centroid of the group so far.
+
+    References
+    ----------
+    .. [1] M. Laszlo, S. Mukherjee (2005). Minimum spanning tree partitioning algorithm for
+       microaggregation. IEEE Transactions on Knowledge and Data Engineering 17, 902–911.
+
+    Examples
+    --------
+    >>> from sk_microagg.builders import CBFS
+    >>> CBFS().build([[0.0], [1.0], [9.0], [11.0], [4.0]], k=2)
+    array([1, 1, 0, 0, 1])
+    """
+
+    def __init__(self, growth="nn"):
+        self.growth = growth
+
+    def _build(self, X, k):
+        groups = FixedSizeGroups(X, k, self.growth)
+        pool = groups.pool
+        while pool.size >= k:
+            groups.grow(pool.farthest(pool.centroid(), anchor="centroid"))
+        return groups.finish()

@@ -1,0 +1,44 @@
+"""Diameter-based fixed-size microaggregation."""
+
+from sk_microagg.builders._base import Builder
+from sk_microagg.builders._fixed_size import FixedSizeGroups
+
+
+class DBFS(Builder):
+    """Diameter-based fixed-size microaggregation (DBFS) [1]_: groups at both ends of the diameter.
+
+    The two remaining records most distant from each other start a group each, until fewer than 2k
+    records remain.
+
+    Parameters
+    ----------
+    growth : {"nn", "nc"}, default="nc"
+        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc" adds
+        one at a time the record nearest to the centroid of the group so far.
+
+    References
+    ----------
+    .. [1] M. Laszlo, S. Mukherjee (2005). Minimum spanning tree partitioning algorithm for
+       microaggregation. IEEE Transactions on Knowledge and Data Engineering 17, 902–911.
+
+    Examples
+    --------
+    >>> from sk_microagg.builders import DBFS
+    >>> DBFS().build([[0.0], [1.0], [9.0], [11.0], [4.0]], k=2)
+    array([0, 0, 1, 1, 0])
+    """
+
+    def __init__(self, growth="nc"):
+        self.growth = growth
+
+    def _build(self, X, k):
+        groups = FixedSizeGroups(X, k, self.growth)
+        pool = groups.pool
+        while pool.size >= 2 * k:
+            one_end, other_end = pool.diameter()
+            groups.grow(one_end)
+            # The first group may have taken the other end as well.
+            groups.grow(other_end if other_end in pool else pool.farthest(X[one_end]))
+        if pool.size >= k:
+            groups.grow(pool.diameter()[0])
+        return groups.finish()

@@ -1,0 +1,67 @@
+"""Groups of exactly k records, taken one after the other."""
+
+import numpy as np
+
+from sk_microagg._groups import group_means
+from sk_microagg._kernels import Pool
+from sk_microagg._validation import check_option
+
+
+class FixedSizeGroups:
+    """The groups made so far, and the pool of records that have none yet.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The records.
+
+    k : int
+        Size of a group.
+
+    growth : {"nn", "nc"}, default="nn"
+        How a group grows from its first record. "nn", nearest neighbours: the k - 1 records nearest
+        to the first one join it. "nc", nearest to the centroid: one at a time, the record nearest to
+        the centroid of the group so far.
+    """
+
+    def __init__(self, X, k, growth="nn"):
+        check_option("growth", growth, ("nn", "nc"))
+        self.X = X
+        self.k = k
+        self.growth = growth
+        self.pool = Pool(X)
+        self.labels = np.full(len(X), -1, dtype=np.intp)
+        self.n_groups = 0
+
+    def grow(self, first):
+        """Make a group of k from its first record."""
+        if self.growth == "nn":
+            self.take(self.pool.around(first, self.k))
+        else:
+            self.take(self._follow_centroid(first))
+
+    def _follow_centroid(self, first):
+        members = [first]
+        total = self.X[first].copy()
+        while (size := len(members)) < self.k:
+            # At most `size` of the nearest are in the group already: one more is sure to join.
+            nearest = self.pool.nearest(total / size, size + 1).tolist()
+            joining = next(record for record in nearest if record not in members)
+            members.append(joining)
+            total += self.X[joining]
+        return np.array(members)
+
+    def take(self, members):
+        """Make these records a group."""
+        self.pool.remove(members)
+        self.labels[members] = self.n_groups
+        self.n_groups += 1
+
+    def finish(self):
+        """Give each record left over to the group with the nearest centroid; return all labels."""
+        left_over = np.flatnonzero(self.labels < 0)
+        if len(left_over):
+            grouped = np.flatnonzero(self.labels >= 0)
+            centroids = group_means(self.X[grouped], self.labels[grouped])
+            self.labels[left_over] = Pool(centroids).nearest_each(self.X[left_over])
+        return self.labels

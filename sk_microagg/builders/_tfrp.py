@@ -1,0 +1,59 @@
+"""Two fixed reference points."""
+
+from itertools import cycle
+
+import numpy as np
+
+from sk_microagg._validation import check_option
+from sk_microagg.builders._base import Builder
+from sk_microagg.builders._fixed_size import FixedSizeGroups
+
+
+class TFRP(Builder):
+    """Two fixed reference points (TFRP) [1]_: groups farthest from two corners of the data.
+
+    Two points, a low and a high corner, are chosen once. In turn, the record farthest from one of
+    them starts the next group. This is phase I of the published method.
+
+    Parameters
+    ----------
+    growth : {"nn", "nc"}, default="nn"
+        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc" adds
+        one at a time the record nearest to the centroid of the group so far.
+
+    reference : {"attribute", "global"}, default="attribute"
+        The corners. "attribute": the minimum and the maximum of every column; the high corner comes
+        first [2]_. "global": the minimum and the maximum of the whole table, the same in every column;
+        the low corner comes first [1]_.
+
+    References
+    ----------
+    .. [1] C.-C. Chang, Y.-C. Li, W.-H. Huang (2007). TFRP: an efficient microaggregation algorithm for
+       statistical disclosure control. Journal of Systems and Software 80, 1866–1878.
+    .. [2] L. Khomnotai, J.-L. Lin, Z.-Q. Peng, A. S. Santra (2018). Iterative group decomposition for
+       refining microaggregation solutions. Symmetry 10(7), 262.
+
+    Examples
+    --------
+    >>> from sk_microagg.builders import TFRP
+    >>> TFRP().build([[0.0], [1.0], [9.0], [11.0], [4.0]], k=2)
+    array([0, 0, 1, 1, 0])
+    """
+
+    def __init__(self, growth="nn", reference="attribute"):
+        self.growth = growth
+        self.reference = reference
+
+    def _build(self, X, k):
+        check_option("reference", self.reference, ("attribute", "global"))
+        if self.reference == "attribute":
+            corners = {"high": X.max(axis=0), "low": X.min(axis=0)}
+        else:
+            n_features = X.shape[1]
+            corners = {"low": np.full(n_features, X.min()), "high": np.full(n_features, X.max())}
+        groups = FixedSizeGroups(X, k, self.growth)
+        pool = groups.pool
+        for name, corner in cycle(corners.items()):
+            if pool.size < k:
+                return groups.finish()
+            groups.grow(pool.farthest(corner, anchor=name))

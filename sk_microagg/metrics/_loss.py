@@ -1,0 +1,64 @@
+"""Information loss of a partition."""
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from sk_microagg._groups import group_means, squared_error
+from sk_microagg._validation import check_records
+
+
+def sse(X, labels):
+    """Sum of squared distances from each record to the centroid of its group.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The records.
+
+    labels : array-like of shape (n_samples,)
+        Group of each record.
+
+    Returns
+    -------
+    sse : float
+        The sum of squared errors; 0 if every record equals its group's centroid.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import sse
+    >>> sse([[0.0], [2.0], [10.0], [12.0]], [0, 0, 1, 1])
+    4.0
+    """
+    X = check_records(X)
+    labels = column_or_1d(labels)
+    check_consistent_length(X, labels)
+    _, labels = np.unique(labels, return_inverse=True)
+    return squared_error(X, group_means(X, labels), labels)
+
+
+def information_loss(X, labels):
+    """Share of the total sum of squares that is lost when groups become their centroids.
+
+    The loss depends on the space of `X`: it is usually measured on standardised columns.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The records.
+
+    labels : array-like of shape (n_samples,)
+        Group of each record.
+
+    Returns
+    -------
+    loss : float
+        SSE / SST, from 0 (nothing lost) to 1 (all records in one group); 0 if all records are equal.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import information_loss
+    >>> round(information_loss([[0.0], [2.0], [10.0], [12.0]], [0, 0, 1, 1]), 4)
+    0.0385
+    """
+    total = sse(X, np.zeros(len(X), dtype=np.intp))
+    return sse(X, labels) / total if total > 0 else 0.0
