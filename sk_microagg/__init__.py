@@ -1,1 +1,10 @@
-"""k-anonymity by microaggregation, with the least information loss."""
+"""k-anonymity by microaggregation, with little information loss, for scikit-learn."""
+
+from importlib.metadata import version
+
+from sk_microagg._microaggregate import microaggregate
+from sk_microagg._microaggregator import MicroAggregator
+
+__version__ = version("sk-microagg")
+
+__all__ = ["MicroAggregator", "__version__", "microaggregate"]

@@ -24,15 +24,15 @@ def check_option(name, value, allowed):
         raise ValueError(f"{name}={value!r} must be one of {options}.")
 
 
-def check_records(X):
+def check_records(X, name="X"):
     """Return `X` as finite records of float64, C-contiguous, whose squared distances are finite."""
-    X = check_array(X, dtype=np.float64, order="C", input_name="X")
+    X = check_array(X, dtype=np.float64, order="C", input_name=name)
     largest = np.abs(X).max()
     limit = np.sqrt(np.finfo(np.float64).max / X.size) / 2
     if largest > limit:
         raise ValueError(
-            f"X holds values as large as {largest:.3g}, whose squared distances would overflow: "
-            f"values must be at most {limit:.3g}. Scale X first."
+            f"{name} holds values as large as {largest:.3g}, whose squared distances would overflow: "
+            f"values must be at most {limit:.3g}."
         )
     return X
 

@@ -7,11 +7,10 @@ from libcpp.vector cimport vector
 
 from ._diameter cimport Diameter
 from ._outskirts cimport Outskirts
-from ._tree cimport NO_HIT, Hit, Tree
+from ._tree cimport AUTO, NO_HIT, SCAN, TREE, Hit, Tree
 
 
-def _tree_wins(n_records, n_columns):
-    return n_records >= 64 and n_columns <= 20
+_SEARCHES = {"auto": AUTO, "tree": TREE, "scan": SCAN}
 
 
 cdef class Pool:
@@ -26,8 +25,8 @@ cdef class Pool:
         The records. The pool keeps a reference to them.
 
     search : {"auto", "tree", "scan"}, default="auto"
-        "tree" prunes with a kd-tree, "scan" looks at every record, "auto" chooses what is faster for
-        data of this shape. The answers are the same.
+        "tree" prunes with a kd-tree, "scan" looks at every record, "auto" tries what is faster. The
+        answers are the same.
 
     Attributes
     ----------
@@ -61,14 +60,12 @@ cdef class Pool:
 
     def __init__(self, const double[:, ::1] X, *, search="auto"):
         cdef Py_ssize_t record, j
-        if search not in ("auto", "tree", "scan"):
-            raise ValueError(f'search={search!r} must be "auto", "tree" or "scan".')
+        if search not in _SEARCHES:
+            raise ValueError(f"search={search!r} must be one of {sorted(_SEARCHES)}.")
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(f"X of shape {(X.shape[0], X.shape[1])} has no record or no column.")
-        if search == "auto":
-            search = "tree" if _tree_wins(X.shape[0], X.shape[1]) else "scan"
         self.X = X
-        self.tree = Tree(X, search == "scan")
+        self.tree = Tree(X, _SEARCHES[search])
         self.total.assign(X.shape[1], 0.0)
         self.lost.assign(X.shape[1], 0.0)
         for record in range(X.shape[0]):

@@ -7,6 +7,11 @@ ctypedef pair[double, Py_ssize_t] Hit
 
 cdef Hit NO_HIT
 
+cdef enum Search:
+    AUTO
+    TREE
+    SCAN
+
 cdef double squared_distance(const double *a, const double *b, Py_ssize_t n_columns) noexcept nogil
 
 
@@ -16,7 +21,12 @@ cdef class Tree:
     cdef Py_ssize_t size
     cdef Py_ssize_t size_when_built
     cdef Py_ssize_t looked_at
-    cdef bint flat
+
+    cdef Search search
+    cdef bint boxed
+    cdef bint pruning
+    cdef Py_ssize_t queries_to_go
+    cdef Py_ssize_t looked_at_before
 
     cdef Py_ssize_t n_tiles
     cdef vector[double] tiles
@@ -39,6 +49,7 @@ cdef class Tree:
                     const Py_ssize_t *n_leaves) except -1 nogil
     cdef void _fill_tile(self, Py_ssize_t tile, const Hit *records,
                          Py_ssize_t n_records) noexcept nogil
+    cdef void _take_stock(self) noexcept nogil
     cdef void _refit(self, Py_ssize_t tile) noexcept nogil
     cdef bint _fit_leaf(self, Py_ssize_t tile) noexcept nogil
     cdef bint _fit_node(self, Py_ssize_t node) noexcept nogil

@@ -10,7 +10,8 @@ Pruning is exact, bit for bit: rounding is monotone, and boxes are measured by t
 same order as records, so a bound never crosses a distance. A node is passed over only if its bound
 and its lowest record together lose against the best so far, so ties fall as in a plain scan.
 
-Where a tree cannot win, the pool is `flat`: the same tiles, all of them looked at by every query.
+Where boxes prune too little to pay for themselves (many columns, few records), every query looks
+at all tiles instead. The tree finds out by trying: it counts the records that a few queries look at.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -18,6 +19,12 @@ from libcpp.algorithm cimport nth_element, pop_heap, push_heap, sort_heap
 
 cdef enum:
     TILE = 16
+    # Measured on normal, clustered, low-rank and heavy-tailed records of 2 to 60 columns: below so
+    # many records, or where boxes spare fewer than so many percent of them, plain scans are faster.
+    FEW_RECORDS = 500
+    LEAST_PERCENT_SPARED = 55
+    QUERIES_TO_TRY = 32
+    SCANS_BETWEEN_TRIALS = 512
 
 cdef Py_ssize_t NOBODY = (<size_t>-1) >> 1
 cdef Hit NO_HIT = Hit(INFINITY, NOBODY)
@@ -34,11 +41,11 @@ cdef double squared_distance(const double *a, const double *b, Py_ssize_t n_colu
 
 cdef class Tree:
 
-    def __init__(self, const double[:, ::1] X, bint flat):
+    def __init__(self, const double[:, ::1] X, Search search):
         self.X = X
         self.size = X.shape[0]
         self.n_columns = X.shape[1]
-        self.flat = flat
+        self.search = search
         self.looked_at = 0
         self.place_of.assign(self.size, 0)
         with nogil:
@@ -54,11 +61,12 @@ cdef class Tree:
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil:
         """The record farthest from `query`, keyed by minus its squared distance, or `best`."""
         cdef Py_ssize_t tile
-        if self.flat:
+        if self.pruning:
+            self._farthest_below(1, query, &best)
+        else:
             for tile in range(self.n_tiles):
                 self._farthest_in_tile(tile, query, &best)
-        else:
-            self._farthest_below(1, query, &best)
+        self._take_stock()
         return best
 
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil:
@@ -68,11 +76,12 @@ cdef class Tree:
         if m == 0:
             return 0
         hits.reserve(m)
-        if self.flat:
+        if self.pruning:
+            self._nearest_below(1, query, m, hits)
+        else:
             for tile in range(self.n_tiles):
                 self._nearest_in_tile(tile, query, m, hits)
-        else:
-            self._nearest_below(1, query, m, hits)
+        self._take_stock()
         sort_heap(hits.begin(), hits.end())
         return 0
 
@@ -104,7 +113,7 @@ cdef class Tree:
         self.size -= 1
         if 2 * self.size < self.size_when_built and self.size > 0:
             return self._build()
-        if not self.flat:
+        if self.boxed:
             self._refit(tile)
         return 0
 
@@ -116,7 +125,7 @@ cdef class Tree:
         cdef Py_ssize_t j
         for j in range(self.n_columns):
             column[j * TILE + place % TILE] = self.X[record, j]
-        if not self.flat:
+        if self.boxed:
             self._refit(tile)
 
     # Building
@@ -134,7 +143,11 @@ cdef class Tree:
         self.tiles.assign(self.n_tiles * TILE * self.n_columns, 0.0)
         self.tile_size.assign(self.n_tiles, 0)
         self.record_at.assign(self.n_tiles * TILE, NOBODY)
-        if self.flat:
+        self.boxed = self.search == TREE or (self.search == AUTO and self.size >= FEW_RECORDS)
+        self.pruning = self.boxed
+        self.looked_at_before = self.looked_at
+        self.queries_to_go = QUERIES_TO_TRY
+        if not self.boxed:
             for tile in range(self.n_tiles):
                 self._fill_tile(tile, &live[tile * TILE], min(TILE, self.size - tile * TILE))
             return 0
@@ -190,6 +203,18 @@ cdef class Tree:
             self.place_of[record] = tile * TILE + lane
             for j in range(self.n_columns):
                 column[j * TILE + lane] = self.X[record, j]
+
+    cdef void _take_stock(self) noexcept nogil:
+        """Go over to plain scans for a while if the boxes spared too few records, or back."""
+        self.queries_to_go -= 1
+        if self.queries_to_go > 0 or not self.boxed or self.search == TREE:
+            return
+        self.pruning = not self.pruning or (
+            100 * (self.looked_at - self.looked_at_before)
+            < (100 - LEAST_PERCENT_SPARED) * QUERIES_TO_TRY * self.size
+        )
+        self.queries_to_go = QUERIES_TO_TRY if self.pruning else SCANS_BETWEEN_TRIALS
+        self.looked_at_before = self.looked_at
 
     # Boxes
 
@@ -271,19 +296,30 @@ cdef class Tree:
 
     cdef inline void _tile_distances(self, Py_ssize_t tile, const double *query,
                                      double *distances) noexcept nogil:
+        """Squared distances of a tile's records, each summed over its columns from left to right."""
         cdef const double *column = &self.tiles[tile * TILE * self.n_columns]
-        cdef double total[TILE]
-        cdef double gap
-        cdef Py_ssize_t j, lane
+        cdef double gap0, gap1, gap2, gap3
+        cdef Py_ssize_t j = 0, lane
         for lane in range(TILE):
-            total[lane] = 0.0
-        for j in range(self.n_columns):
+            distances[lane] = 0.0
+        # Four columns at a time: the running sums make fewer trips to memory.
+        while j + 4 <= self.n_columns:
             for lane in range(TILE):
-                gap = column[lane] - query[j]
-                total[lane] += gap * gap
+                gap0 = column[lane] - query[j]
+                gap1 = column[lane + TILE] - query[j + 1]
+                gap2 = column[lane + 2 * TILE] - query[j + 2]
+                gap3 = column[lane + 3 * TILE] - query[j + 3]
+                distances[lane] = (
+                    (((distances[lane] + gap0 * gap0) + gap1 * gap1) + gap2 * gap2) + gap3 * gap3
+                )
+            column += 4 * TILE
+            j += 4
+        while j < self.n_columns:
+            for lane in range(TILE):
+                gap0 = column[lane] - query[j]
+                distances[lane] += gap0 * gap0
             column += TILE
-        for lane in range(TILE):
-            distances[lane] = total[lane]
+            j += 1
         self.looked_at += TILE
 
     cdef void _farthest_below(self, Py_ssize_t node, const double *query,

@@ -26,9 +26,7 @@ def anonymity_level(release):
     >>> anonymity_level([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0], [3.0, 4.0]])
     2
     """
-    release = check_array(
-        release, dtype=None, ensure_all_finite=False, input_name="release"
-    )
+    release = check_array(release, dtype=None, ensure_all_finite=False, input_name="release")
     classes = np.zeros(len(release), dtype=np.intp)
     for column in release.T:
         codes = _codes(column)

@@ -1,0 +1,320 @@
+"""The estimator: parameters, state and transform. Algorithms live in builders and refiners."""
+
+from hashlib import sha256
+from warnings import warn
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from sk_microagg._groups import group_means, group_sizes, squared_error
+from sk_microagg._kernels import Pool
+from sk_microagg._microaggregate import make_builder, make_refiner, own_copy, partition
+from sk_microagg._validation import check_k, check_option, check_records
+
+FLOATS = (np.float64, np.float32)
+
+
+class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Make numeric records k-anonymous by microaggregation.
+
+    The records are partitioned into groups of at least `k`, and each is replaced by the centroid of
+    its group, with as little information loss as possible.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Smallest size of a group. With 1 the release is the data itself.
+
+    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
+        Makes the partition: the name of a method, or any object with `build(X, k) -> labels`.
+
+    refiner : Refiner or None, default=None
+        Improves the partition: any object with `refine(X, labels, k, random_state=) -> labels`.
+
+    scaler : "standard", transformer or None, default="standard"
+        The space in which records are compared: standardised columns, any transformer of
+        scikit-learn, or with None the columns as they are. The release is in the units of `X`.
+
+    random_state : int, RandomState instance or None, default=None
+        Handed to the refiner. Builders leave nothing to chance.
+
+    n_jobs : int or None, default=None
+        Number of parallel jobs of a refiner that has the parameter and leaves it at None. The result
+        does not depend on it.
+
+    verbose : int, default=0
+        Verbosity of a refiner that has the parameter and leaves it at 0.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Group of each training record.
+
+    centroids_ : ndarray of shape (n_groups_, n_features_in_)
+        Mean of each group's records, in the units of `X`.
+
+    group_sizes_ : ndarray of shape (n_groups_,)
+        Number of training records in each group, at least `k`.
+
+    n_groups_ : int
+        Number of groups.
+
+    sse_ : float
+        Sum of squared distances to the centroids, in the scaled space.
+
+    information_loss_ : float
+        `sse_` as a share of the total sum of squares in the scaled space, from 0 to 1.
+
+    weights_ : ndarray of shape (n_groups_,)
+        Power weight of each group: `transform` sends a record to the group for which the squared
+        distance to its centroid, less its weight, is least. All 0, that is nearest centroid, for now.
+
+    exact_transform_ : bool
+        Whether `transform` sends every training record to its own group.
+
+    n_iter_ : int
+        Iterations that the refiner reports; 0 without one.
+
+    builder_, refiner_, scaler_ : objects
+        The builder, the refiner and the fitted scaler that were used; None where there is none.
+
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if `X` has names that are all strings.
+
+    See Also
+    --------
+    microaggregate : The same on a bare array, without scaling.
+    sk_microagg.metrics.anonymity_level : Check of a release.
+
+    Notes
+    -----
+    `fit_transform` is the release: every row occurs in it at least `k` times. `transform` is for new
+    records: each becomes the centroid nearest to it, and so joins a group that already holds `k`
+    training records. Training records themselves may fall nearer to the centroid of another group, so
+    `transform` of the training data need not be k-anonymous: where it differs from the release,
+    `exact_transform_` is False, and `transform` warns if it is given the training data.
+
+    A fitted model holds centroids, sizes and labels, no training record, so it is safe to ship. Two
+    things are up to you: with `k=1`, and for records that `k` or more people share, a centroid *is* a
+    record; and a scaler of your own may keep values (QuantileTransformer keeps quantiles).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg import MicroAggregator
+    >>> X = np.array([[30, 10], [32, 12], [61, 45], [65, 43], [31, 11], [63, 44]])
+    >>> aggregator = MicroAggregator(k=3)
+    >>> aggregator.fit_transform(X)
+    array([[31., 11.],
+           [31., 11.],
+           [63., 44.],
+           [63., 44.],
+           [31., 11.],
+           [63., 44.]])
+    >>> aggregator.group_sizes_
+    array([3, 3])
+    >>> aggregator.transform([[40, 20]])
+    array([[31., 11.]])
+    """
+
+    def __init__(
+        self,
+        k=5,
+        *,
+        builder="mdav",
+        refiner=None,
+        scaler="standard",
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.k = k
+        self.builder = builder
+        self.refiner = refiner
+        self.scaler = scaler
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Partition the records into groups.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : MicroAggregator
+            The fitted estimator.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Partition the records and return the release.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        release : ndarray of shape (n_samples, n_features)
+            The centroid of each record's group: every row occurs at least `k` times. float32 if `X`
+            is, otherwise float64.
+        """
+        records = self._fit(X)
+        return self.centroids_.astype(records.dtype)[self.labels_]
+
+    def fit_predict(self, X, y=None):
+        """Partition the records and return the group of each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Group of each record, numbered from 0.
+        """
+        return self.fit(X).labels_
+
+    def transform(self, X):
+        """Replace each record by the centroid of the group that it falls in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records, usually new ones. For the release of the training data, see `fit_transform`.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_features)
+            A centroid for each record. float32 if `X` is, otherwise float64.
+        """
+        check_is_fitted(self)
+        records = validate_data(self, X, dtype=FLOATS, reset=False)
+        if not self.exact_transform_ and _digest(records) == self._training_digest:
+            warn(
+                "transform was given the training data, but for some of its records it returns the "
+                "centroid of another group than their own: the result need not be k-anonymous. The "
+                "release is what fit_transform returns.",
+                stacklevel=2,
+            )
+        groups = nearest_centroid(_scale(self.scaler_, records), self._scaled_centroids)
+        return self.centroids_.astype(records.dtype)[groups]
+
+    def score(self, X, y=None):
+        """Minus the information loss of `transform` on `X`, in the scaled space.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Minus the sum of squared distances from the records to the centroids that `transform` gives
+            them, as a share of the total sum of squares of `X`; 0 if that is 0. Higher is better.
+        """
+        check_is_fitted(self)
+        scaled = _scale(self.scaler_, validate_data(self, X, dtype=FLOATS, reset=False))
+        groups = nearest_centroid(scaled, self._scaled_centroids)
+        return -_share_of_total(squared_error(scaled, self._scaled_centroids, groups), scaled)
+
+    def _fit(self, X):
+        """Fit, and return the checked records. No attribute is set before all work has succeeded."""
+        records = check_array(X, dtype=FLOATS, input_name="X", estimator=self)
+        k = check_k(self.k, len(records))
+        builder = make_builder(self.builder)
+        refiner = make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
+        scaler = _make_scaler(self.scaler)
+
+        if scaler is not None:
+            scaler.fit(records.astype(np.float64, copy=False))
+        scaled = _scale(scaler, records)
+        labels = partition(scaled, k, builder, refiner, self.random_state)
+        centroids = group_means(records, labels)
+        scaled_centroids = group_means(scaled, labels)
+        sse = squared_error(scaled, scaled_centroids, labels)
+        information_loss = _share_of_total(sse, scaled)
+        transformed = nearest_centroid(scaled, scaled_centroids)
+        exact_transform = np.array_equal(centroids[transformed], centroids[labels])
+        training_digest = _digest(records)
+
+        validate_data(self, X, skip_check_array=True)
+        self.builder_ = builder
+        self.refiner_ = refiner
+        self.scaler_ = scaler
+        self.labels_ = labels
+        self.group_sizes_ = group_sizes(labels)
+        self.n_groups_ = len(centroids)
+        self.centroids_ = centroids
+        self.weights_ = np.zeros(len(centroids))
+        self.sse_ = sse
+        self.information_loss_ = information_loss
+        self.exact_transform_ = exact_transform
+        self.n_iter_ = getattr(refiner, "n_iter_", 0)
+        self._scaled_centroids = scaled_centroids
+        self._training_digest = training_digest
+        return records
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def nearest_centroid(X, centroids):
+    """Group of each record: the one with the nearest centroid, the lowest of several."""
+    return Pool(centroids).nearest_each(X)
+
+
+def _make_scaler(scaler):
+    if isinstance(scaler, str):
+        check_option("scaler", scaler, ("standard",))
+        return StandardScaler()
+    if scaler is None:
+        return None
+    return own_copy("scaler", scaler, "transform", "'standard', None or ")
+
+
+def _scale(scaler, records):
+    records = records.astype(np.float64, copy=False)
+    if scaler is None:
+        return check_records(records)
+    return check_records(scaler.transform(records), f"X scaled by {type(scaler).__name__}")
+
+
+def _share_of_total(squared_errors, X):
+    total = squared_error(X, X.mean(axis=0, keepdims=True), np.zeros(len(X), dtype=np.intp))
+    return squared_errors / total if total > 0 else 0.0
+
+
+def _digest(records):
+    """Fingerprint of a whole table, from which no record can be read."""
+    records = np.ascontiguousarray(records, dtype=np.float64)
+    return sha256(str(records.shape).encode() + records.data).hexdigest()

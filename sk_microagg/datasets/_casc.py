@@ -1,0 +1,371 @@
+"""The three reference data sets of the CASC project: Tarragona, Census and EIA."""
+
+from sklearn.utils import Bunch
+
+from sk_microagg._validation import check_option
+from sk_microagg.datasets._files import DataFile, import_extra, load
+
+# The R package sdcMicro carries the three tables; one commit, so that the files never change.
+UPSTREAM = (
+    "https://raw.githubusercontent.com/sdcTools/sdcMicro/"
+    "cf3251017482bb215f0a9abf4a930f502399fb72/data/"
+)
+
+TARRAGONA = DataFile(
+    rda="Tarragona.rda",
+    csv="tarragona.csv",
+    url=UPSTREAM + "Tarragona.rda",
+    sha256="e83def0648be5e47eaf202b4dd60dd6981591d0858fd249817b9a2cc97cf2aef",
+    columns=(
+        "FIXED.ASSETS",
+        "CURRENT.ASSETS",
+        "TREASURY",
+        "UNCOMMITTED.FUNDS",
+        "PAID.UP.CAPITAL",
+        "SHORT.TERM.DEBT",
+        "SALES",
+        "LABOR.COSTS",
+        "DEPRECIATION",
+        "OPERATING.PROFIT",
+        "FINANCIAL.OUTCOME",
+        "GROSS.PROFIT",
+        "NET.PROFIT",
+    ),
+    n_rows=834,
+)
+
+CENSUS = DataFile(
+    rda="CASCrefmicrodata.rda",
+    csv="census.csv",
+    url=UPSTREAM + "CASCrefmicrodata.rda",
+    sha256="147d0d7fa823a384e36c2297174560e32cdbe6e39803f22f797610fb1a2993d6",
+    columns=(
+        "AFNLWGT",
+        "AGI",
+        "EMCONTRB",
+        "FEDTAX",
+        "PTOTVAL",
+        "STATETAX",
+        "TAXINC",
+        "POTHVAL",
+        "INTVAL",
+        "PEARNVAL",
+        "FICA",
+        "WSALVAL",
+        "ERNVAL",
+    ),
+    n_rows=1080,
+)
+
+EIA_AMOUNTS = (
+    "RESREVENUE",
+    "RESSALES",
+    "COMREVENUE",
+    "COMSALES",
+    "INDREVENUE",
+    "INDSALES",
+    "OTHREVENUE",
+    "OTHRSALES",
+    "TOTREVENUE",
+    "TOTSALES",
+)
+
+EIA = DataFile(
+    rda="EIA.rda",
+    csv="eia.csv",
+    url=UPSTREAM + "EIA.rda",
+    sha256="8b61ceb0d1fa01d024bd62171655601abed62ff70a5e9e6fd550c43a1f76695e",
+    columns=("UTILITYID", "UTILNAME", "STATE", "YEAR", "MONTH", *EIA_AMOUNTS),
+    n_rows=4092,
+)
+
+EIA_VARIANTS = {11: ("UTILITYID", *EIA_AMOUNTS), 10: EIA_AMOUNTS}
+
+SOURCE_DESCR = """\
+Source: the European project CASC (Computational Aspects of Statistical Confidentiality), which
+collected the table as a reference for methods that protect numerical microdata: R. Brand,
+J. Domingo-Ferrer and J. M. Mateo-Sanz, "Reference data sets to test and compare SDC methods for
+protection of numerical microdata" (2002). Fetched from the data folder of the R package sdcMicro,
+https://github.com/sdcTools/sdcMicro.
+"""
+
+TARRAGONA_DESCR = f"""\
+Tarragona
+=========
+
+The accounts of 834 companies in the area of Tarragona, Catalonia, for the year 1995: thirteen
+numerical columns, from fixed assets to net profit. No value is missing. A few very large companies
+lie far from all others, which makes the table hard to microaggregate with little loss.
+
+{SOURCE_DESCR}"""
+
+CENSUS_DESCR = f"""\
+Census
+======
+
+Incomes and taxes of 1080 persons for the year 1995, drawn from the public data of the United
+States Census Bureau: thirteen numerical columns, among them the survey weight, gross and taxable
+income, wages, interest, and federal and state tax. No value is missing.
+
+{SOURCE_DESCR}"""
+
+EIA_DESCR = f"""\
+EIA
+===
+
+What electric utilities in the United States sold in the year 1996, month by month: 4092 records of
+the Energy Information Administration. Ten columns are the revenue and the sales to residential,
+commercial, industrial, other and all consumers. No value is missing.
+
+Publications use two selections of columns, and their information losses cannot be compared:
+variant 11 has the number of the utility (UTILITYID) and the ten columns, variant 10 the ten alone.
+The names of utility and state, the year and the month belong to neither.
+
+{SOURCE_DESCR}"""
+
+
+def fetch_tarragona(
+    *,
+    data_home=None,
+    download_if_missing=True,
+    as_frame=False,
+    return_X=False,
+    n_retries=3,
+    delay=1.0,
+):
+    """Load the Tarragona data set: the accounts of 834 companies, 13 numerical columns.
+
+    Parameters
+    ----------
+    data_home : str or path-like, default=None
+        Where downloads are kept, in the subfolder `sk_microagg`; None is scikit-learn's data home.
+        Not used if the environment variable `SK_MICROAGG_DATA` names a folder with the data.
+
+    download_if_missing : bool, default=True
+        If False, raise an OSError where the data would have to be downloaded.
+
+    as_frame : bool, default=False
+        If True, the data is a pandas DataFrame; this needs the extra `sk-microagg[table]`.
+
+    return_X : bool, default=False
+        If True, return the data alone instead of a Bunch.
+
+    n_retries : int, default=3
+        How often a failed download is tried again.
+
+    delay : float, default=1.0
+        Seconds to wait before each new try.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        Dictionary-like object, with the following attributes.
+
+        data : ndarray of shape (834, 13) or DataFrame
+            The records, as float64.
+        feature_names : list of str
+            The names of the columns.
+        frame : DataFrame or None
+            The same as `data` if `as_frame=True`.
+        DESCR : str
+            A description of the data set and its source.
+
+    X : ndarray of shape (834, 13) or DataFrame
+        The records alone, if `return_X=True`.
+
+    See Also
+    --------
+    fetch_census : Incomes and taxes of persons.
+    fetch_eia : Revenues and sales of electric utilities.
+
+    Examples
+    --------
+    Not run as a test, since it needs the network or a folder with the data.
+
+    >>> from sk_microagg.datasets import fetch_tarragona
+    >>> X = fetch_tarragona(return_X=True)  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (834, 13)
+    """
+    return _fetch(
+        TARRAGONA,
+        TARRAGONA.columns,
+        TARRAGONA_DESCR,
+        as_frame=as_frame,
+        return_X=return_X,
+        data_home=data_home,
+        download_if_missing=download_if_missing,
+        n_retries=n_retries,
+        delay=delay,
+    )
+
+
+def fetch_census(
+    *,
+    data_home=None,
+    download_if_missing=True,
+    as_frame=False,
+    return_X=False,
+    n_retries=3,
+    delay=1.0,
+):
+    """Load the Census data set: incomes and taxes of 1080 persons, 13 numerical columns.
+
+    Parameters
+    ----------
+    data_home : str or path-like, default=None
+        Where downloads are kept, in the subfolder `sk_microagg`; None is scikit-learn's data home.
+        Not used if the environment variable `SK_MICROAGG_DATA` names a folder with the data.
+
+    download_if_missing : bool, default=True
+        If False, raise an OSError where the data would have to be downloaded.
+
+    as_frame : bool, default=False
+        If True, the data is a pandas DataFrame; this needs the extra `sk-microagg[table]`.
+
+    return_X : bool, default=False
+        If True, return the data alone instead of a Bunch.
+
+    n_retries : int, default=3
+        How often a failed download is tried again.
+
+    delay : float, default=1.0
+        Seconds to wait before each new try.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        Dictionary-like object, with the following attributes.
+
+        data : ndarray of shape (1080, 13) or DataFrame
+            The records, as float64.
+        feature_names : list of str
+            The names of the columns.
+        frame : DataFrame or None
+            The same as `data` if `as_frame=True`.
+        DESCR : str
+            A description of the data set and its source.
+
+    X : ndarray of shape (1080, 13) or DataFrame
+        The records alone, if `return_X=True`.
+
+    See Also
+    --------
+    fetch_tarragona : Accounts of companies.
+    fetch_eia : Revenues and sales of electric utilities.
+
+    Examples
+    --------
+    Not run as a test, since it needs the network or a folder with the data.
+
+    >>> from sk_microagg.datasets import fetch_census
+    >>> census = fetch_census()  # doctest: +SKIP
+    >>> census.feature_names[:3]  # doctest: +SKIP
+    ['AFNLWGT', 'AGI', 'EMCONTRB']
+    """
+    return _fetch(
+        CENSUS,
+        CENSUS.columns,
+        CENSUS_DESCR,
+        as_frame=as_frame,
+        return_X=return_X,
+        data_home=data_home,
+        download_if_missing=download_if_missing,
+        n_retries=n_retries,
+        delay=delay,
+    )
+
+
+def fetch_eia(
+    variant=11,
+    *,
+    data_home=None,
+    download_if_missing=True,
+    as_frame=False,
+    return_X=False,
+    n_retries=3,
+    delay=1.0,
+):
+    """Load the EIA data set: what electric utilities sold, 4092 records, 11 or 10 columns.
+
+    Parameters
+    ----------
+    variant : {11, 10}, default=11
+        The columns, of which publications use two selections that cannot be compared: 11 is
+        UTILITYID and the ten columns of revenues and sales, 10 is those ten alone.
+
+    data_home : str or path-like, default=None
+        Where downloads are kept, in the subfolder `sk_microagg`; None is scikit-learn's data home.
+        Not used if the environment variable `SK_MICROAGG_DATA` names a folder with the data.
+
+    download_if_missing : bool, default=True
+        If False, raise an OSError where the data would have to be downloaded.
+
+    as_frame : bool, default=False
+        If True, the data is a pandas DataFrame; this needs the extra `sk-microagg[table]`.
+
+    return_X : bool, default=False
+        If True, return the data alone instead of a Bunch.
+
+    n_retries : int, default=3
+        How often a failed download is tried again.
+
+    delay : float, default=1.0
+        Seconds to wait before each new try.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        Dictionary-like object, with the following attributes.
+
+        data : ndarray of shape (4092, `variant`) or DataFrame
+            The records, as float64.
+        feature_names : list of str
+            The names of the columns.
+        frame : DataFrame or None
+            The same as `data` if `as_frame=True`.
+        DESCR : str
+            A description of the data set and its source.
+
+    X : ndarray of shape (4092, `variant`) or DataFrame
+        The records alone, if `return_X=True`.
+
+    See Also
+    --------
+    fetch_tarragona : Accounts of companies.
+    fetch_census : Incomes and taxes of persons.
+
+    Examples
+    --------
+    Not run as a test, since it needs the network or a folder with the data.
+
+    >>> from sk_microagg.datasets import fetch_eia
+    >>> fetch_eia(return_X=True).shape  # doctest: +SKIP
+    (4092, 11)
+    >>> fetch_eia(10, return_X=True).shape  # doctest: +SKIP
+    (4092, 10)
+    """
+    check_option("variant", variant, tuple(EIA_VARIANTS))
+    return _fetch(
+        EIA,
+        EIA_VARIANTS[variant],
+        EIA_DESCR,
+        as_frame=as_frame,
+        return_X=return_X,
+        data_home=data_home,
+        download_if_missing=download_if_missing,
+        n_retries=n_retries,
+        delay=delay,
+    )
+
+
+def _fetch(source, feature_names, descr, *, as_frame, return_X, **where):
+    """Load columns of `source`, and hand them out in the form that was asked for."""
+    pandas = import_extra("pandas", "table", "as_frame=True") if as_frame else None
+    X = load(source, feature_names, **where)
+    feature_names = list(feature_names)
+    frame = pandas.DataFrame(X, columns=feature_names) if as_frame else None
+    data = frame if as_frame else X
+    if return_X:
+        return data
+    return Bunch(data=data, feature_names=feature_names, frame=frame, DESCR=descr)

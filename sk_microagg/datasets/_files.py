@@ -1,0 +1,170 @@
+"""Finding, verifying, downloading and reading the file that holds a data set."""
+
+import csv
+import hashlib
+import importlib
+import math
+import os
+import time
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import get_data_home
+from sklearn.utils import check_scalar
+
+FOLDER_VARIABLE = "SK_MICROAGG_DATA"
+
+# Warnings name the line that called a public fetcher; their stacklevel counts the way up from
+# `download` or `locate` through `load`, `_fetch` and the fetcher.
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """What is known of a table: its file names, where it comes from and what is in it."""
+
+    rda: str
+    csv: str
+    url: str
+    sha256: str
+    columns: tuple
+    n_rows: int
+
+
+def import_extra(module, extra, purpose):
+    """Import an optional dependency, or name the extra that brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {module}, which is not installed: pip install 'sk-microagg[{extra}]'"
+        ) from error
+
+
+def load(source, columns, *, data_home, download_if_missing, n_retries, delay):
+    """Return `columns` of the data set `source` as a matrix of float64, wherever it is found."""
+    path = locate(
+        source,
+        data_home=data_home,
+        download_if_missing=download_if_missing,
+        n_retries=n_retries,
+        delay=delay,
+    )
+    if path.suffix == ".csv":
+        return read_csv(path, source, columns)
+    return read_rda(path, columns)
+
+
+def locate(source, *, data_home, download_if_missing, n_retries, delay):
+    """Return the path of the data set's file, downloaded if need be; an `.rda` is verified."""
+    check_scalar(n_retries, "n_retries", Integral, min_val=0)
+    check_scalar(delay, "delay", Real, min_val=0)
+    own_folder = os.environ.get(FOLDER_VARIABLE)
+    if own_folder:
+        return _locate_in_own_folder(source, Path(own_folder).expanduser())
+
+    path = Path(get_data_home(data_home)) / "sk_microagg" / source.rda
+    if path.exists():
+        try:
+            return verified(path, source)
+        except OSError as error:
+            if not download_if_missing:
+                raise
+            warnings.warn(f"{error} It is downloaded again.", stacklevel=5)
+    elif not download_if_missing:
+        raise OSError(f"{path} is missing and download_if_missing=False.")
+    return download(source, path.parent, n_retries, delay)
+
+
+def _locate_in_own_folder(source, folder):
+    if not folder.is_dir():
+        raise OSError(
+            f"The environment variable {FOLDER_VARIABLE} names {folder}, which is not a folder; "
+            f"it must be one that holds {source.rda} or {source.csv}."
+        )
+    if (folder / source.rda).exists():
+        return verified(folder / source.rda, source)
+    if (folder / source.csv).exists():
+        return folder / source.csv
+    raise OSError(
+        f"Neither {source.rda} nor {source.csv} is in {folder}, the folder that the environment "
+        f"variable {FOLDER_VARIABLE} names."
+    )
+
+
+def verified(path, source):
+    """Return `path` if it is the upstream file, byte for byte."""
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != source.sha256:
+        raise OSError(
+            f"{path} is not the upstream file: its SHA-256 is {found}, expected {source.sha256}."
+        )
+    return path
+
+
+def download(source, folder, n_retries, delay):
+    """Download the upstream file into `folder`; only a verified file ever gets its name."""
+    pooch = import_extra("pooch", "datasets", f"Downloading {source.rda}")
+    from requests import RequestException  # comes with pooch
+
+    while True:
+        try:
+            pooch.retrieve(
+                source.url, known_hash=f"sha256:{source.sha256}", fname=source.rda, path=folder
+            )
+            return folder / source.rda
+        except RequestException as error:
+            if n_retries == 0:
+                raise OSError(
+                    f"Could not download {source.url} ({error}). Without a network, set the "
+                    f"environment variable {FOLDER_VARIABLE} to a folder that holds {source.rda} "
+                    f"or {source.csv}."
+                ) from error
+            warnings.warn(f"Could not download {source.url}, trying again.", stacklevel=6)
+            n_retries -= 1
+            time.sleep(delay)
+        except ValueError as error:  # pooch's word for a wrong hash
+            raise OSError(
+                f"What {source.url} sent is not the upstream file and was thrown away: {error}"
+            ) from error
+
+
+def read_rda(path, columns):
+    """Read columns of an R data file whose one object is a data frame with the file's name."""
+    rdata = import_extra("rdata", "datasets", f"Reading {path.name}")
+    frame = rdata.read_rda(path)[path.stem]
+    # A copy: what pandas hands out may be read-only, and is stored by columns.
+    return np.array(frame[list(columns)].to_numpy(dtype=np.float64), order="C")
+
+
+def read_csv(path, source, columns):
+    """Read columns of a CSV file, if it has the header and the number of records of `source`."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if row]
+    header = rows[0] if rows else []
+    records = rows[1:]
+    if header != list(source.columns):
+        raise ValueError(
+            f"{path} has the header {','.join(header)!r}, expected {','.join(source.columns)!r}."
+        )
+    if len(records) != source.n_rows:
+        raise ValueError(f"{path} has {len(records)} records, expected {source.n_rows}.")
+
+    X = np.empty((source.n_rows, len(columns)))
+    for i, record in enumerate(records):
+        try:
+            cells = dict(zip(header, record, strict=True))
+            X[i] = [_finite(cells[name]) for name in columns]
+        except ValueError as error:
+            raise ValueError(f"Record {i + 1} of {path} cannot be read: {error}.") from error
+    return X
+
+
+def _finite(text):
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is not a finite number")
+    return number

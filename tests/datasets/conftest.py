@@ -1,0 +1,16 @@
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def casc_folder():
+    """Folder with the real data files; the test is skipped where there is none."""
+    named = os.environ.get("SK_MICROAGG_DATA")
+    beside = Path(__file__).parents[3] / "shared" / "data"
+    if named:
+        return Path(named).expanduser()
+    if beside.is_dir():
+        return beside
+    pytest.skip("needs the CASC data files: set SK_MICROAGG_DATA to the folder that holds them")
