@@ -4,7 +4,7 @@ import numpy as np
 
 
 def group_sizes(labels):
-    """Number of records in each group of labels 0, 1, …"""
+    """Number of records in each group, for labels numbered from 0."""
     return np.bincount(labels)
 
 

@@ -41,8 +41,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Handed to the refiner. Builders leave nothing to chance.
 
     n_jobs : int or None, default=None
-        Number of parallel jobs of a refiner that has the parameter and leaves it at None. The result
-        does not depend on it.
+        Number of parallel jobs of a refiner that has this parameter and leaves it at None. The
+        result does not depend on it.
 
     verbose : int, default=0
         Verbosity of a refiner that has the parameter and leaves it at 0.
@@ -69,7 +69,7 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     weights_ : ndarray of shape (n_groups_,)
         Power weight of each group: `transform` sends a record to the group for which the squared
-        distance to its centroid, less its weight, is least. All 0, that is nearest centroid, for now.
+        distance to its centroid, less its weight, is least. All are 0: the nearest centroid.
 
     exact_transform_ : bool
         Whether `transform` sends every training record to its own group.
@@ -93,15 +93,15 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    `fit_transform` is the release: every row occurs in it at least `k` times. `transform` is for new
-    records: each becomes the centroid nearest to it, and so joins a group that already holds `k`
-    training records. Training records themselves may fall nearer to the centroid of another group, so
-    `transform` of the training data need not be k-anonymous: where it differs from the release,
-    `exact_transform_` is False, and `transform` warns if it is given the training data.
+    `fit_transform` is the release: every row occurs in it at least `k` times. `transform` is for
+    new records: each becomes the centroid nearest to it, and so joins a group that already holds
+    `k` training records. A training record may lie nearer to the centroid of another group than to its
+    own, so `transform` of the training data need not be k-anonymous: where it differs from the
+    release, `exact_transform_` is False, and `transform` warns if it is given the training data.
 
     A fitted model holds centroids, sizes and labels, no training record, so it is safe to ship. Two
-    things are up to you: with `k=1`, and for records that `k` or more people share, a centroid *is* a
-    record; and a scaler of your own may keep values (QuantileTransformer keeps quantiles).
+    things to know: with `k=1`, and for a record that `k` or more people share, the centroid *is*
+    the record; and a scaler of your own may keep values (QuantileTransformer keeps quantiles).
 
     Examples
     --------
@@ -174,8 +174,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         release : ndarray of shape (n_samples, n_features)
-            The centroid of each record's group: every row occurs at least `k` times. float32 if `X`
-            is, otherwise float64.
+            The centroid of each record's group: every row occurs at least `k` times. float32 if
+            `X` is, otherwise float64.
         """
         records = self._fit(X)
         return self.centroids_.astype(records.dtype)[self.labels_]
@@ -204,7 +204,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The records, usually new ones. For the release of the training data, see `fit_transform`.
+            The records, usually new ones. The release of the training data is what `fit_transform`
+            returns.
 
         Returns
         -------
@@ -237,8 +238,9 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         score : float
-            Minus the sum of squared distances from the records to the centroids that `transform` gives
-            them, as a share of the total sum of squares of `X`; 0 if that is 0. Higher is better.
+            Minus the sum of squared distances from the records to the centroids that `transform`
+            gives them, as a share of the total sum of squares of `X`; 0 if that is 0. Higher is
+            better.
         """
         check_is_fitted(self)
         scaled = _scale(self.scaler_, validate_data(self, X, dtype=FLOATS, reset=False))
@@ -246,7 +248,7 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return -_share_of_total(squared_error(scaled, self._scaled_centroids, groups), scaled)
 
     def _fit(self, X):
-        """Fit, and return the checked records. No attribute is set before all work has succeeded."""
+        """Fit, and return the checked records. Nothing is set before all work has succeeded."""
         records = check_array(X, dtype=FLOATS, input_name="X", estimator=self)
         k = check_k(self.k, len(records))
         builder = make_builder(self.builder)

@@ -25,7 +25,7 @@ def check_option(name, value, allowed):
 
 
 def check_records(X, name="X"):
-    """Return `X` as finite records of float64, C-contiguous, whose squared distances are finite."""
+    """Return `X` as C-contiguous float64, if values and squared distances are finite."""
     X = check_array(X, dtype=np.float64, order="C", input_name=name)
     largest = np.abs(X).max()
     limit = np.sqrt(np.finfo(np.float64).max / X.size) / 2

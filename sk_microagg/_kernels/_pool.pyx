@@ -123,6 +123,8 @@ cdef class Pool:
         cdef size_t place
         self._check_held(record)
         self._check_size(m)
+        if m < 1:
+            raise ValueError(f"m={m} must be at least 1.")
         with nogil:
             self.tree.nearest(&self.X[record, 0], m, self.hits)
             # Twins of the record may come before it, or even push it out.

@@ -13,8 +13,8 @@ class DBFS(Builder):
     Parameters
     ----------
     growth : {"nn", "nc"}, default="nc"
-        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc" adds
-        one at a time the record nearest to the centroid of the group so far.
+        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc"
+        adds, one at a time, the record nearest to the centroid of the group so far.
 
     References
     ----------

@@ -20,8 +20,8 @@ class FixedSizeGroups:
 
     growth : {"nn", "nc"}, default="nn"
         How a group grows from its first record. "nn", nearest neighbours: the k - 1 records nearest
-        to the first one join it. "nc", nearest to the centroid: one at a time, the record nearest to
-        the centroid of the group so far.
+        to the first one join it. "nc", nearest to the centroid: one at a time, the record nearest
+        to the centroid of the group so far joins.
     """
 
     def __init__(self, X, k, growth="nn"):

@@ -6,7 +6,7 @@ from sk_microagg.builders._fixed_size import FixedSizeGroups
 
 
 class MDAV(Builder):
-    """Maximum distance to average vector (MDAV) [1]_: groups at opposite ends of the data, in pairs.
+    """Maximum distance to average vector (MDAV) [1]_: pairs of groups at opposite ends.
 
     The record farthest from the centroid of the remaining records starts a group, then the record
     farthest from that one starts another, until fewer than 2k records remain.
@@ -14,13 +14,13 @@ class MDAV(Builder):
     Parameters
     ----------
     growth : {"nn", "nc"}, default="nn"
-        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc" adds
-        one at a time the record nearest to the centroid of the group so far.
+        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc"
+        adds, one at a time, the record nearest to the centroid of the group so far.
 
     ending : {"fixed", "classic"}, default="fixed"
-        What becomes of the last records. "fixed": while k remain, one more group of k; each of the
-        rest joins the group with the nearest centroid. "classic", as first published: pairs of groups
-        while 3k remain; then the last records form two groups, or one if they are fewer than 2k.
+        What becomes of the last records. "fixed": if k or more remain, one more group of k; each of
+        the rest joins the group with the nearest centroid. "classic", as first published: pairs of
+        groups while 3k remain; the last records form two groups, or one if they are fewer than 2k.
 
     References
     ----------

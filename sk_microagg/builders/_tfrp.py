@@ -18,20 +18,20 @@ class TFRP(Builder):
     Parameters
     ----------
     growth : {"nn", "nc"}, default="nn"
-        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc" adds
-        one at a time the record nearest to the centroid of the group so far.
+        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc"
+        adds, one at a time, the record nearest to the centroid of the group so far.
 
     reference : {"attribute", "global"}, default="attribute"
-        The corners. "attribute": the minimum and the maximum of every column; the high corner comes
-        first [2]_. "global": the minimum and the maximum of the whole table, the same in every column;
-        the low corner comes first [1]_.
+        The corners. "attribute": the minimum and the maximum of every column; the high corner
+        comes first [2]_. "global": the minimum and the maximum of the whole table, the same in
+        every column; the low corner comes first [1]_.
 
     References
     ----------
-    .. [1] C.-C. Chang, Y.-C. Li, W.-H. Huang (2007). TFRP: an efficient microaggregation algorithm for
-       statistical disclosure control. Journal of Systems and Software 80, 1866–1878.
-    .. [2] L. Khomnotai, J.-L. Lin, Z.-Q. Peng, A. S. Santra (2018). Iterative group decomposition for
-       refining microaggregation solutions. Symmetry 10(7), 262.
+    .. [1] C.-C. Chang, Y.-C. Li, W.-H. Huang (2007). TFRP: an efficient microaggregation
+       algorithm for statistical disclosure control. Journal of Systems and Software 80, 1866–1878.
+    .. [2] L. Khomnotai, J.-L. Lin, Z.-Q. Peng, A. S. Santra (2018). Iterative group decomposition
+       for refining microaggregation solutions. Symmetry 10(7), 262.
 
     Examples
     --------
@@ -53,7 +53,8 @@ class TFRP(Builder):
             corners = {"low": np.full(n_features, X.min()), "high": np.full(n_features, X.max())}
         groups = FixedSizeGroups(X, k, self.growth)
         pool = groups.pool
-        for name, corner in cycle(corners.items()):
-            if pool.size < k:
-                return groups.finish()
+        turns = cycle(corners.items())
+        while pool.size >= k:
+            name, corner = next(turns)
             groups.grow(pool.farthest(corner, anchor=name))
+        return groups.finish()

@@ -7,8 +7,8 @@ from sklearn.utils import check_array
 def anonymity_level(release):
     """Smallest number of times that any row of a released table occurs in it.
 
-    A release is k-anonymous if its level is at least k. Rows are compared in all columns, so pass the
-    quasi-identifiers only. A missing value equals a missing value.
+    A release is k-anonymous if its level is at least k. Rows are compared in all columns, so pass
+    the quasi-identifiers only. A missing value equals a missing value.
 
     Parameters
     ----------

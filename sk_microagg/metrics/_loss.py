@@ -52,7 +52,7 @@ def information_loss(X, labels):
     Returns
     -------
     loss : float
-        SSE / SST, from 0 (nothing lost) to 1 (all records in one group); 0 if all records are equal.
+        SSE / SST, from 0 (nothing lost) to 1 (all records in one group); 0 if all are equal.
 
     Examples
     --------

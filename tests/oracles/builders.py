@@ -50,15 +50,19 @@ def dbfs(X, k, growth="nc"):
 def gsms(X, k):
     pool, groups = ScanPool(X), []
     while pool.size >= k:
-        proposals = [pool.around(record, k) for record in pool.records]
-        costs = [
-            sse(X[members]) + sse(X[np.setdiff1d(pool.records, members)]) for members in proposals
-        ]
-        # Sums of squares that differ by rounding alone are a tie.
-        best = np.flatnonzero(costs <= min(costs) + 1e-12 * sse(X))[0]
-        groups.append(proposals[best])
-        pool.remove(proposals[best])
+        groups.append(
+            min(proposals(pool, k), key=lambda members: gsms_cost(X, members, pool.records))
+        )
+        pool.remove(groups[-1])
     return labels_of(X, groups)
+
+
+def proposals(pool, k):
+    return [pool.around(record, k) for record in pool.records]
+
+
+def gsms_cost(X, members, left):
+    return sse(X[members]) + sse(X[np.setdiff1d(left, members)])
 
 
 def take_group(X, pool, first, k, growth):
@@ -78,10 +82,15 @@ def labels_of(X, groups):
     labels = np.full(len(X), -1)
     for number, members in enumerate(groups):
         labels[members] = number
-    centroids = ScanPool([X[members].mean(axis=0) for members in groups])
+    centroids = ScanPool([centroid(X[np.sort(members)]) for members in groups])
     for record in np.flatnonzero(labels < 0):
         labels[record] = centroids.nearest(X[record], 1)[0]
     return labels
+
+
+def centroid(X):
+    # Through deviations from one member, so that it rounds as in the package.
+    return X[-1] + (X - X[-1]).mean(axis=0)
 
 
 def sse(X):

@@ -1,0 +1,128 @@
+"""Seconds and peak memory of a call, measured in a process of its own."""
+
+import ctypes
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from importlib.metadata import version
+
+try:
+    import resource
+except ImportError:  # not a Unix
+    resource = None
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def machine_facts():
+    """What matters of the machine, and nothing that tells which one it is."""
+    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return {
+        "cpus": os.cpu_count(),
+        "architecture": platform.machine(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        **packages,
+    }
+
+
+def run_alone(script, task, timeout):
+    """Run `script --cell task` in a new interpreter, and return the JSON that it prints.
+
+    A run that is too slow, or fails, gives {"error": why}.
+    """
+    command = [sys.executable, script, "--cell", json.dumps(task)]
+    environment = os.environ | ONE_THREAD
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"killed after {timeout:g} s"}
+    if done.returncode:
+        complaint = done.stderr.strip() or f"exit code {done.returncode}"
+        return {"error": complaint.splitlines()[-1][:80]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(call, *, enough_seconds=1.0, most_runs=5):
+    """Call once, and again while that is cheap; return the first result and what was measured.
+
+    Returns
+    -------
+    result : object
+        What the first call returned.
+
+    measured : dict
+        "seconds" of the fastest run, number of "runs", and "peak_mb": how far the memory of the
+        process rose, during the first run, above what it held before.
+    """
+    before = _restart_peak()
+    seconds, result = _timed(call)
+    peak = _peak_memory() - before
+    times = [seconds]
+    while sum(times) < enough_seconds and len(times) < most_runs:
+        times.append(_timed(call)[0])
+    return result, {"seconds": min(times), "runs": len(times), "peak_mb": peak / 1e6}
+
+
+def predict_seconds(n, cells, least_growth):
+    """Seconds to expect of a method, from its cells at smaller n, in this order; 0 without any."""
+    ran = [cell for cell in cells if "seconds" in cell]
+    if not ran:
+        return 0.0
+    # The first steps, where fixed costs prevail, would predict too little.
+    power = least_growth if len(ran) < 2 else max(least_growth, growth(ran))
+    return ran[-1]["seconds"] * (n / ran[-1]["n"]) ** power
+
+
+def growth(cells):
+    """Slope of log seconds over log n between the two largest n that were run; None without two."""
+    ran = [cell for cell in cells if "seconds" in cell]
+    if len(ran) < 2:
+        return None
+    low, high = ran[-2:]
+    return math.log(high["seconds"] / low["seconds"]) / math.log(high["n"] / low["n"])
+
+
+def cap_memory(share=0.8):
+    """Let a process that asks for more than a share of the RAM fail, rather than harm others."""
+    if resource is not None and hasattr(os, "sysconf"):
+        most = int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def _timed(call):
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
+def _restart_peak():
+    """Bring the peak down to the memory in use, where the system can; return it, in bytes."""
+    # Imports and making the data needed more for a moment. What they freed goes back to the system
+    # first: a method that takes it over would seem to need nothing.
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    with suppress(OSError), open("/proc/self/clear_refs", "w") as control:
+        control.write("5")
+    return _peak_memory()
+
+
+def _peak_memory():
+    """Peak memory of this process, in bytes."""
+    try:
+        # Linux's ru_maxrss survives exec: a child would start at the peak of its parent.
+        with open("/proc/self/status") as status:
+            peak = next(line for line in status if line.startswith("VmHWM"))
+        return int(peak.split()[1]) * 1024
+    except (OSError, StopIteration):
+        if resource is None:
+            return float("nan")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

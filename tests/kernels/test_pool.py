@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.pool import ScanPool
+from oracles.tables import TABLES
+
+from sk_microagg._kernels import Pool
+
+SEARCHES = ["auto", "tree", "scan"]
+
+
+def interrogate(pool, oracle, X, rng, n_rounds):
+    """Ask both pools the same questions and remove the same records, until none is left."""
+    for _ in range(n_rounds):
+        assert pool.size == oracle.size
+        if pool.size == 0:
+            return
+        point = rng.normal(size=X.shape[1])
+        m = int(rng.integers(0, min(pool.size, 12) + 1))
+        record = rng.choice(oracle.records)
+        assert pool.farthest(point) == oracle.farthest(point)
+        assert pool.farthest(point, anchor="random") == oracle.farthest(point)
+        assert pool.farthest(X[record]) == oracle.farthest(X[record])
+        assert pool.nearest(point, m).tolist() == oracle.nearest(point, m).tolist()
+        around = pool.around(record, max(m, 1))
+        assert around.tolist() == oracle.around(record, max(m, 1)).tolist()
+        assert_centroid(pool, oracle)
+        leaving = around if rng.random() < 0.5 else rng.permutation(oracle.records)[:m]
+        pool.remove(leaving)
+        oracle.remove(leaving)
+
+
+def assert_centroid(pool, oracle):
+    np.testing.assert_allclose(pool.centroid(), oracle.centroid(), rtol=1e-15, atol=1e-25)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("table", TABLES)
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 150), d=st.integers(1, 6))
+def test_answers_as_a_scan_does_until_empty(search, table, seed, n, d):
+    rng = np.random.default_rng(seed)
+    X = TABLES[table](rng, n, d)
+    interrogate(Pool(X, search=search), ScanPool(X), X, rng, n_rounds=2 * n)
+
+
+# Enough records for a tree to be built, given up, tried again and rebuilt.
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(("n", "d"), [(3000, 2), (2000, 20)])
+def test_answers_as_a_scan_does_on_many_records(search, table, n, d):
+    rng = np.random.default_rng(n + d)
+    X = TABLES[table](rng, n, d)
+    interrogate(Pool(X, search=search), ScanPool(X), X, rng, n_rounds=n)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("table", TABLES)
+def test_farthest_from_a_drifting_point(search, table):
+    rng = np.random.default_rng(3)
+    X = TABLES[table](rng, 4000, 3)
+    pool, oracle = Pool(X, search=search), ScanPool(X)
+    point = X.mean(axis=0)
+    # Tiny steps use the sorted records for long, large ones run through them.
+    for step in np.repeat([0.0, 1e-9, 1e-3, 0.05, 1.0], 60):
+        point = point + step * rng.normal(size=3)
+        record = oracle.farthest(point)
+        assert pool.farthest(point, anchor=0) == record
+        leaving = oracle.around(record, 8)
+        pool.remove(leaving)
+        oracle.remove(leaving)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("n", [1, 2, 5, 60, 700])
+def test_diameter(search, table, n):
+    rng = np.random.default_rng(n)
+    X = TABLES[table](rng, n, 3)
+    pool, oracle = Pool(X, search=search), ScanPool(X)
+    while oracle.size:
+        assert pool.diameter() == oracle.diameter()
+        # Sometimes both ends go, sometimes one, sometimes others.
+        leaving = rng.permutation([*set(oracle.diameter()), *oracle.records[:1]])[:2]
+        leaving = np.unique(np.append(leaving, rng.permutation(oracle.records)[: oracle.size // 9]))
+        pool.remove(leaving)
+        oracle.remove(leaving)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_nearest_each_asks_for_every_point(table):
+    rng = np.random.default_rng(0)
+    X = TABLES[table](rng, 900, 4)
+    points = np.vstack([rng.normal(size=(50, 4)), X[:50]])
+    oracle = ScanPool(X)
+    expected = [oracle.nearest(point, 1)[0] for point in points]
+    assert Pool(X).nearest_each(points).tolist() == expected
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_refresh_takes_over_a_changed_row(search):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    pool = Pool(X, search=search)
+    pool.remove(np.arange(0, 300, 3))
+    pool.diameter()
+    for record in rng.permutation(np.arange(300, 800))[:200]:
+        X[record] = 3 * rng.normal(size=3)
+        pool.refresh(record)
+        oracle = ScanPool(X)
+        oracle.remove(np.arange(0, 300, 3))
+        point = rng.normal(size=3)
+        assert pool.farthest(point) == oracle.farthest(point)
+        assert pool.farthest(point, anchor=0) == oracle.farthest(point)
+        assert pool.nearest(point, 7).tolist() == oracle.nearest(point, 7).tolist()
+        assert_centroid(pool, oracle)
+    assert pool.diameter() == oracle.diameter()
+
+
+def test_centroid_stays_accurate_after_huge_records_leave():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 2))
+    X[:100] *= 1e15
+    pool = Pool(X)
+    pool.remove(np.arange(100))
+    assert_centroid(pool, ScanPool(X[100:]))
+
+
+def test_a_record_that_left_is_not_in_the_pool():
+    pool = Pool(np.arange(6.0).reshape(-1, 1))
+    pool.remove(np.array([1, 4]))
+    assert [record in pool for record in range(-1, 7)] == [
+        False, True, False, True, True, False, True, False,
+    ]  # fmt: skip
+
+
+def test_works_on_a_read_only_table():
+    X = np.arange(6.0).reshape(-1, 1)
+    X.flags.writeable = False
+    assert Pool(X).farthest(np.array([0.0])) == 5
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda pool: pool.remove(np.array([7])), "Record 7 is not in the pool"),
+        (lambda pool: pool.remove(np.array([-1])), "Record -1 is not in the pool"),
+        (lambda pool: pool.remove(np.array([2, 2])), "Record 2 is not in the pool"),
+        (lambda pool: pool.around(3, 2), "Record 3 is not in the pool"),
+        (lambda pool: pool.refresh(3), "Record 3 is not in the pool"),
+        (lambda pool: pool.nearest(np.zeros(2), 6), "The pool of 5 records cannot give 6"),
+        (lambda pool: pool.nearest(np.zeros(2), -1), "The pool of 5 records cannot give -1"),
+        (lambda pool: pool.around(0, 6), "The pool of 5 records cannot give 6"),
+        (lambda pool: pool.around(0, 0), "m=0 must be at least 1"),
+        (lambda pool: pool.nearest(np.zeros(3), 1), "A point of 3 columns, but X has 2"),
+        (lambda pool: pool.farthest(np.zeros(1)), "A point of 1 columns, but X has 2"),
+        (lambda pool: pool.nearest_each(np.zeros((1, 3))), "A point of 3 columns, but X has 2"),
+    ],
+)
+def test_questions_that_have_no_answer(ask, message):
+    pool = Pool(np.arange(12.0).reshape(6, 2))
+    pool.remove(np.array([3]))
+    with pytest.raises(ValueError, match=message):
+        ask(pool)
+
+
+def test_an_empty_pool_has_no_centroid_farthest_or_diameter():
+    pool = Pool(np.zeros((1, 2)))
+    pool.remove(np.array([0]))
+    for ask in (pool.centroid, pool.diameter, lambda: pool.farthest(np.zeros(2), anchor=0)):
+        with pytest.raises(ValueError, match="The pool of 0 records cannot give 1"):
+            ask()
+
+
+def test_search_must_be_known():
+    with pytest.raises(
+        ValueError, match=r"search='grid' must be one of \['auto', 'scan', 'tree'\]"
+    ):
+        Pool(np.zeros((2, 2)), search="grid")
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0)])
+def test_a_pool_needs_records_and_columns(shape):
+    with pytest.raises(ValueError, match="has no record or no column"):
+        Pool(np.zeros(shape))

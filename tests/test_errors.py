@@ -1,0 +1,321 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import FunctionTransformer, RobustScaler
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg import MicroAggregator, microaggregate
+from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
+
+BUILDERS = [MDAV(), CBFS(), TFRP(), GSMS(), DBFS()]
+BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs'"
+
+
+@pytest.fixture(name="X")
+def records():
+    return np.random.default_rng(0).normal(size=(20, 3))
+
+
+def with_value(value):
+    X = np.random.default_rng(1).normal(size=(20, 3))
+    X[13, 1] = value
+    return X
+
+
+def assert_fit_fails(estimator, X, error, message):
+    """Fitting raises, by any method, and leaves nothing behind."""
+    for fit in (estimator.fit, estimator.fit_transform, estimator.fit_predict):
+        with pytest.raises(error, match=message):
+            fit(X)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(estimator)
+    assert not [name for name in vars(estimator) if name.endswith("_") or name.startswith("_")]
+
+
+def assert_all_fail(X, k, error, message):
+    """The estimator, the function and every builder refuse the same."""
+    assert_fit_fails(MicroAggregator(k=k), X, error, message)
+    assert_fit_fails(MicroAggregator(k=k, scaler=None), X, error, message)
+    with pytest.raises(error, match=message):
+        microaggregate(X, k)
+    for builder in BUILDERS:
+        with pytest.raises(error, match=message):
+            builder.build(X, k)
+
+
+@pytest.mark.parametrize(
+    ("k", "error", "message"),
+    [
+        (0, ValueError, r"^k=0 must be at least 1\.$"),
+        (-1, ValueError, r"^k=-1 must be at least 1\.$"),
+        (21, ValueError, r"^k=21 must be at most the number of records, n_samples=20\.$"),
+        (2.5, TypeError, r"^k=2\.5 must be an integer, got float\.$"),
+        (5.0, TypeError, r"^k=5\.0 must be an integer, got float\.$"),
+        (True, TypeError, r"^k=True must be an integer, got bool\.$"),
+        (np.True_, TypeError, r"^k=np\.True_ must be an integer, got bool"),
+        ("5", TypeError, r"^k='5' must be an integer, got str\.$"),
+        (None, TypeError, r"^k=None must be an integer, got NoneType\.$"),
+        ([5], TypeError, r"^k=\[5\] must be an integer, got list\.$"),
+    ],
+)
+def test_bad_k(X, k, error, message):
+    assert_all_fail(X, k, error, message)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (with_value(np.nan), ValueError, "Input X contains NaN"),
+        (with_value(np.inf), ValueError, "Input X contains infinity"),
+        (with_value(-np.inf), ValueError, "Input X contains infinity"),
+        ([["1.5", "Bonn"]] * 20, ValueError, "could not convert string to float: 'Bonn'"),
+        (np.full((20, 2), "x", dtype=object), ValueError, "could not convert string to float: 'x'"),
+        (np.arange(20.0), ValueError, "Expected 2D array, got 1D array"),
+        (np.zeros((20, 2, 2)), ValueError, "dim 3"),
+        (np.empty((0, 2)), ValueError, r"0 sample\(s\)"),
+        (np.empty((20, 0)), ValueError, r"0 feature\(s\)"),
+        (np.ones((20, 2)) * 1j, ValueError, "Complex data not supported"),
+        (csr_array(np.eye(20)), TypeError, "Sparse data was passed for X, but dense"),
+    ],
+    ids=[
+        "nan",
+        "inf",
+        "-inf",
+        "text",
+        "object",
+        "1d",
+        "3d",
+        "no row",
+        "no column",
+        "complex",
+        "sparse",
+    ],
+)
+def test_bad_records(X, error, message):
+    assert_all_fail(X, 2, error, message)
+
+
+every_huge_value = pytest.mark.parametrize("value", [1e160, -1e200, 1.7e308])
+
+
+@every_huge_value
+def test_values_whose_squares_overflow(value):
+    X = with_value(value)
+    message = rf"^X holds values as large as {abs(value):.3g}.*overflow: values must be at most"
+    message = message.replace("+", r"\+")
+    assert_fit_fails(MicroAggregator(scaler=None), X, ValueError, message)
+    with pytest.raises(ValueError, match=message):
+        microaggregate(X, 5)
+    for builder in BUILDERS:
+        with pytest.raises(ValueError, match=message):
+            builder.build(X, 5)
+
+
+@every_huge_value
+def test_values_whose_squares_overflow_in_the_scaler(value):
+    # Warnings are errors here, so this also says that none comes before the message.
+    message = "X.* holds values as large as .*overflow: values must be at most"
+    assert_fit_fails(MicroAggregator(), with_value(value), ValueError, message)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(np.nan, "contains NaN"), (np.inf, "contains infinity"), (1e200, "holds values as large as")],
+)
+def test_scaler_whose_result_cannot_be_compared(X, value, message):
+    scaler = FunctionTransformer(lambda X: X + value)
+    message = f"X scaled by FunctionTransformer {message}"
+    assert_fit_fails(MicroAggregator(scaler=scaler), X, ValueError, message)
+
+
+class WithoutMethods:
+    def __repr__(self):
+        return "WithoutMethods()"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"builder": "mdv"}, ValueError, rf"^builder='mdv' must be one of {BUILDER_NAMES}\.$"),
+        ({"builder": "MDAV"}, ValueError, rf"^builder='MDAV' must be one of {BUILDER_NAMES}\.$"),
+        *(
+            (
+                {"builder": value},
+                TypeError,
+                rf"^builder={text} must be one of {BUILDER_NAMES} or an object with",
+            )
+            for value, text in [
+                (None, "None"),
+                (7, "7"),
+                (WithoutMethods(), r"WithoutMethods\(\)"),
+                (MDAV, "<class .*MDAV'>"),
+            ]
+        ),
+        *(
+            (
+                {"refiner": value},
+                TypeError,
+                f"^refiner={text} must be None or an object with the method 'refine'",
+            )
+            for value, text in [
+                ("exchange", "'exchange'"),
+                (WithoutMethods(), r"WithoutMethods\(\)"),
+                (MDAV(), r"MDAV\(\)"),
+            ]
+        ),
+        ({"builder": MDAV(growth="n")}, ValueError, r"^growth='n' must be one of 'nn', 'nc'\.$"),
+        ({"builder": CBFS(growth=None)}, ValueError, r"^growth=None must be one of 'nn', 'nc'\.$"),
+        ({"builder": TFRP(growth=2)}, ValueError, r"^growth=2 must be one of 'nn', 'nc'\.$"),
+        ({"builder": DBFS(growth="NC")}, ValueError, r"^growth='NC' must be one of 'nn', 'nc'\.$"),
+        (
+            {"builder": MDAV(ending="")},
+            ValueError,
+            r"^ending='' must be one of 'fixed', 'classic'\.$",
+        ),
+        (
+            {"builder": TFRP(reference="local")},
+            ValueError,
+            r"^reference='local' must be one of 'attribute', 'global'\.$",
+        ),
+    ],
+)
+def test_bad_builder_or_refiner(X, parameters, error, message):
+    assert_fit_fails(MicroAggregator(**parameters), X, error, message)
+    with pytest.raises(error, match=message):
+        microaggregate(X, 5, **parameters)
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [MDAV(growth="n"), MDAV(ending="n"), CBFS(growth="n"), TFRP(reference="n"), DBFS("n")],
+)
+def test_bad_parameter_of_a_builder_on_its_own(X, builder):
+    with pytest.raises(ValueError, match=r"='n' must be one of"):
+        builder.build(X, 5)
+
+
+@pytest.mark.parametrize(
+    ("scaler", "error", "message"),
+    [
+        ("robust", ValueError, r"^scaler='robust' must be one of 'standard'\.$"),
+        (
+            WithoutMethods(),
+            TypeError,
+            r"^scaler=WithoutMethods\(\) must be 'standard', None or an object with the method",
+        ),
+        (RobustScaler, TypeError, "^scaler=<class .*RobustScaler'> must be 'standard', None or an"),
+        (False, TypeError, "^scaler=False must be 'standard', None or an object"),
+    ],
+)
+def test_bad_scaler(X, scaler, error, message):
+    assert_fit_fails(MicroAggregator(scaler=scaler), X, error, message)
+
+
+# What a builder or a refiner of one's own may return
+
+
+class Returns:
+    def __init__(self, labels):
+        self.labels = labels
+
+    def __repr__(self):
+        return "Returns()"
+
+    def build(self, X, k):
+        return self.labels
+
+    def refine(self, X, labels, k, random_state=None):
+        return self.labels
+
+
+@pytest.mark.parametrize("part", ["builder", "refiner"])
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.repeat([0, 1], [16, 4]), "a group of 4 records; every group must have at least k=5"),
+        (np.arange(20), "a group of 1 records; every group must have at least k=5"),
+        (np.zeros(19, dtype=int), r"shape \(19,\) and type int64; they must be 20 integers"),
+        (np.zeros((20, 1), dtype=int), r"shape \(20, 1\) and type int64; they must be 20 integers"),
+        (np.zeros(20), r"shape \(20,\) and type float64; they must be 20 integers"),
+        (np.full(20, "a"), r"shape \(20,\) and type <U1; they must be 20 integers"),
+        (None, r"shape \(\) and type object; they must be 20 integers"),
+    ],
+    ids=["small", "singletons", "short", "2d", "float", "text", "none"],
+)
+def test_labels_that_are_no_k_partition(X, part, labels, message):
+    message = rf"^{part}=Returns\(\) returned .*{message}"
+    parameters = {part: Returns(labels)}
+    assert_fit_fails(MicroAggregator(k=5, **parameters), X, ValueError, message)
+    with pytest.raises(ValueError, match=message):
+        microaggregate(X, 5, **parameters)
+
+
+# After the fit
+
+
+@pytest.mark.parametrize("method", ["transform", "score"])
+def test_unfitted(X, method):
+    with pytest.raises(NotFittedError, match="MicroAggregator instance is not fitted yet"):
+        getattr(MicroAggregator(), method)(X)
+
+
+@pytest.mark.parametrize("method", ["transform", "score"])
+@pytest.mark.parametrize(
+    ("new", "error", "message"),
+    [
+        (np.ones((4, 2)), ValueError, "X has 2 features, but MicroAggregator is expecting 3"),
+        (np.ones((4, 5)), ValueError, "X has 5 features, but MicroAggregator is expecting 3"),
+        (with_value(np.nan), ValueError, "Input X contains NaN"),
+        (with_value(np.inf), ValueError, "Input X contains infinity"),
+        (np.ones(3), ValueError, "Expected 2D array"),
+        (csr_array(np.eye(3)), TypeError, "Sparse data was passed for X"),
+        (
+            with_value(1e200),
+            ValueError,
+            "scaled by StandardScaler holds values as large as .*overflow",
+        ),
+    ],
+    ids=["narrow", "wide", "nan", "inf", "1d", "sparse", "overflow"],
+)
+def test_bad_new_records(X, method, new, error, message):
+    aggregator = MicroAggregator().fit(X)
+    with pytest.raises(error, match=message):
+        getattr(aggregator, method)(new)
+
+
+def test_columns_of_other_names(X):
+    aggregator = MicroAggregator().fit(pd.DataFrame(X, columns=["age", "income", "share"]))
+    with pytest.raises(ValueError, match="feature names should match"):
+        aggregator.transform(pd.DataFrame(X, columns=["age", "share", "income"]))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "second"),
+    [
+        ({}, pd.DataFrame(np.full((30, 2), np.nan), columns=["x", "y"])),
+        ({"k": 31}, pd.DataFrame(np.ones((30, 2)), columns=["x", "y"])),
+        ({"builder": "none"}, np.ones((30, 2))),
+        ({"builder": MDAV(growth="none")}, np.ones((30, 2))),
+        ({"refiner": Returns(np.arange(30))}, np.ones((30, 2))),
+        ({"scaler": FunctionTransformer(lambda X: X + np.inf)}, np.ones((30, 2))),
+    ],
+    ids=["records", "k", "builder", "growth", "refiner", "scaler"],
+)
+def test_a_fit_that_fails_leaves_the_last_one_whole(X, parameters, second):
+    frame = pd.DataFrame(X, columns=["age", "income", "share"])
+    aggregator = MicroAggregator().fit(frame)
+    moved = aggregator.transform(frame + 1)
+    fitted = {
+        name: v for name, v in vars(aggregator).items() if name not in aggregator.get_params()
+    }
+    aggregator.set_params(**parameters)
+    with pytest.raises(ValueError, match=r"must|contains"):
+        aggregator.fit(second)
+    after = {name: v for name, v in vars(aggregator).items() if name not in aggregator.get_params()}
+    assert after.keys() == fitted.keys()
+    assert all(after[name] is fitted[name] for name in fitted)
+    assert aggregator.n_features_in_ == 3
+    assert_array_equal(aggregator.transform(frame + 1), moved)

@@ -1,0 +1,330 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg import MicroAggregator, microaggregate
+from sk_microagg.builders import MDAV
+from sk_microagg.metrics import anonymity_level, information_loss, sse
+
+BUILDERS = ["mdav", "cbfs", "tfrp", "gsms", "dbfs"]
+every_builder = pytest.mark.parametrize("builder", BUILDERS)
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
+every_frame = pytest.mark.parametrize("library", FRAMES)
+TRAINING_DATA = "transform was given the training data"
+ignore_training_data = pytest.mark.filterwarnings(f"ignore:{TRAINING_DATA}:UserWarning")
+UNITS = np.array([1.0, 200.0, 0.05])
+
+
+def draw(n=60, seed=0):
+    """Records whose columns differ in location and spread."""
+    return np.random.default_rng(seed).normal([0, 4, -2], size=(n, 3)) * UNITS
+
+
+def tied(n=45, seed=0):
+    """Records of few distinct values: many duplicates, many equal distances."""
+    return np.random.default_rng(seed).integers(0, 4, size=(n, 3)).astype(float)
+
+
+@pytest.fixture(name="X")
+def records():
+    return draw()
+
+
+@pytest.fixture(name="new")
+def new_records():
+    return draw(n=37, seed=1)
+
+
+# The release
+
+
+@every_builder
+@pytest.mark.parametrize("k", [2, 5, 30])
+@pytest.mark.parametrize("make", [draw, tied])
+def test_every_row_of_the_release_occurs_at_least_k_times(builder, k, make):
+    release = MicroAggregator(k=k, builder=builder).fit_transform(make())
+    assert np.unique(release, axis=0, return_counts=True)[1].min() >= k
+    assert anonymity_level(release) >= k
+
+
+@every_builder
+def test_release_is_the_mean_of_each_group(X, builder):
+    aggregator = MicroAggregator(builder=builder)
+    release = aggregator.fit_transform(X)
+    labels = aggregator.labels_
+    for group in range(aggregator.n_groups_):
+        mean = X[labels == group].mean(axis=0)
+        assert_allclose(aggregator.centroids_[group], mean, rtol=1e-13)
+    assert_array_equal(release, aggregator.centroids_[labels])
+    assert_allclose(release.mean(axis=0), X.mean(axis=0), rtol=1e-13)
+
+
+@every_builder
+def test_labels_and_sizes_agree(X, builder):
+    aggregator = MicroAggregator(builder=builder).fit(X)
+    groups, sizes = np.unique(aggregator.labels_, return_counts=True)
+    assert_array_equal(groups, np.arange(aggregator.n_groups_))
+    assert_array_equal(aggregator.group_sizes_, sizes)
+    assert aggregator.centroids_.shape == (aggregator.n_groups_, 3)
+    assert_array_equal(aggregator.weights_, np.zeros(aggregator.n_groups_))
+    assert_array_equal(MicroAggregator(builder=builder).fit_predict(X), aggregator.labels_)
+
+
+@every_builder
+def test_losses_are_those_of_the_standardised_records(X, builder):
+    aggregator = MicroAggregator(builder=builder).fit(X)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert_allclose(aggregator.sse_, sse(scaled, aggregator.labels_), rtol=1e-12)
+    # Standardised columns have a total sum of squares of n each.
+    assert_allclose(aggregator.information_loss_, aggregator.sse_ / X.size, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scaler", [None, "standard"])
+def test_constant_data_lose_nothing(scaler):
+    X = np.full((7, 2), 0.1)
+    aggregator = MicroAggregator(k=2, scaler=scaler)
+    assert_array_equal(aggregator.fit_transform(X), X)
+    assert aggregator.sse_ == 0
+    assert aggregator.information_loss_ == 0
+
+
+def test_release_is_in_the_units_of_the_data(X):
+    # Powers of two, so that nothing is rounded.
+    units = np.array([2.0**10, 2.0**-7, 2.0**3])
+    release = MicroAggregator().fit_transform(X)
+    assert_array_equal(MicroAggregator().fit_transform(X * units), release * units)
+
+
+@every_builder
+@pytest.mark.parametrize("n", [5, 9])
+def test_fewer_than_2k_records_are_one_group(builder, n):
+    X = draw(n)
+    aggregator = MicroAggregator(k=5, builder=builder)
+    assert_allclose(aggregator.fit_transform(X), np.tile(X.mean(axis=0), (n, 1)), rtol=1e-13)
+    assert_allclose(aggregator.information_loss_, 1, rtol=1e-13)
+
+
+@every_builder
+@pytest.mark.parametrize("make", [draw, tied])
+def test_k_1_is_the_identity(builder, make):
+    aggregator = MicroAggregator(k=1, builder=builder)
+    assert_array_equal(aggregator.fit_transform(make()), make())
+    assert aggregator.information_loss_ == 0
+
+
+@every_builder
+def test_one_column(X, builder):
+    release = MicroAggregator(k=4, builder=builder).fit_transform(X[:, [1]])
+    assert release.shape == (60, 1)
+    assert anonymity_level(release) >= 4
+
+
+@every_builder
+def test_constant_column_keeps_its_value(X, builder):
+    X[:, 1] = 0.1
+    assert_array_equal(MicroAggregator(k=7, builder=builder).fit_transform(X)[:, 1], X[:, 1])
+
+
+@every_builder
+def test_records_that_k_share_are_released_as_they_are(builder):
+    X = np.random.default_rng(2).permutation(np.repeat(draw(20), 3, axis=0))
+    assert_array_equal(MicroAggregator(k=3, builder=builder).fit_transform(X), X)
+
+
+# Types, layouts and frames
+
+
+def test_integers_become_float64(X):
+    whole = X.round().astype(np.int32)
+    release = MicroAggregator().fit_transform(whole)
+    assert release.dtype == np.float64
+    assert_array_equal(release, MicroAggregator().fit_transform(whole.astype(float)))
+
+
+def test_float32_is_kept_and_computed_in_float64(X, new):
+    single, double = X.astype(np.float32), X.astype(np.float32).astype(np.float64)
+    aggregator = MicroAggregator().fit(double)
+    release = MicroAggregator().fit_transform(single)
+    assert release.dtype == aggregator.transform(new.astype(np.float32)).dtype == np.float32
+    assert_array_equal(release, aggregator.centroids_[aggregator.labels_].astype(np.float32))
+
+
+@every_builder
+@pytest.mark.parametrize("make", [draw, tied])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
+    ],
+    ids=["fortran", "strided", "reversed"],
+)
+def test_layout_in_memory_changes_nothing(builder, make, layout):
+    # Several tables: the groups of only some depend on the last digit of a distance.
+    for seed in range(10):
+        X = make(seed=seed)
+        release = MicroAggregator(k=3, builder=builder).fit_transform(X)
+        assert_array_equal(MicroAggregator(k=3, builder=builder).fit_transform(layout(X)), release)
+
+
+@every_builder
+@pytest.mark.parametrize("scaler", ["standard", None])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_input_is_not_changed(builder, scaler, dtype):
+    X = draw().astype(dtype)
+    X.setflags(write=False)
+    before = X.copy()
+    aggregator = MicroAggregator(builder=builder, scaler=scaler).fit(X)
+    aggregator.transform(X[:-1])
+    aggregator.score(X)
+    assert_array_equal(X, before)
+
+
+# Scalers
+
+
+@pytest.mark.parametrize(
+    "scaler", [RobustScaler(), PCA(n_components=2), StandardScaler()], ids=repr
+)
+def test_any_transformer_is_a_scaler(X, new, scaler):
+    aggregator = MicroAggregator(scaler=scaler)
+    release = aggregator.fit_transform(X)
+    scaled = clone(scaler).fit(X).transform(X)
+    assert_array_equal(aggregator.labels_, microaggregate(scaled, 5))
+    assert_allclose(aggregator.information_loss_, information_loss(scaled, aggregator.labels_))
+    assert release.shape == X.shape
+    assert is_among(aggregator.transform(new), release)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(scaler)
+
+
+def is_among(rows, table):
+    return set(map(tuple, rows)) <= set(map(tuple, table))
+
+
+# Transform and score
+
+
+@every_builder
+def test_new_rows_get_the_centroid_nearest_in_the_scaled_space(X, new, builder):
+    aggregator = MicroAggregator(builder=builder).fit(X)
+    centroids = aggregator.centroids_ / X.std(axis=0)
+    distances = ((new[:, None] / X.std(axis=0) - centroids) ** 2).sum(axis=2)
+    assert_array_equal(aggregator.transform(new), aggregator.centroids_[distances.argmin(axis=1)])
+
+
+def test_far_rows_get_a_centroid_too(X):
+    aggregator = MicroAggregator().fit(X)
+    assert is_among(aggregator.transform(X * 1e6), aggregator.centroids_)
+
+
+def test_transform_treats_each_row_by_itself(X, new):
+    aggregator = MicroAggregator().fit(X)
+    one_by_one = np.vstack([aggregator.transform(row[None]) for row in new])
+    assert_array_equal(aggregator.transform(new), one_by_one)
+
+
+@every_builder
+@ignore_training_data
+def test_exact_transform_says_whether_transform_gives_the_release(builder):
+    found = set()
+    for X in [draw(), tied(), np.repeat(draw(8), 3, axis=0), tied()[:, :1]]:
+        aggregator = MicroAggregator(k=3, builder=builder)
+        release = aggregator.fit_transform(X)
+        assert aggregator.exact_transform_ is np.array_equal(aggregator.transform(X), release)
+        found.add(aggregator.exact_transform_)
+    assert found == {True, False}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [np.copy, np.asfortranarray, np.float32, np.ndarray.tolist, pd.DataFrame],
+    ids=["copy", "fortran", "float32", "list", "pandas"],
+)
+def test_transform_warns_of_the_training_data_in_any_form(X, form):
+    X = X.astype(np.float32).astype(np.float64)
+    aggregator = MicroAggregator().fit(X)
+    with pytest.warns(UserWarning, match=TRAINING_DATA):
+        aggregator.transform(form(X))
+
+
+def test_warning_names_the_line_that_called_transform(X):
+    aggregator = MicroAggregator().fit(X)
+    with pytest.warns(UserWarning, match=TRAINING_DATA) as caught:
+        aggregator.transform(X)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("other", [lambda X: X[:-1], lambda X: X[::-1], lambda X: X + 1e-9])
+def test_transform_of_other_data_does_not_warn(X, other):
+    aggregator = MicroAggregator().fit(X)
+    assert not aggregator.exact_transform_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aggregator.transform(other(X))
+
+
+def test_exact_transform_of_the_training_data_does_not_warn():
+    X = np.repeat(draw(8), 3, axis=0)
+    aggregator = MicroAggregator(k=3)
+    release = aggregator.fit_transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_array_equal(aggregator.transform(X), release)
+
+
+@every_builder
+def test_score_is_minus_the_loss_of_transform(X, new, builder):
+    aggregator = MicroAggregator(builder=builder).fit(X)
+    error = (aggregator.transform(new) - new) / X.std(axis=0)
+    total = (new - new.mean(axis=0)) / X.std(axis=0)
+    assert_allclose(aggregator.score(new), -(error**2).sum() / (total**2).sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 7, 10])
+def test_score_of_constant_data_is_0(X, n):
+    assert MicroAggregator().fit(X).score(np.full((n, 3), [0.1, 0.7, 1.3])) == 0
+
+
+# The fitted model
+
+
+def arrays_of(model):
+    for value in vars(model).values():
+        if isinstance(value, np.ndarray):
+            yield value
+        elif hasattr(value, "__dict__"):
+            yield from arrays_of(value)
+
+
+@every_builder
+@pytest.mark.parametrize("scaler", ["standard", RobustScaler(), None])
+def test_fitted_model_holds_no_training_record(X, builder, scaler):
+    aggregator = MicroAggregator(k=3, builder=builder, scaler=scaler).fit(X)
+    shipped = pickle.dumps(aggregator)
+    assert X[0].tobytes() in pickle.dumps([aggregator, X])
+    scaled = X if aggregator.scaler_ is None else aggregator.scaler_.transform(X)
+    assert not any(row.tobytes() in shipped for row in np.vstack([X, scaled]))
+    as_long_as_the_data = [array for array in arrays_of(aggregator) if len(array) == len(X)]
+    assert len(as_long_as_the_data) == 1
+    assert as_long_as_the_data[0] is aggregator.labels_
+
+
+def test_pickle_gives_the_same_transform(X, new):
+    aggregator = MicroAggregator(builder=MDAV(growth="nc"), scaler=RobustScaler()).fit(X)
+    loaded = pickle.loads(pickle.dumps(aggregator))
+    assert_array_equal(loaded.transform(new), aggregator.transform(new))
+    assert loaded.score(new) == aggregator.score(new)
+    with pytest.warns(UserWarning, match=TRAINING_DATA):
+        loaded.transform(X)
