@@ -95,8 +95,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     -----
     `fit_transform` is the release: every row occurs in it at least `k` times. `transform` is for
     new records: each becomes the centroid nearest to it, and so joins a group that already holds
-    `k` training records. A training record may lie nearer to the centroid of another group than to its
-    own, so `transform` of the training data need not be k-anonymous: where it differs from the
+    `k` training records. A training record may lie nearer to the centroid of another group than to
+    its own, so `transform` of the training data need not be k-anonymous: where it differs from the
     release, `exact_transform_` is False, and `transform` warns if it is given the training data.
 
     A fitted model holds centroids, sizes and labels, no training record, so it is safe to ship. Two

@@ -31,7 +31,7 @@ def check_records(X, name="X"):
     limit = np.sqrt(np.finfo(np.float64).max / X.size) / 2
     if largest > limit:
         raise ValueError(
-            f"{name} holds values as large as {largest:.3g}, whose squared distances would overflow: "
+            f"{name} holds values as large as {largest:.3g}, whose squared distances overflow: "
             f"values must be at most {limit:.3g}."
         )
     return X

@@ -12,6 +12,9 @@ from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 
 BUILDERS = [MDAV(), CBFS(), TFRP(), GSMS(), DBFS()]
 BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs'"
+NO_BUILDER = f"^builder={{}} must be one of {BUILDER_NAMES} or an object with the method 'build'"
+NO_REFINER = "^refiner={} must be None or an object with the method 'refine'"
+NO_SCALER = "^scaler={} must be 'standard', None or an object with the method"
 
 
 @pytest.fixture(name="X")
@@ -80,19 +83,6 @@ def test_bad_k(X, k, error, message):
         (np.ones((20, 2)) * 1j, ValueError, "Complex data not supported"),
         (csr_array(np.eye(20)), TypeError, "Sparse data was passed for X, but dense"),
     ],
-    ids=[
-        "nan",
-        "inf",
-        "-inf",
-        "text",
-        "object",
-        "1d",
-        "3d",
-        "no row",
-        "no column",
-        "complex",
-        "sparse",
-    ],
 )
 def test_bad_records(X, error, message):
     assert_all_fail(X, 2, error, message)
@@ -131,9 +121,14 @@ def test_scaler_whose_result_cannot_be_compared(X, value, message):
     assert_fit_fails(MicroAggregator(scaler=scaler), X, ValueError, message)
 
 
-class WithoutMethods:
+class Nothing:
     def __repr__(self):
-        return "WithoutMethods()"
+        return "Nothing()"
+
+
+class OnlyTransforms(Nothing):
+    def transform(self, X):
+        return X
 
 
 @pytest.mark.parametrize(
@@ -141,45 +136,19 @@ class WithoutMethods:
     [
         ({"builder": "mdv"}, ValueError, rf"^builder='mdv' must be one of {BUILDER_NAMES}\.$"),
         ({"builder": "MDAV"}, ValueError, rf"^builder='MDAV' must be one of {BUILDER_NAMES}\.$"),
-        *(
-            (
-                {"builder": value},
-                TypeError,
-                rf"^builder={text} must be one of {BUILDER_NAMES} or an object with",
-            )
-            for value, text in [
-                (None, "None"),
-                (7, "7"),
-                (WithoutMethods(), r"WithoutMethods\(\)"),
-                (MDAV, "<class .*MDAV'>"),
-            ]
-        ),
-        *(
-            (
-                {"refiner": value},
-                TypeError,
-                f"^refiner={text} must be None or an object with the method 'refine'",
-            )
-            for value, text in [
-                ("exchange", "'exchange'"),
-                (WithoutMethods(), r"WithoutMethods\(\)"),
-                (MDAV(), r"MDAV\(\)"),
-            ]
-        ),
+        ({"builder": None}, TypeError, NO_BUILDER.format("None")),
+        ({"builder": 7}, TypeError, NO_BUILDER.format("7")),
+        ({"builder": Nothing()}, TypeError, NO_BUILDER.format(r"Nothing\(\)")),
+        ({"builder": MDAV}, TypeError, NO_BUILDER.format("<class .*MDAV'>")),
+        ({"refiner": "exchange"}, TypeError, NO_REFINER.format("'exchange'")),
+        ({"refiner": Nothing()}, TypeError, NO_REFINER.format(r"Nothing\(\)")),
+        ({"refiner": MDAV()}, TypeError, NO_REFINER.format(r"MDAV\(\)")),
         ({"builder": MDAV(growth="n")}, ValueError, r"^growth='n' must be one of 'nn', 'nc'\.$"),
         ({"builder": CBFS(growth=None)}, ValueError, r"^growth=None must be one of 'nn', 'nc'\.$"),
         ({"builder": TFRP(growth=2)}, ValueError, r"^growth=2 must be one of 'nn', 'nc'\.$"),
         ({"builder": DBFS(growth="NC")}, ValueError, r"^growth='NC' must be one of 'nn', 'nc'\.$"),
-        (
-            {"builder": MDAV(ending="")},
-            ValueError,
-            r"^ending='' must be one of 'fixed', 'classic'\.$",
-        ),
-        (
-            {"builder": TFRP(reference="local")},
-            ValueError,
-            r"^reference='local' must be one of 'attribute', 'global'\.$",
-        ),
+        ({"builder": MDAV(ending="")}, ValueError, "^ending='' must be one of 'fixed', 'classic'"),
+        ({"builder": TFRP(reference=0)}, ValueError, "^reference=0 must .* 'attribute', 'global'"),
     ],
 )
 def test_bad_builder_or_refiner(X, parameters, error, message):
@@ -201,13 +170,10 @@ def test_bad_parameter_of_a_builder_on_its_own(X, builder):
     ("scaler", "error", "message"),
     [
         ("robust", ValueError, r"^scaler='robust' must be one of 'standard'\.$"),
-        (
-            WithoutMethods(),
-            TypeError,
-            r"^scaler=WithoutMethods\(\) must be 'standard', None or an object with the method",
-        ),
-        (RobustScaler, TypeError, "^scaler=<class .*RobustScaler'> must be 'standard', None or an"),
-        (False, TypeError, "^scaler=False must be 'standard', None or an object"),
+        (Nothing(), TypeError, NO_SCALER.format(r"Nothing\(\)")),
+        (OnlyTransforms(), TypeError, NO_SCALER.format(r"Nothing\(\)")),
+        (RobustScaler, TypeError, NO_SCALER.format("<class .*RobustScaler'>")),
+        (False, TypeError, NO_SCALER.format("False")),
     ],
 )
 def test_bad_scaler(X, scaler, error, message):
@@ -272,13 +238,8 @@ def test_unfitted(X, method):
         (with_value(np.inf), ValueError, "Input X contains infinity"),
         (np.ones(3), ValueError, "Expected 2D array"),
         (csr_array(np.eye(3)), TypeError, "Sparse data was passed for X"),
-        (
-            with_value(1e200),
-            ValueError,
-            "scaled by StandardScaler holds values as large as .*overflow",
-        ),
+        (with_value(1e200), ValueError, "StandardScaler holds values as large as .*overflow"),
     ],
-    ids=["narrow", "wide", "nan", "inf", "1d", "sparse", "overflow"],
 )
 def test_bad_new_records(X, method, new, error, message):
     aggregator = MicroAggregator().fit(X)
@@ -290,6 +251,11 @@ def test_columns_of_other_names(X):
     aggregator = MicroAggregator().fit(pd.DataFrame(X, columns=["age", "income", "share"]))
     with pytest.raises(ValueError, match="feature names should match"):
         aggregator.transform(pd.DataFrame(X, columns=["age", "share", "income"]))
+
+
+def state(aggregator):
+    parameters = aggregator.get_params()
+    return {name: v for name, v in vars(aggregator).items() if name not in parameters}
 
 
 @pytest.mark.parametrize(
@@ -308,13 +274,11 @@ def test_a_fit_that_fails_leaves_the_last_one_whole(X, parameters, second):
     frame = pd.DataFrame(X, columns=["age", "income", "share"])
     aggregator = MicroAggregator().fit(frame)
     moved = aggregator.transform(frame + 1)
-    fitted = {
-        name: v for name, v in vars(aggregator).items() if name not in aggregator.get_params()
-    }
+    fitted = state(aggregator)
     aggregator.set_params(**parameters)
     with pytest.raises(ValueError, match=r"must|contains"):
         aggregator.fit(second)
-    after = {name: v for name, v in vars(aggregator).items() if name not in aggregator.get_params()}
+    after = state(aggregator)
     assert after.keys() == fitted.keys()
     assert all(after[name] is fitted[name] for name in fitted)
     assert aggregator.n_features_in_ == 3

@@ -1,5 +1,6 @@
-"""MicroAggregator among the tools of scikit-learn: its checks, frames, clone, grid search."""
+"""MicroAggregator among the tools of scikit-learn: its checks, frames, copies, grid search."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -131,6 +132,15 @@ def test_clone_has_the_parameters_but_not_the_fit(X):
         check_is_fitted(copy)
     assert copy.builder is not aggregator.builder
     assert_array_equal(copy.fit_predict(X), aggregator.labels_)
+
+
+def test_pickle_gives_the_same_transform(X, new):
+    aggregator = MicroAggregator(builder=MDAV(growth="nc"), scaler=RobustScaler()).fit(X)
+    loaded = pickle.loads(pickle.dumps(aggregator))
+    assert_array_equal(loaded.transform(new), aggregator.transform(new))
+    assert loaded.score(new) == aggregator.score(new)
+    with pytest.warns(UserWarning, match="given the training data"):
+        loaded.transform(X)
 
 
 def test_grid_search_in_a_pipeline_anonymises_and_then_trains():

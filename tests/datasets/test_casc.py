@@ -168,8 +168,8 @@ def test_bad_number(parameter, own_folder):
 
 
 @every_fetcher
-def test_real_files(casc_folder, monkeypatch, fetch, source, columns):
-    monkeypatch.setenv("SK_MICROAGG_DATA", str(casc_folder))
+def test_real_files(data_folder, monkeypatch, fetch, source, columns):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     bunch = fetch()
     assert bunch.data.shape == (source.n_rows, len(columns))
     assert bunch.feature_names == list(columns)
@@ -180,11 +180,11 @@ def test_real_files(casc_folder, monkeypatch, fetch, source, columns):
 
 
 @every_fetcher
-def test_rda_equals_csv(casc_folder, own_folder, fetch, source, columns):
+def test_rda_equals_csv(data_folder, own_folder, fetch, source, columns):
     pytest.importorskip("rdata")
-    both = [casc_folder / source.rda, casc_folder / source.csv]
+    both = [data_folder / source.rda, data_folder / source.csv]
     if not all(path.exists() for path in both):
-        pytest.skip(f"needs both {source.rda} and {source.csv} in {casc_folder}")
+        pytest.skip(f"needs both {source.rda} and {source.csv} in {data_folder}")
     results = []
     for path in both:
         copy = own_folder / path.name
@@ -194,11 +194,11 @@ def test_rda_equals_csv(casc_folder, own_folder, fetch, source, columns):
     np.testing.assert_array_equal(*results)
 
 
-def test_download_to_data_home(casc_folder, monkeypatch, tmp_path):
+def test_download_to_data_home(data_folder, monkeypatch, tmp_path):
     pytest.importorskip("rdata")
-    upstream = casc_folder / TARRAGONA.rda
+    upstream = data_folder / TARRAGONA.rda
     if not upstream.exists():
-        pytest.skip(f"needs {upstream.name} in {casc_folder}")
+        pytest.skip(f"needs {upstream.name} in {data_folder}")
     urls = serve(monkeypatch, upstream.read_bytes())
     X = fetch_tarragona(data_home=tmp_path / "other", return_X=True)
     assert X.shape == (834, 13)

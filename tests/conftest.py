@@ -5,10 +5,10 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def casc_folder():
+def data_folder():
     """Folder with the real data files; the test is skipped where there is none."""
     named = os.environ.get("SK_MICROAGG_DATA")
-    beside = Path(__file__).parents[3] / "shared" / "data"
+    beside = Path(__file__).parents[2] / "shared" / "data"
     if named:
         return Path(named).expanduser()
     if beside.is_dir():

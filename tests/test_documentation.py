@@ -1,0 +1,67 @@
+"""What the documentation shows is true: docstrings, the README and the examples run."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import runpy
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+import sk_microagg
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ["sk_microagg"] + [
+    module.name
+    for module in pkgutil.walk_packages(sk_microagg.__path__, "sk_microagg.")
+    if module.ispkg and "._" not in module.name
+]
+MODULES = ["sk_microagg"] + [
+    module.name for module in pkgutil.walk_packages(sk_microagg.__path__, "sk_microagg.")
+]
+PUBLIC = {
+    f"{package}.{name}": getattr(importlib.import_module(package), name)
+    for package in PACKAGES
+    for name in importlib.import_module(package).__all__
+    if name != "__version__"
+}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings(module):
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_docstring_of_a_compiled_class():
+    # doctest.testmod looks for Python functions only.
+    from sk_microagg._kernels import Pool
+
+    test = doctest.DocTestParser().get_doctest(Pool.__doc__, {}, "Pool", None, 0)
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_everything_public_has_an_example(name):
+    assert re.search(r"^ *Examples\n *--------\n", PUBLIC[name].__doc__, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_parameter_is_documented(name):
+    value = PUBLIC[name]
+    parameters = [p for p in inspect.signature(value).parameters if p not in ("args", "kwargs")]
+    undocumented = [p for p in parameters if not re.search(rf"^ *{p} : ", value.__doc__, re.M)]
+    assert undocumented == []
+
+
+def test_python_in_the_readme():
+    assert doctest.testfile(str(ROOT / "README.md"), module_relative=False).failed == 0
+
+
+@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
+def test_example_runs(example):
+    matplotlib.use("agg")
+    runpy.run_path(str(example), run_name="__main__")
+    matplotlib.pyplot.close("all")
