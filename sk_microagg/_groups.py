@@ -25,6 +25,13 @@ def group_means(X, labels):
     return means
 
 
+def share_of_total(squared_errors, X):
+    """Squared errors as a share of the total sum of squares of X; 0 where that is 0."""
+    one_group = np.zeros(len(X), dtype=np.intp)
+    total = squared_error(X, group_means(X, one_group), one_group)
+    return squared_errors / total if total > 0 else 0.0
+
+
 def squared_error(X, centers, labels):
     """Sum of squared distances from each record to the centre that its label names."""
     total = 0.0

@@ -65,7 +65,7 @@ def make_builder(builder):
     if isinstance(builder, str):
         check_option("builder", builder, BUILDERS)
         return BUILDERS[builder]()
-    return own_copy("builder", builder, "build", f"one of {', '.join(map(repr, BUILDERS))} or ")
+    return own_copy("builder", builder, ("build",), f"one of {', '.join(map(repr, BUILDERS))} or ")
 
 
 def make_refiner(refiner, **defaults):
@@ -75,17 +75,18 @@ def make_refiner(refiner, **defaults):
     """
     if refiner is None:
         return None
-    refiner = own_copy("refiner", refiner, "refine", "None or ")
+    refiner = own_copy("refiner", refiner, ("refine",), "None or ")
     if hasattr(refiner, "get_params"):
         own = refiner.get_params()
         refiner.set_params(**{name: v for name, v in defaults.items() if not own.get(name, True)})
     return refiner
 
 
-def own_copy(parameter, value, method, alternatives):
-    """Clone an object given as a parameter, or say that it lacks the method it is needed for."""
-    if isinstance(value, type) or not callable(getattr(value, method, None)):
-        raise TypeError(
-            f"{parameter}={value!r} must be {alternatives}an object with the method {method!r}."
-        )
+def own_copy(parameter, value, methods, alternatives):
+    """Clone an object given as a parameter, or say which method it lacks."""
+    for method in methods:
+        if isinstance(value, type) or not callable(getattr(value, method, None)):
+            raise TypeError(
+                f"{parameter}={value!r} must be {alternatives}an object with the method {method!r}."
+            )
     return clone(value, safe=False)

@@ -6,9 +6,9 @@ from warnings import warn
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._groups import group_means, group_sizes, squared_error
+from sk_microagg._groups import group_means, group_sizes, share_of_total, squared_error
 from sk_microagg._kernels import Pool
 from sk_microagg._microaggregate import make_builder, make_refiner, own_copy, partition
 from sk_microagg._validation import check_k, check_option, check_records
@@ -213,13 +213,13 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             A centroid for each record. float32 if `X` is, otherwise float64.
         """
         check_is_fitted(self)
-        records = validate_data(self, X, dtype=FLOATS, reset=False)
+        records = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
         if not self.exact_transform_ and _digest(records) == self._training_digest:
             warn(
                 "transform was given the training data, but for some of its records it returns the "
                 "centroid of another group than their own: the result need not be k-anonymous. The "
                 "release is what fit_transform returns.",
-                stacklevel=2,
+                stacklevel=3,  # scikit-learn wraps transform
             )
         groups = nearest_centroid(_scale(self.scaler_, records), self._scaled_centroids)
         return self.centroids_.astype(records.dtype)[groups]
@@ -243,13 +243,13 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             better.
         """
         check_is_fitted(self)
-        scaled = _scale(self.scaler_, validate_data(self, X, dtype=FLOATS, reset=False))
+        scaled = _scale(self.scaler_, validate_data(self, X, dtype=FLOATS, order="C", reset=False))
         groups = nearest_centroid(scaled, self._scaled_centroids)
-        return -_share_of_total(squared_error(scaled, self._scaled_centroids, groups), scaled)
+        return -share_of_total(squared_error(scaled, self._scaled_centroids, groups), scaled)
 
     def _fit(self, X):
         """Fit, and return the checked records. Nothing is set before all work has succeeded."""
-        records = check_array(X, dtype=FLOATS, input_name="X", estimator=self)
+        records = check_records(X, dtype=FLOATS, estimator=self)
         k = check_k(self.k, len(records))
         builder = make_builder(self.builder)
         refiner = make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
@@ -262,7 +262,7 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         centroids = group_means(records, labels)
         scaled_centroids = group_means(scaled, labels)
         sse = squared_error(scaled, scaled_centroids, labels)
-        information_loss = _share_of_total(sse, scaled)
+        information_loss = share_of_total(sse, scaled)
         transformed = nearest_centroid(scaled, scaled_centroids)
         exact_transform = np.array_equal(centroids[transformed], centroids[labels])
         training_digest = _digest(records)
@@ -301,19 +301,14 @@ def _make_scaler(scaler):
         return StandardScaler()
     if scaler is None:
         return None
-    return own_copy("scaler", scaler, "transform", "'standard', None or ")
+    return own_copy("scaler", scaler, ("fit", "transform"), "'standard', None or ")
 
 
 def _scale(scaler, records):
     records = records.astype(np.float64, copy=False)
     if scaler is None:
         return check_records(records)
-    return check_records(scaler.transform(records), f"X scaled by {type(scaler).__name__}")
-
-
-def _share_of_total(squared_errors, X):
-    total = squared_error(X, X.mean(axis=0, keepdims=True), np.zeros(len(X), dtype=np.intp))
-    return squared_errors / total if total > 0 else 0.0
+    return check_records(scaler.transform(records), name=f"X scaled by {type(scaler).__name__}")
 
 
 def _digest(records):

@@ -24,10 +24,10 @@ def check_option(name, value, allowed):
         raise ValueError(f"{name}={value!r} must be one of {options}.")
 
 
-def check_records(X, name="X"):
-    """Return `X` as C-contiguous float64, if values and squared distances are finite."""
-    X = check_array(X, dtype=np.float64, order="C", input_name=name)
-    largest = np.abs(X).max()
+def check_records(X, *, dtype=np.float64, name="X", estimator=None):
+    """Return `X` as a C-contiguous array of floats, if values and squared distances are finite."""
+    X = check_array(X, dtype=dtype, order="C", input_name=name, estimator=estimator)
+    largest = max(X.max(), -X.min())
     limit = np.sqrt(np.finfo(np.float64).max / X.size) / 2
     if largest > limit:
         raise ValueError(

@@ -78,7 +78,7 @@ cdef class Pool:
         return self.tree.size
 
     def __contains__(self, Py_ssize_t record):
-        return 0 <= record < self.X.shape[0] and self.tree.holds(record)
+        return self._holds(record)
 
     def centroid(self):
         """Mean of the records in the pool, an ndarray of shape (n_columns,)."""
@@ -179,6 +179,9 @@ cdef class Pool:
         self.tree.refresh(record)
         self._forget()
 
+    cdef bint _holds(self, Py_ssize_t record) noexcept nogil:
+        return 0 <= record < self.X.shape[0] and self.tree.holds(record)
+
     cdef void _add(self, Py_ssize_t column, double value) noexcept nogil:
         """Neumaier's compensated sum."""
         cdef double before = self.total[column]
@@ -207,7 +210,7 @@ cdef class Pool:
         return 0
 
     cdef int _check_held(self, Py_ssize_t record) except -1:
-        if record not in self:
+        if not self._holds(record):
             raise ValueError(f"Record {record} is not in the pool.")
         return 0
 

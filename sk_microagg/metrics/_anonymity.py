@@ -8,7 +8,7 @@ def anonymity_level(release):
     """Smallest number of times that any row of a released table occurs in it.
 
     A release is k-anonymous if its level is at least k. Rows are compared in all columns, so pass
-    the quasi-identifiers only. A missing value equals a missing value.
+    the quasi-identifiers only. A missing value equals another of the same kind.
 
     Parameters
     ----------
@@ -26,20 +26,37 @@ def anonymity_level(release):
     >>> anonymity_level([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0], [3.0, 4.0]])
     2
     """
-    release = check_array(release, dtype=None, ensure_all_finite=False, input_name="release")
-    classes = np.zeros(len(release), dtype=np.intp)
-    for column in release.T:
+    columns = _columns(release)
+    classes = np.zeros(len(columns[0]), dtype=np.intp)
+    for column in columns:
         codes = _codes(column)
         # Numbered anew after every column, so that products of two stay far below overflow.
         _, classes = np.unique(classes * (codes.max() + 1) + codes, return_inverse=True)
     return int(np.bincount(classes).min())
 
 
+def _columns(release):
+    """Columns of a table, each in its own type: one array for all might round large integers."""
+    if hasattr(release, "columns") and 0 not in release.shape:
+        return [
+            release.iloc[:, j] if hasattr(release, "iloc") else release[:, j]
+            for j in range(release.shape[1])
+        ]
+    return check_array(release, dtype=None, ensure_all_finite=False, input_name="release").T
+
+
 def _codes(column):
     """Number the distinct values of a column from 0."""
-    if column.dtype != object:
+    if isinstance(column.dtype, np.dtype) and column.dtype != object:
         return np.unique(column, return_inverse=True)[1]
+    values = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
     numbers = {}
-    # NaN differs from itself, as a float: as text it does not.
-    keys = ("nan" if value != value else value for value in column)
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+    return np.array([numbers.setdefault(_key(value), len(numbers)) for value in values])
+
+
+def _key(value):
+    """The value as a dict may know it: NaN differs from itself."""
+    return _NAN if isinstance(value, float | np.floating) and np.isnan(value) else value
+
+
+_NAN = object()

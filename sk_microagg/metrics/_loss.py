@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from sk_microagg._groups import group_means, squared_error
+from sk_microagg._groups import group_means, share_of_total, squared_error
 from sk_microagg._validation import check_records
 
 
@@ -60,5 +60,5 @@ def information_loss(X, labels):
     >>> round(information_loss([[0.0], [2.0], [10.0], [12.0]], [0, 0, 1, 1]), 4)
     0.0385
     """
-    total = sse(X, np.zeros(len(X), dtype=np.intp))
-    return sse(X, labels) / total if total > 0 else 0.0
+    X = check_records(X)
+    return share_of_total(sse(X, labels), X)
