@@ -264,7 +264,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         sse = squared_error(scaled, scaled_centroids, labels)
         information_loss = share_of_total(sse, scaled)
         transformed = nearest_centroid(scaled, scaled_centroids)
-        exact_transform = np.array_equal(centroids[transformed], centroids[labels])
+        moved = np.flatnonzero(transformed != labels)
+        exact_transform = np.array_equal(centroids[transformed[moved]], centroids[labels[moved]])
         training_digest = _digest(records)
 
         validate_data(self, X, skip_check_array=True)
@@ -313,5 +314,6 @@ def _scale(scaler, records):
 
 def _digest(records):
     """Fingerprint of a whole table, from which no record can be read."""
-    records = np.ascontiguousarray(records, dtype=np.float64)
-    return sha256(str(records.shape).encode() + records.data).hexdigest()
+    digest = sha256(str(records.shape).encode())
+    digest.update(np.ascontiguousarray(records, dtype=np.float64))
+    return digest.hexdigest()

@@ -17,7 +17,7 @@ cdef class Pool:
     """The records not yet grouped: a set that shrinks, with exact point queries.
 
     Distances are Euclidean. Of several records that fit equally well, the one with the lowest index
-    is the answer, so that an answer never depends on how it was found.
+    is the answer, so that an answer never depends on how it was found. A pool is for one thread.
 
     Parameters
     ----------
