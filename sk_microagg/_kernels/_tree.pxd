@@ -33,6 +33,9 @@ cdef class Tree:
     cdef vector[Py_ssize_t] tile_size
     cdef vector[Py_ssize_t] record_at
     cdef vector[Py_ssize_t] place_of
+    cdef vector[double] middle
+    cdef vector[double] radius_at
+    cdef Py_ssize_t box_size
     cdef vector[double] boxes
     cdef vector[Py_ssize_t] first_record
 
@@ -49,15 +52,17 @@ cdef class Tree:
                     const Py_ssize_t *n_leaves) except -1 nogil
     cdef void _fill_tile(self, Py_ssize_t tile, const Hit *records,
                          Py_ssize_t n_records) noexcept nogil
+    cdef void _find_middle(self, const vector[Hit] &records) noexcept nogil
     cdef void _take_stock(self) noexcept nogil
     cdef void _refit(self, Py_ssize_t tile) noexcept nogil
     cdef bint _fit_leaf(self, Py_ssize_t tile) noexcept nogil
     cdef bint _fit_node(self, Py_ssize_t node) noexcept nogil
     cdef double _nearest_possible(self, Py_ssize_t node, const double *query) noexcept nogil
-    cdef double _farthest_possible(self, Py_ssize_t node, const double *query) noexcept nogil
+    cdef double _farthest_possible(self, Py_ssize_t node, const double *query,
+                                   double query_radius) noexcept nogil
     cdef void _tile_distances(self, Py_ssize_t tile, const double *query,
                               double *distances) noexcept nogil
-    cdef void _farthest_below(self, Py_ssize_t node, const double *query,
+    cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,
                               Hit *best) noexcept nogil
     cdef void _farthest_in_tile(self, Py_ssize_t tile, const double *query,
                                 Hit *best) noexcept nogil

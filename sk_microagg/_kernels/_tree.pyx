@@ -3,12 +3,14 @@
 The records lie in tiles of TILE, column by column, so that one pass of vector instructions gives
 the distances of a whole tile. Every leaf of the tree is a tile. Nodes are numbered as in a heap:
 node 1 is the root, 2i and 2i+1 are the children of i, and the leaf of tile t is n_tiles + t. For
-each node the tree knows the box around its live records and the lowest of them; both are fitted
-anew when a record leaves.
+each node the tree knows its lowest live record, the box around its live records, and how far out
+from the middle of all records they reach; these are fitted anew when a record leaves. A box is kept
+as its low corner, its high corner and that radius, squared.
 
-Pruning is exact, bit for bit: rounding is monotone, and boxes are measured by the same sums in the
-same order as records, so a bound never crosses a distance. A node is passed over only if its bound
-and its lowest record together lose against the best so far, so ties fall as in a plain scan.
+Pruning is exact, bit for bit: rounding is monotone, and corners of boxes are measured by the same
+sums in the same order as records, so a bound never crosses a distance (bounds from radii have a
+margin). A node is passed over only if its bound and its lowest record together lose against the best
+so far, so ties fall as in a plain scan.
 
 Where boxes prune too little to pay for themselves (many columns, few records), every query looks
 at all tiles instead. The tree finds out by trying: it counts the records that a few queries look at.
@@ -25,6 +27,9 @@ cdef enum:
     LEAST_PERCENT_SPARED = 55
     QUERIES_TO_TRY = 32
     SCANS_BETWEEN_TRIALS = 512
+
+# Covers the rounding errors of a sum of squares.
+cdef double SAFETY = 1.0 + 1e-9
 
 cdef Py_ssize_t NOBODY = (<size_t>-1) >> 1
 cdef Hit NO_HIT = Hit(INFINITY, NOBODY)
@@ -61,8 +66,10 @@ cdef class Tree:
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil:
         """The record farthest from `query`, keyed by minus its squared distance, or `best`."""
         cdef Py_ssize_t tile
+        cdef double query_radius
         if self.pruning:
-            self._farthest_below(1, query, &best)
+            query_radius = squared_distance(query, self.middle.data(), self.n_columns)
+            self._farthest_below(1, query, query_radius, &best)
         else:
             for tile in range(self.n_tiles):
                 self._farthest_in_tile(tile, query, &best)
@@ -107,6 +114,7 @@ cdef class Tree:
         for j in range(self.n_columns):
             column[j * TILE + place % TILE] = column[j * TILE + last % TILE]
         self.record_at[place] = moved
+        self.radius_at[place] = self.radius_at[last]
         self.place_of[moved] = place
         self.place_of[record] = -1
         self.tile_size[tile] -= 1
@@ -125,6 +133,9 @@ cdef class Tree:
         cdef Py_ssize_t j
         for j in range(self.n_columns):
             column[j * TILE + place % TILE] = self.X[record, j]
+        self.radius_at[place] = squared_distance(
+            &self.X[record, 0], self.middle.data(), self.n_columns
+        )
         if self.boxed:
             self._refit(tile)
 
@@ -143,6 +154,8 @@ cdef class Tree:
         self.tiles.assign(self.n_tiles * TILE * self.n_columns, 0.0)
         self.tile_size.assign(self.n_tiles, 0)
         self.record_at.assign(self.n_tiles * TILE, NOBODY)
+        self.radius_at.assign(self.n_tiles * TILE, 0.0)
+        self._find_middle(live)
         self.boxed = self.search == TREE or (self.search == AUTO and self.size >= FEW_RECORDS)
         self.pruning = self.boxed
         self.looked_at_before = self.looked_at
@@ -151,7 +164,8 @@ cdef class Tree:
             for tile in range(self.n_tiles):
                 self._fill_tile(tile, &live[tile * TILE], min(TILE, self.size - tile * TILE))
             return 0
-        self.boxes.assign(2 * self.n_tiles * 2 * self.n_columns, 0.0)
+        self.box_size = 2 * self.n_columns + 1
+        self.boxes.assign(2 * self.n_tiles * self.box_size, 0.0)
         self.first_record.assign(2 * self.n_tiles, NOBODY)
         n_leaves.assign(2 * self.n_tiles, 1)
         for node in range(self.n_tiles - 1, 0, -1):
@@ -169,7 +183,7 @@ cdef class Tree:
             self._fill_tile(node - self.n_tiles, records, n_records)
             self._fit_leaf(node - self.n_tiles)
             return 0
-        low = &self.boxes[2 * node * self.n_columns]
+        low = &self.boxes[node * self.box_size]
         high = low + self.n_columns
         for j in range(self.n_columns):
             low[j] = INFINITY
@@ -189,8 +203,16 @@ cdef class Tree:
         nth_element(records, records + n_left, records + n_records)
         self._split(2 * node, records, n_left, n_leaves)
         self._split(2 * node + 1, records + n_left, n_records - n_left, n_leaves)
-        self.first_record[node] = min(self.first_record[2 * node], self.first_record[2 * node + 1])
+        self._fit_node(node)
         return 0
+
+    cdef void _find_middle(self, const vector[Hit] &records) noexcept nogil:
+        """A point that most records surround, from which radii are measured: their mean."""
+        cdef Py_ssize_t i, j
+        self.middle.assign(self.n_columns, 0.0)
+        for i in range(self.size):
+            for j in range(self.n_columns):
+                self.middle[j] += self.X[records[i].second, j] / self.size
 
     cdef void _fill_tile(self, Py_ssize_t tile, const Hit *records,
                          Py_ssize_t n_records) noexcept nogil:
@@ -201,6 +223,9 @@ cdef class Tree:
             record = records[lane].second
             self.record_at[tile * TILE + lane] = record
             self.place_of[record] = tile * TILE + lane
+            self.radius_at[tile * TILE + lane] = squared_distance(
+                &self.X[record, 0], self.middle.data(), self.n_columns
+            )
             for j in range(self.n_columns):
                 column[j * TILE + lane] = self.X[record, j]
 
@@ -229,13 +254,14 @@ cdef class Tree:
     cdef bint _fit_leaf(self, Py_ssize_t tile) noexcept nogil:
         cdef Py_ssize_t node = self.n_tiles + tile
         cdef const double *column = &self.tiles[tile * TILE * self.n_columns]
-        cdef double *low = &self.boxes[2 * node * self.n_columns]
+        cdef double *low = &self.boxes[node * self.box_size]
         cdef double *high = low + self.n_columns
-        cdef double lowest, highest
+        cdef double lowest, highest, radius = -INFINITY
         cdef Py_ssize_t j, lane, first = NOBODY
         cdef bint changed = False
         for lane in range(self.tile_size[tile]):
             first = min(first, self.record_at[tile * TILE + lane])
+            radius = max(radius, self.radius_at[tile * TILE + lane])
         for j in range(self.n_columns):
             lowest = INFINITY
             highest = -INFINITY
@@ -245,14 +271,15 @@ cdef class Tree:
             changed |= lowest != low[j] or highest != high[j]
             low[j] = lowest
             high[j] = highest
-        changed |= first != self.first_record[node]
+        changed |= first != self.first_record[node] or radius != high[self.n_columns]
         self.first_record[node] = first
+        high[self.n_columns] = radius
         return changed
 
     cdef bint _fit_node(self, Py_ssize_t node) noexcept nogil:
-        cdef double *low = &self.boxes[2 * node * self.n_columns]
-        cdef const double *left = &self.boxes[4 * node * self.n_columns]
-        cdef const double *right = left + 2 * self.n_columns
+        cdef double *low = &self.boxes[node * self.box_size]
+        cdef const double *left = &self.boxes[2 * node * self.box_size]
+        cdef const double *right = left + self.box_size
         cdef Py_ssize_t first = min(self.first_record[2 * node], self.first_record[2 * node + 1])
         cdef Py_ssize_t j
         cdef double bound
@@ -262,7 +289,7 @@ cdef class Tree:
             bound = min(left[j], right[j])
             changed |= bound != low[j]
             low[j] = bound
-        for j in range(self.n_columns, 2 * self.n_columns):
+        for j in range(self.n_columns, self.box_size):
             bound = max(left[j], right[j])
             changed |= bound != low[j]
             low[j] = bound
@@ -270,7 +297,7 @@ cdef class Tree:
 
     cdef double _nearest_possible(self, Py_ssize_t node, const double *query) noexcept nogil:
         """Squared distance from `query` to the node's box; infinite for an empty one."""
-        cdef const double *low = &self.boxes[2 * node * self.n_columns]
+        cdef const double *low = &self.boxes[node * self.box_size]
         cdef const double *high = low + self.n_columns
         cdef double total = 0.0, gap
         cdef Py_ssize_t j
@@ -279,18 +306,27 @@ cdef class Tree:
             total += gap * gap
         return total
 
-    cdef double _farthest_possible(self, Py_ssize_t node, const double *query) noexcept nogil:
-        """Squared distance from `query` to the box's far corner; below zero for an empty one."""
-        cdef const double *low = &self.boxes[2 * node * self.n_columns]
+    cdef double _farthest_possible(self, Py_ssize_t node, const double *query,
+                                   double query_radius) noexcept nogil:
+        """Squared distance that no record of the node exceeds; below zero for an empty one.
+
+        It is the distance of the box's far corner, or less where the ball around the middle cuts
+        that corner off: |x - q|² = |x - m|² + |q - m|² - 2 (x - m)(q - m), with the largest first
+        term of any record and the least last term of any point in the box.
+        """
+        cdef const double *low = &self.boxes[node * self.box_size]
         cdef const double *high = low + self.n_columns
-        cdef double total = 0.0, gap
+        cdef double radius = high[self.n_columns]
+        cdef double corner = 0.0, along = 0.0, gap, offset
         cdef Py_ssize_t j
         if self.first_record[node] == NOBODY:
             return -1.0
         for j in range(self.n_columns):
             gap = max(fabs(query[j] - low[j]), fabs(query[j] - high[j]))
-            total += gap * gap
-        return total
+            corner += gap * gap
+            offset = query[j] - self.middle[j]
+            along += offset * ((low[j] if offset > 0.0 else high[j]) - self.middle[j])
+        return min(corner, (radius + query_radius) * SAFETY - 2.0 * along)
 
     # Searching
 
@@ -322,7 +358,7 @@ cdef class Tree:
             j += 1
         self.looked_at += TILE
 
-    cdef void _farthest_below(self, Py_ssize_t node, const double *query,
+    cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,
                               Hit *best) noexcept nogil:
         cdef Py_ssize_t near, far
         cdef Hit near_bound, far_bound
@@ -331,15 +367,15 @@ cdef class Tree:
             return
         far = 2 * node
         near = far + 1
-        far_bound = Hit(-self._farthest_possible(far, query), self.first_record[far])
-        near_bound = Hit(-self._farthest_possible(near, query), self.first_record[near])
+        far_bound = Hit(-self._farthest_possible(far, query, query_radius), self.first_record[far])
+        near_bound = Hit(-self._farthest_possible(near, query, query_radius), self.first_record[near])
         if near_bound < far_bound:
             near, far = far, near
             near_bound, far_bound = far_bound, near_bound
         if far_bound < best[0]:
-            self._farthest_below(far, query, best)
+            self._farthest_below(far, query, query_radius, best)
         if near_bound < best[0]:
-            self._farthest_below(near, query, best)
+            self._farthest_below(near, query, query_radius, best)
 
     cdef void _farthest_in_tile(self, Py_ssize_t tile, const double *query,
                                 Hit *best) noexcept nogil:
