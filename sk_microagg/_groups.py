@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sk_microagg._kernels import Pool
+
 
 def group_sizes(labels):
     """Number of records in each group, for labels numbered from 0."""
@@ -39,3 +41,8 @@ def squared_error(X, centers, labels):
         deviation = X[:, j] - centers[labels, j]
         total += float(deviation @ deviation)
     return total
+
+
+def nearest_center(X, centers):
+    """Index of the centre nearest to each record; of several, the lowest."""
+    return Pool(centers).nearest_each(X)

@@ -53,6 +53,8 @@ def microaggregate(X, k, *, builder="mdav", refiner=None, random_state=None):
 
 def partition(X, k, builder, refiner, random_state):
     """Build a partition of checked records and refine it; raise if any group is below `k`."""
+    X = X.view()
+    X.flags.writeable = False  # They are the user's records, and the release is made from them.
     labels = check_partition(builder.build(X, k), k, len(X), f"builder={builder!r}")
     if refiner is None:
         return labels

@@ -6,9 +6,16 @@ from warnings import warn
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._groups import group_means, group_sizes, share_of_total, squared_error
+from sk_microagg._groups import (
+    group_means,
+    group_sizes,
+    nearest_center,
+    share_of_total,
+    squared_error,
+)
 from sk_microagg._kernels import Pool
 from sk_microagg._microaggregate import make_builder, make_refiner, own_copy, partition
 from sk_microagg._validation import check_k, check_option, check_records
@@ -34,8 +41,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Improves the partition: any object with `refine(X, labels, k, random_state=) -> labels`.
 
     scaler : "standard", transformer or None, default="standard"
-        The space in which records are compared: standardised columns, any transformer of
-        scikit-learn, or with None the columns as they are. The release is in the units of `X`.
+        The space in which records are compared: standardised columns, any transformer that takes
+        an array, or with None the columns as they are. The release is in the units of `X`.
 
     random_state : int, RandomState instance or None, default=None
         Handed to the refiner. Builders leave nothing to chance.
@@ -53,7 +60,7 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Group of each training record.
 
     centroids_ : ndarray of shape (n_groups_, n_features_in_)
-        Mean of each group's records, in the units of `X`.
+        Mean of each group's records, in the units of `X` and of its float type.
 
     group_sizes_ : ndarray of shape (n_groups_,)
         Number of training records in each group, at least `k`.
@@ -69,7 +76,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     weights_ : ndarray of shape (n_groups_,)
         Power weight of each group: `transform` sends a record to the group for which the squared
-        distance to its centroid, less its weight, is least. All are 0: the nearest centroid.
+        distance to its centroid, less its weight, is least. As yet all weights are 0, which means
+        the nearest centroid.
 
     exact_transform_ : bool
         Whether `transform` sends every training record to its own group.
@@ -99,9 +107,10 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     its own, so `transform` of the training data need not be k-anonymous: where it differs from the
     release, `exact_transform_` is False, and `transform` warns if it is given the training data.
 
-    A fitted model holds centroids, sizes and labels, no training record, so it is safe to ship. Two
-    things to know: with `k=1`, and for a record that `k` or more people share, the centroid *is*
-    the record; and a scaler of your own may keep values (QuantileTransformer keeps quantiles).
+    A fitted model holds centroids, sizes and labels, no training record. Two things to know before
+    you ship one: with `k=1`, and for a record that `k` or more people share, the centroid *is* the
+    record; and a scaler keeps statistics of the columns, StandardScaler means and variances,
+    others also single values (RobustScaler medians, QuantileTransformer quantiles).
 
     Examples
     --------
@@ -157,7 +166,39 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : MicroAggregator
             The fitted estimator.
         """
-        self._fit(X)
+        records = check_records(X, dtype=FLOATS, estimator=self)
+        k = check_k(self.k, len(records))
+        builder = make_builder(self.builder)
+        refiner = make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
+        scaler = _make_scaler(self.scaler)
+
+        if scaler is not None:
+            scaler.fit(records.astype(np.float64))
+        scaled = _scale(scaler, records)
+        labels = partition(scaled, k, builder, refiner, self.random_state)
+        centroids = group_means(records, labels).astype(records.dtype, copy=False)
+        scaled_centroids = group_means(scaled, labels)
+        sse = squared_error(scaled, scaled_centroids, labels)
+        information_loss = share_of_total(sse, scaled)
+        exact_transform = _is_exact(scaled, scaled_centroids, centroids, labels)
+        training_digest = None if exact_transform else _digest(records)
+
+        # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
+        validate_data(self, X, skip_check_array=True)
+        self.builder_ = builder
+        self.refiner_ = refiner
+        self.scaler_ = scaler
+        self.labels_ = labels
+        self.group_sizes_ = group_sizes(labels)
+        self.n_groups_ = len(centroids)
+        self.centroids_ = centroids
+        self.weights_ = np.zeros(len(centroids))
+        self.sse_ = sse
+        self.information_loss_ = information_loss
+        self.exact_transform_ = exact_transform
+        self.n_iter_ = getattr(refiner, "n_iter_", 0)
+        self._scaled_centroids = scaled_centroids
+        self._training_digest = training_digest
         return self
 
     def fit_transform(self, X, y=None):
@@ -177,8 +218,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The centroid of each record's group: every row occurs at least `k` times. float32 if
             `X` is, otherwise float64.
         """
-        records = self._fit(X)
-        return self.centroids_.astype(records.dtype)[self.labels_]
+        self.fit(X)
+        return self.centroids_[self.labels_]
 
     def fit_predict(self, X, y=None):
         """Partition the records and return the group of each.
@@ -210,7 +251,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         X_new : ndarray of shape (n_samples, n_features)
-            A centroid for each record. float32 if `X` is, otherwise float64.
+            A centroid for each record, exactly as in the release: also its float type is that of
+            the training data.
         """
         check_is_fitted(self)
         records = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
@@ -221,8 +263,8 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "release is what fit_transform returns.",
                 stacklevel=3,  # scikit-learn wraps transform
             )
-        groups = nearest_centroid(_scale(self.scaler_, records), self._scaled_centroids)
-        return self.centroids_.astype(records.dtype)[groups]
+        groups = nearest_center(_scale(self.scaler_, records), self._scaled_centroids)
+        return self.centroids_[groups]
 
     def score(self, X, y=None):
         """Minus the information loss of `transform` on `X`, in the scaled space.
@@ -244,56 +286,14 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         scaled = _scale(self.scaler_, validate_data(self, X, dtype=FLOATS, order="C", reset=False))
-        groups = nearest_centroid(scaled, self._scaled_centroids)
-        return -share_of_total(squared_error(scaled, self._scaled_centroids, groups), scaled)
-
-    def _fit(self, X):
-        """Fit, and return the checked records. Nothing is set before all work has succeeded."""
-        records = check_records(X, dtype=FLOATS, estimator=self)
-        k = check_k(self.k, len(records))
-        builder = make_builder(self.builder)
-        refiner = make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
-        scaler = _make_scaler(self.scaler)
-
-        if scaler is not None:
-            scaler.fit(records.astype(np.float64, copy=False))
-        scaled = _scale(scaler, records)
-        labels = partition(scaled, k, builder, refiner, self.random_state)
-        centroids = group_means(records, labels)
-        scaled_centroids = group_means(scaled, labels)
-        sse = squared_error(scaled, scaled_centroids, labels)
-        information_loss = share_of_total(sse, scaled)
-        transformed = nearest_centroid(scaled, scaled_centroids)
-        moved = np.flatnonzero(transformed != labels)
-        exact_transform = np.array_equal(centroids[transformed[moved]], centroids[labels[moved]])
-        training_digest = _digest(records)
-
-        validate_data(self, X, skip_check_array=True)
-        self.builder_ = builder
-        self.refiner_ = refiner
-        self.scaler_ = scaler
-        self.labels_ = labels
-        self.group_sizes_ = group_sizes(labels)
-        self.n_groups_ = len(centroids)
-        self.centroids_ = centroids
-        self.weights_ = np.zeros(len(centroids))
-        self.sse_ = sse
-        self.information_loss_ = information_loss
-        self.exact_transform_ = exact_transform
-        self.n_iter_ = getattr(refiner, "n_iter_", 0)
-        self._scaled_centroids = scaled_centroids
-        self._training_digest = training_digest
-        return records
+        groups = nearest_center(scaled, self._scaled_centroids)
+        # Subtracted, since -0.0 would look odd.
+        return 0.0 - share_of_total(squared_error(scaled, self._scaled_centroids, groups), scaled)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def nearest_centroid(X, centroids):
-    """Group of each record: the one with the nearest centroid, the lowest of several."""
-    return Pool(centroids).nearest_each(X)
 
 
 def _make_scaler(scaler):
@@ -306,14 +306,35 @@ def _make_scaler(scaler):
 
 
 def _scale(scaler, records):
-    records = records.astype(np.float64, copy=False)
     if scaler is None:
         return check_records(records)
-    return check_records(scaler.transform(records), name=f"X scaled by {type(scaler).__name__}")
+    # A copy, since a scaler may work in place.
+    scaled = scaler.transform(records.astype(np.float64))
+    scaled = check_records(scaled, name=f"X scaled by {type(scaler).__name__}")
+    if len(scaled) != len(records):
+        raise ValueError(
+            f"scaler={scaler!r} made {len(scaled)} records of {len(records)}; "
+            "it must keep their number."
+        )
+    return scaled
+
+
+def _is_exact(scaled, scaled_centroids, centroids, labels):
+    """Whether the nearest centroid of every training record is the released one."""
+    pool = Pool(scaled_centroids)
+    # In batches: where it is not, a few records show it.
+    for batch in gen_batches(len(scaled), 10_000):
+        nearest = pool.nearest_each(scaled[batch])
+        if not np.array_equal(centroids[nearest], centroids[labels[batch]]):
+            return False
+    return True
 
 
 def _digest(records):
-    """Fingerprint of a whole table, from which no record can be read."""
+    """Fingerprint of a whole table, to know it again.
+
+    It is so short that no record can be found by trying, and still no other table has it by chance.
+    """
     digest = sha256(str(records.shape).encode())
     digest.update(np.ascontiguousarray(records, dtype=np.float64))
-    return digest.hexdigest()
+    return digest.hexdigest()[:8]

@@ -5,6 +5,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array
 
+# A sum of squares of a table of any size is finite.
+LARGEST_VALUE = 1e140
+
 
 def check_k(k, n_samples):
     """Return `k` as an int, or say why it is not the size of a group among `n_samples` records."""
@@ -27,12 +30,11 @@ def check_option(name, value, allowed):
 def check_records(X, *, dtype=np.float64, name="X", estimator=None):
     """Return `X` as a C-contiguous array of floats, if values and squared distances are finite."""
     X = check_array(X, dtype=dtype, order="C", input_name=name, estimator=estimator)
-    largest = max(X.max(), -X.min())
-    limit = np.sqrt(np.finfo(np.float64).max / X.size) / 2
-    if largest > limit:
+    largest = float(max(X.max(), -X.min()))
+    if largest > LARGEST_VALUE:
         raise ValueError(
             f"{name} holds values as large as {largest:.3g}, whose squared distances overflow: "
-            f"values must be at most {limit:.3g}."
+            f"values must be at most {LARGEST_VALUE:.3g}."
         )
     return X
 

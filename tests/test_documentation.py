@@ -1,4 +1,4 @@
-"""What the documentation shows is true: docstrings, the README and the examples run."""
+"""Docstrings, the README and the examples run."""
 
 import doctest
 import importlib

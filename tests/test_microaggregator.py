@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import RobustScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg import MicroAggregator, microaggregate
@@ -211,6 +211,37 @@ def test_any_transformer_is_a_scaler(X, new, scaler):
         check_is_fitted(scaler)
 
 
+class DropsARecord(FunctionTransformer):
+    def transform(self, X):
+        return X[1:]
+
+
+def test_scaler_must_keep_the_number_of_records(X):
+    with pytest.raises(ValueError, match="made 59 records of 60; it must keep their number"):
+        MicroAggregator(scaler=DropsARecord()).fit(X)
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(copy=False), "standard", None])
+def test_scaler_that_works_in_place_changes_neither_data_nor_release(X, scaler):
+    before = X.copy()
+    aggregator = MicroAggregator(scaler=scaler)
+    release = aggregator.fit_transform(X)
+    assert_array_equal(X, before)
+    assert_allclose(release.mean(axis=0), before.mean(axis=0), rtol=1e-13)
+
+
+class Overwrites:
+    def build(self, X, k):
+        X[:] = 0
+        return np.zeros(len(X), dtype=int)
+
+
+@pytest.mark.parametrize("scaler", ["standard", None])
+def test_builder_cannot_change_the_records(X, scaler):
+    with pytest.raises(ValueError, match="read-only"):
+        MicroAggregator(builder=Overwrites(), scaler=scaler).fit(X)
+
+
 def is_among(rows, table):
     return set(map(tuple, rows)) <= set(map(tuple, table))
 
@@ -299,6 +330,23 @@ def test_score_is_minus_the_loss_of_transform(X, new, builder):
 @pytest.mark.parametrize("n", [1, 4, 5, 7, 10])
 def test_score_of_constant_data_is_0(X, n):
     assert MicroAggregator().fit(X).score(np.full((n, 3), [0.1, 0.7, 1.3])) == 0
+
+
+@pytest.mark.parametrize("fitted", [np.float32, np.float64])
+@pytest.mark.parametrize("given", [np.float32, np.float64])
+def test_release_and_new_rows_together_are_k_anonymous(X, new, fitted, given):
+    # Whatever their types: a centroid rounded in another way would stand out.
+    aggregator = MicroAggregator(k=5)
+    release = aggregator.fit_transform(X.astype(fitted))
+    moved = aggregator.transform(new.astype(given))
+    assert release.dtype == moved.dtype == fitted
+    assert anonymity_level(np.vstack([release, moved])) >= 5
+
+
+def test_far_row_is_treated_alike_in_any_batch(X, new):
+    aggregator = MicroAggregator(scaler=None).fit(X)
+    far = np.array([[1e140, 0.0, 0.0]])
+    assert_array_equal(aggregator.transform(far), aggregator.transform(np.vstack([far, new]))[:1])
 
 
 # The fitted model

@@ -8,13 +8,18 @@ no pair further inwards can reach it. So a few tree searches answer what a scan 
 pairs for, in memory of a few numbers a record.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
 
 from ._tree cimport NO_HIT, Hit, Tree
 
-# Covers the rounding errors of the distances in the triangle inequality.
+# Cover the rounding errors of the distances in the triangle inequality, and squares that underflow.
 cdef double SAFETY = 1.0 + 1e-9
+cdef double TINY = 1e-150
+
+cdef enum:
+    SEARCHES_BETWEEN_SIGNALS = 64
 
 
 cdef class Diameter:
@@ -32,7 +37,7 @@ cdef class Diameter:
     cdef int ends(self, Py_ssize_t *lower, Py_ssize_t *higher) except -1 nogil:
         cdef Hit best = NO_HIT, found
         cdef double outermost, bound
-        cdef Py_ssize_t record
+        cdef Py_ssize_t record, n_searches = 0
         cdef size_t place, n_live = 0
         for place in range(self.order.size()):
             if self.tree.holds(self.order[place].second):
@@ -42,7 +47,7 @@ cdef class Diameter:
         outermost = -self.order[0].first
         for place in range(n_live):
             record = self.order[place].second
-            bound = (outermost - self.order[place].first) * SAFETY
+            bound = (outermost - self.order[place].first) * SAFETY + TINY
             if bound * bound < -best.first:
                 break
             if not Hit(-self.reach[record], record) < best:
@@ -51,6 +56,10 @@ cdef class Diameter:
                 found = self.tree.farthest(&self.tree.X[record, 0], NO_HIT)
                 self.reach[record] = -found.first
                 self.partner[record] = found.second
+                n_searches += 1
+                if n_searches % SEARCHES_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()  # Ctrl-C
             if Hit(-self.reach[record], record) < best:
                 best = Hit(-self.reach[record], record)
                 lower[0] = record

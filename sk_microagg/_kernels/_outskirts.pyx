@@ -13,7 +13,7 @@ kept in order: the others have their turn after the next sort.
 """
 
 from libc.math cimport sqrt
-from libcpp.algorithm cimport nth_element, sort
+from libcpp.algorithm cimport equal, nth_element, sort
 
 from ._tree cimport NO_HIT, Hit, Tree, squared_distance
 
@@ -22,8 +22,9 @@ cdef enum:
     SORTED_SHARE = 16
     SORTED_AT_LEAST = 1024
 
-# Covers the rounding errors of the distances in the triangle inequality.
+# Cover the rounding errors of the distances in the triangle inequality, and squares that underflow.
 cdef double SAFETY = 1.0 + 1e-9
+cdef double TINY = 1e-150
 
 
 cdef class Outskirts:
@@ -35,11 +36,13 @@ cdef class Outskirts:
 
     cdef Py_ssize_t farthest(self, const double *query) except -1 nogil:
         cdef Hit best = NO_HIT
+        cdef bint at_anchor
         cdef double drift, reach
         cdef Py_ssize_t record, before, n_scanned = 0
         cdef size_t place
         if self.looked_at >= self.size_when_sorted:
             self._sort(query)
+        at_anchor = equal(self.anchor.begin(), self.anchor.end(), query)
         drift = sqrt(squared_distance(query, self.anchor.data(), self.tree.n_columns))
         while self.top < self.order.size() and not self.tree.holds(self.order[self.top].second):
             self.top += 1
@@ -47,9 +50,9 @@ cdef class Outskirts:
             record = self.order[place].second
             if not self.tree.holds(record):
                 continue
-            if drift == 0.0:
+            if at_anchor:
                 return record
-            reach = (sqrt(-self.order[place].first) + drift) * SAFETY
+            reach = (sqrt(-self.order[place].first) + drift) * SAFETY + TINY
             if reach * reach < -best.first:
                 return best.second
             if n_scanned == LONG_SCAN:
@@ -60,7 +63,7 @@ cdef class Outskirts:
             best = min(best, Hit(-squared_distance(&self.tree.X[record, 0], query, self.tree.n_columns), record))
             self.looked_at += 1
             n_scanned += 1
-        reach = (self.beyond + drift) * SAFETY
+        reach = (self.beyond + drift) * SAFETY + TINY
         if not self.complete and reach * reach >= -best.first:
             self._sort(query)
             return self.order[0].second

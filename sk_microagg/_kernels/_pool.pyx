@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs
 from libcpp.vector cimport vector
 
@@ -9,6 +10,9 @@ from ._diameter cimport Diameter
 from ._outskirts cimport Outskirts
 from ._tree cimport AUTO, NO_HIT, SCAN, TREE, Hit, Tree
 
+
+cdef enum:
+    POINTS_BETWEEN_SIGNALS = 1024
 
 _SEARCHES = {"auto": AUTO, "tree": TREE, "scan": SCAN}
 
@@ -33,6 +37,9 @@ cdef class Pool:
     size : int
         Number of records still in the pool.
 
+    looked_at : int
+        Number of records whose distances the queries so far have computed.
+
     Examples
     --------
     >>> import numpy as np
@@ -52,30 +59,33 @@ cdef class Pool:
     cdef Tree tree
     cdef dict outskirts
     cdef Diameter diameter_search
-    # Sums of the columns over the pool and what rounding took from them: a centroid stays accurate
-    # to the last digit even after huge records have left.
+    # Sums of the columns over the pool, and what rounding took from them. Each time that the number
+    # of removals has doubled they are summed anew: huge records that left leave no error for long.
     cdef vector[double] total
     cdef vector[double] lost
+    cdef Py_ssize_t n_removed
+    cdef Py_ssize_t sum_after
     cdef vector[Hit] hits
 
     def __init__(self, const double[:, ::1] X, *, search="auto"):
-        cdef Py_ssize_t record, j
         if search not in _SEARCHES:
             raise ValueError(f"search={search!r} must be one of {sorted(_SEARCHES)}.")
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(f"X of shape {(X.shape[0], X.shape[1])} has no record or no column.")
         self.X = X
         self.tree = Tree(X, _SEARCHES[search])
-        self.total.assign(X.shape[1], 0.0)
-        self.lost.assign(X.shape[1], 0.0)
-        for record in range(X.shape[0]):
-            for j in range(X.shape[1]):
-                self._add(j, X[record, j])
+        self.n_removed = 0
+        self.sum_after = 1
+        self._sum()
         self._forget()
 
     @property
     def size(self):
         return self.tree.size
+
+    @property
+    def looked_at(self):
+        return self.tree.looked_at
 
     def __contains__(self, Py_ssize_t record):
         return self._holds(record)
@@ -139,14 +149,16 @@ cdef class Pool:
 
     def nearest_each(self, const double[:, ::1] points):
         """Index of the record nearest to each of many points."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, start
         cdef Py_ssize_t[::1] records = np.empty(points.shape[0], dtype=np.intp)
         self._check_point(points.shape[1])
         self._check_size(1)
-        with nogil:
-            for i in range(points.shape[0]):
-                self.tree.nearest(&points[i, 0], 1, self.hits)
-                records[i] = self.hits[0].second
+        for start in range(0, points.shape[0], POINTS_BETWEEN_SIGNALS):
+            PyErr_CheckSignals()  # Ctrl-C
+            with nogil:
+                for i in range(start, min(start + POINTS_BETWEEN_SIGNALS, points.shape[0])):
+                    self.tree.nearest(&points[i, 0], 1, self.hits)
+                    records[i] = self.hits[0].second
         return records.base
 
     def diameter(self):
@@ -168,6 +180,10 @@ cdef class Pool:
                 for j in range(self.X.shape[1]):
                     self._add(j, -self.X[records[i], j])
                 self.tree.remove(records[i])
+                self.n_removed += 1
+                if self.n_removed == self.sum_after:
+                    self.sum_after *= 2
+                    self._sum()
 
     def refresh(self, Py_ssize_t record):
         """Take over a row of `X` that was changed in place since the pool was made."""
@@ -181,6 +197,16 @@ cdef class Pool:
 
     cdef bint _holds(self, Py_ssize_t record) noexcept nogil:
         return 0 <= record < self.X.shape[0] and self.tree.holds(record)
+
+    cdef int _sum(self) except -1 nogil:
+        cdef Py_ssize_t record, j
+        self.total.assign(self.X.shape[1], 0.0)
+        self.lost.assign(self.X.shape[1], 0.0)
+        for record in range(self.X.shape[0]):
+            if self.tree.holds(record):
+                for j in range(self.X.shape[1]):
+                    self._add(j, self.X[record, j])
+        return 0
 
     cdef void _add(self, Py_ssize_t column, double value) noexcept nogil:
         """Neumaier's compensated sum."""

@@ -28,8 +28,9 @@ cdef enum:
     QUERIES_TO_TRY = 32
     SCANS_BETWEEN_TRIALS = 512
 
-# Covers the rounding errors of a sum of squares.
+# Cover the rounding errors of sums of squares, and squares that underflow.
 cdef double SAFETY = 1.0 + 1e-9
+cdef double TINY = 1e-300
 
 cdef Py_ssize_t NOBODY = (<size_t>-1) >> 1
 cdef Hit NO_HIT = Hit(INFINITY, NOBODY)
@@ -326,7 +327,7 @@ cdef class Tree:
             corner += gap * gap
             offset = query[j] - self.middle[j]
             along += offset * ((low[j] if offset > 0.0 else high[j]) - self.middle[j])
-        return min(corner, (radius + query_radius) * SAFETY - 2.0 * along)
+        return min(corner, (radius + query_radius) * SAFETY + TINY - 2.0 * along)
 
     # Searching
 

@@ -8,7 +8,7 @@ class DBFS(Builder):
     """Diameter-based fixed-size microaggregation (DBFS) [1]_: groups at both ends of the diameter.
 
     The two remaining records most distant from each other start a group each, until fewer than 2k
-    records remain.
+    records remain. If k or more do, one end of their diameter starts the last group.
 
     Parameters
     ----------

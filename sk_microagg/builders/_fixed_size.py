@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._groups import group_means
+from sk_microagg._groups import group_means, nearest_center
 from sk_microagg._kernels import Pool
 from sk_microagg._validation import check_option
 
@@ -38,24 +38,12 @@ class FixedSizeGroups:
         if self.growth == "nn":
             self.take(self.pool.around(first, self.k))
         else:
-            self.take(self._follow_centroid(first))
-
-    def _follow_centroid(self, first):
-        members = [first]
-        total = self.X[first].copy()
-        while (size := len(members)) < self.k:
-            # At most `size` of the nearest are in the group already: one more is sure to join.
-            nearest = self.pool.nearest(total / size, size + 1).tolist()
-            joining = next(record for record in nearest if record not in members)
-            members.append(joining)
-            total += self.X[joining]
-        return np.array(members)
+            self._number(self._follow_centroid(first))
 
     def take(self, members):
         """Make these records a group."""
         self.pool.remove(members)
-        self.labels[members] = self.n_groups
-        self.n_groups += 1
+        self._number(members)
 
     def finish(self):
         """Give each record left over to the group with the nearest centroid; return all labels."""
@@ -63,5 +51,20 @@ class FixedSizeGroups:
         if len(left_over):
             grouped = np.flatnonzero(self.labels >= 0)
             centroids = group_means(self.X[grouped], self.labels[grouped])
-            self.labels[left_over] = Pool(centroids).nearest_each(self.X[left_over])
+            self.labels[left_over] = nearest_center(self.X[left_over], centroids)
         return self.labels
+
+    def _follow_centroid(self, first):
+        """Take the first record and k - 1 others out of the pool, each nearest to those before."""
+        members = np.array([first])
+        total = np.zeros(self.X.shape[1])
+        while True:
+            self.pool.remove(members[-1:])
+            total += self.X[members[-1]]
+            if len(members) == self.k:
+                return members
+            members = np.append(members, self.pool.nearest(total / len(members), 1))
+
+    def _number(self, members):
+        self.labels[members] = self.n_groups
+        self.n_groups += 1

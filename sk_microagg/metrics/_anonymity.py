@@ -37,11 +37,10 @@ def anonymity_level(release):
 
 def _columns(release):
     """Columns of a table, each in its own type: one array for all might round large integers."""
-    if hasattr(release, "columns") and 0 not in release.shape:
-        return [
-            release.iloc[:, j] if hasattr(release, "iloc") else release[:, j]
-            for j in range(release.shape[1])
-        ]
+    is_pandas, is_polars = hasattr(release, "iloc"), hasattr(release, "get_columns")
+    if (is_pandas or is_polars) and 0 not in release.shape:
+        table = release.iloc if is_pandas else release
+        return [table[:, j] for j in range(release.shape[1])]
     return check_array(release, dtype=None, ensure_all_finite=False, input_name="release").T
 
 

@@ -135,11 +135,12 @@ def test_the_table_is_left_as_it_was(builder):
     assert np.array_equal(X, before)
 
 
-@pytest.mark.parametrize("builder", BUILDERS, ids=str)
-def test_records_without_any_difference_take_no_long_search(builder):
-    # Every record ties with every other: a scan of all ties for each group would take minutes.
-    labels = builder.build(np.zeros((30_000, 2)), 3)
-    assert np.bincount(labels).min() == 3
+@pytest.mark.parametrize("builder", [MDAV("nc"), CBFS("nc"), GSMS()], ids=str)
+def test_groups_of_hundreds(builder):
+    oracle = {MDAV: oracles.mdav, CBFS: oracles.cbfs, GSMS: oracles.gsms}[type(builder)]
+    X = np.random.default_rng(0).normal(size=(700, 2))
+    expected = oracle(X, 200, **builder.get_params())
+    assert groups_of(builder.build(X, 200)) == groups_of(expected)
 
 
 def test_classic_ending_splits_the_last_records_in_two():

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,11 +15,12 @@ SEARCHES = ["auto", "tree", "scan"]
 
 def interrogate(pool, oracle, X, rng, n_rounds):
     """Ask both pools the same questions and remove the same records, until none is left."""
+    spread = max(X.max(), -X.min())
     for _ in range(n_rounds):
         assert pool.size == oracle.size
         if pool.size == 0:
             return
-        point = rng.normal(size=X.shape[1])
+        point = rng.normal(size=X.shape[1]) * spread
         m = int(rng.integers(0, min(pool.size, 12) + 1))
         record = rng.choice(oracle.records)
         assert pool.farthest(point) == oracle.farthest(point)
@@ -64,7 +68,7 @@ def test_farthest_from_a_drifting_point(search, table):
     point = X.mean(axis=0)
     # Tiny steps use the sorted records for long, large ones run through them.
     for step in np.repeat([0.0, 1e-9, 1e-3, 0.05, 1.0], 60):
-        point = point + step * rng.normal(size=3)
+        point = point + step * rng.normal(size=3) * X.std()
         record = oracle.farthest(point)
         assert pool.farthest(point, anchor=0) == record
         leaving = oracle.around(record, 8)
@@ -118,13 +122,62 @@ def test_refresh_takes_over_a_changed_row(search):
     assert pool.diameter() == oracle.diameter()
 
 
-def test_centroid_stays_accurate_after_huge_records_leave():
+@pytest.mark.parametrize(("factor", "n_more"), [(1e15, 0), (1e60, 100)])
+def test_centroid_is_accurate_after_huge_records_have_left(factor, n_more):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 2))
-    X[:100] *= 1e15
+    X[:100] *= factor
     pool = Pool(X)
-    pool.remove(np.arange(100))
-    assert_centroid(pool, ScanPool(X[100:]))
+    pool.remove(np.arange(100 + n_more))
+    assert_centroid(pool, ScanPool(X[100 + n_more :]))
+
+
+def test_a_tree_looks_at_few_records():
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    pool = Pool(X)
+    for record in range(100):
+        pool.around(record, 5)
+        pool.farthest(X[record])
+    assert pool.looked_at < 200 * len(X) / 50
+
+
+@pytest.mark.parametrize("n_values", [1, 2])
+def test_ties_between_all_records_are_no_long_search(n_values):
+    X = np.random.default_rng(0).integers(0, n_values, size=(20_000, 3)).astype(float)
+    pool = Pool(X, search="tree")
+    for _ in range(100):
+        record = pool.farthest(pool.centroid(), anchor=0)
+        pool.remove(pool.around(record, 5))
+        pool.remove(pool.around(pool.farthest(X[record]), 5))
+    # The outskirts look at every record when they are sorted.
+    assert pool.looked_at < 400 * len(X) / 50
+
+
+INTERRUPTED = """
+import _thread, threading
+import numpy as np
+from sk_microagg._kernels import Pool
+
+X = np.random.default_rng(0).normal(size=(40_000, 20))
+X /= np.linalg.norm(X, axis=1, keepdims=True)
+pool = Pool(X)
+threading.Timer(0.3, _thread.interrupt_main).start()
+try:
+    pool.{question}
+except KeyboardInterrupt:
+    print(pool.looked_at / len(X) ** 2)
+"""
+
+
+# In a process of its own: an interrupt that comes too late would stop the tests.
+@pytest.mark.parametrize("question", ["nearest_each(-X)", "diameter()"])
+def test_long_work_can_be_interrupted(question):
+    script = INTERRUPTED.format(question=question)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True
+    )
+    # Uninterrupted, every record would be compared with most others.
+    assert float(done.stdout) < 0.25
 
 
 def test_a_record_that_left_is_not_in_the_pool():

@@ -26,11 +26,35 @@ def constant(rng, n, d):
     return np.full((n, d), -0.3)
 
 
+def line(rng, n, d):
+    """Records on a line: triangle inequalities hold with equality."""
+    return rng.normal(size=(n, 1)) * np.linspace(1.0, 2.0, d) + 0.1
+
+
+def tiny(rng, n, d):
+    """Squares of such values are denormal or 0."""
+    return 1e-161 * rng.normal(size=(n, d))
+
+
+def huge(rng, n, d):
+    return 1e130 * rng.normal(size=(n, d))
+
+
 def heavy_tails(rng, n, d):
     return rng.standard_t(1.5, size=(n, d))
 
 
 TABLES = {
     make.__name__: make
-    for make in (normal, grid, duplicates, constant_column, constant, heavy_tails)
+    for make in (
+        normal,
+        grid,
+        duplicates,
+        constant_column,
+        constant,
+        line,
+        tiny,
+        huge,
+        heavy_tails,
+    )
 }
