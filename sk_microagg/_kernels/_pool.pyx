@@ -173,17 +173,13 @@ cdef class Pool:
 
     def remove(self, const Py_ssize_t[::1] records):
         """Take records out of the pool."""
-        cdef Py_ssize_t i, j
-        for i in range(records.shape[0]):
+        cdef Py_ssize_t i = 0
+        with nogil:
+            while i < records.shape[0] and self._holds(records[i]):
+                self._remove(records[i])
+                i += 1
+        if i < records.shape[0]:
             self._check_held(records[i])
-            with nogil:
-                for j in range(self.X.shape[1]):
-                    self._add(j, -self.X[records[i], j])
-                self.tree.remove(records[i])
-                self.n_removed += 1
-                if self.n_removed == self.sum_after:
-                    self.sum_after *= 2
-                    self._sum()
 
     def refresh(self, Py_ssize_t record):
         """Take over a row of `X` that was changed in place since the pool was made."""
@@ -197,6 +193,17 @@ cdef class Pool:
 
     cdef bint _holds(self, Py_ssize_t record) noexcept nogil:
         return 0 <= record < self.X.shape[0] and self.tree.holds(record)
+
+    cdef int _remove(self, Py_ssize_t record) except -1 nogil:
+        cdef Py_ssize_t j
+        for j in range(self.X.shape[1]):
+            self._add(j, -self.X[record, j])
+        self.tree.remove(record)
+        self.n_removed += 1
+        if self.n_removed == self.sum_after:
+            self.sum_after *= 2
+            self._sum()
+        return 0
 
     cdef int _sum(self) except -1 nogil:
         cdef Py_ssize_t record, j
