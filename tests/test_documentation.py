@@ -64,4 +64,5 @@ def test_python_in_the_readme():
 def test_example_runs(example):
     matplotlib.use("agg")
     runpy.run_path(str(example), run_name="__main__")
+    assert matplotlib.pyplot.get_fignums()
     matplotlib.pyplot.close("all")

@@ -12,11 +12,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
 
-from ._tree cimport NO_HIT, Hit, Tree
-
-# Cover the rounding errors of the distances in the triangle inequality, and squares that underflow.
-cdef double SAFETY = 1.0 + 1e-9
-cdef double TINY = 1e-150
+from ._tree cimport NO_HIT, SAFETY, TINY, Hit, Tree
 
 cdef enum:
     SEARCHES_BETWEEN_SIGNALS = 64

@@ -15,16 +15,12 @@ kept in order: the others have their turn after the next sort.
 from libc.math cimport sqrt
 from libcpp.algorithm cimport equal, nth_element, sort
 
-from ._tree cimport NO_HIT, Hit, Tree, squared_distance
+from ._tree cimport NO_HIT, SAFETY, TINY, Hit, Tree, squared_distance
 
 cdef enum:
     LONG_SCAN = 256
     SORTED_SHARE = 16
     SORTED_AT_LEAST = 1024
-
-# Cover the rounding errors of the distances in the triangle inequality, and squares that underflow.
-cdef double SAFETY = 1.0 + 1e-9
-cdef double TINY = 1e-150
 
 
 cdef class Outskirts:
@@ -37,7 +33,7 @@ cdef class Outskirts:
     cdef Py_ssize_t farthest(self, const double *query) except -1 nogil:
         cdef Hit best = NO_HIT
         cdef bint at_anchor
-        cdef double drift, reach
+        cdef double drift, reach, d2
         cdef Py_ssize_t record, before, n_scanned = 0
         cdef size_t place
         if self.looked_at >= self.size_when_sorted:
@@ -60,7 +56,8 @@ cdef class Outskirts:
                 best = self.tree.farthest(query, best)
                 self.looked_at += self.tree.looked_at - before
                 return best.second
-            best = min(best, Hit(-squared_distance(&self.tree.X[record, 0], query, self.tree.n_columns), record))
+            d2 = squared_distance(&self.tree.X[record, 0], query, self.tree.n_columns)
+            best = min(best, Hit(-d2, record))
             self.looked_at += 1
             n_scanned += 1
         reach = (self.beyond + drift) * SAFETY + TINY

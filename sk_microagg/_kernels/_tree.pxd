@@ -7,6 +7,9 @@ ctypedef pair[double, Py_ssize_t] Hit
 
 cdef Hit NO_HIT
 
+cdef double SAFETY
+cdef double TINY
+
 cdef enum Search:
     AUTO
     TREE

@@ -9,11 +9,11 @@ as its low corner, its high corner and that radius, squared.
 
 Pruning is exact, bit for bit: rounding is monotone, and corners of boxes are measured by the same
 sums in the same order as records, so a bound never crosses a distance (bounds from radii have a
-margin). A node is passed over only if its bound and its lowest record together lose against the best
-so far, so ties fall as in a plain scan.
+margin). A node is passed over only if its bound and its lowest record together lose against the
+best so far, so ties fall as in a plain scan.
 
 Where boxes prune too little to pay for themselves (many columns, few records), every query looks
-at all tiles instead. The tree finds out by trying: it counts the records that a few queries look at.
+at all tiles instead. The tree finds out by trying: it counts what a few queries look at.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -28,9 +28,9 @@ cdef enum:
     QUERIES_TO_TRY = 32
     SCANS_BETWEEN_TRIALS = 512
 
-# Cover the rounding errors of sums of squares, and squares that underflow.
+# A bound on a distance, times the one plus the other, covers rounding and squares that underflow.
 cdef double SAFETY = 1.0 + 1e-9
-cdef double TINY = 1e-300
+cdef double TINY = 1e-150
 
 cdef Py_ssize_t NOBODY = (<size_t>-1) >> 1
 cdef Hit NO_HIT = Hit(INFINITY, NOBODY)
@@ -245,7 +245,7 @@ cdef class Tree:
     # Boxes
 
     cdef void _refit(self, Py_ssize_t tile) noexcept nogil:
-        """Fit the boxes around a tile that has changed, up to the first one that stays as it was."""
+        """Fit the boxes around a tile that has changed, up to the first that stays as it was."""
         cdef Py_ssize_t node = (self.n_tiles + tile) // 2
         cdef bint changed = self._fit_leaf(tile)
         while changed and node >= 1:
@@ -327,13 +327,13 @@ cdef class Tree:
             corner += gap * gap
             offset = query[j] - self.middle[j]
             along += offset * ((low[j] if offset > 0.0 else high[j]) - self.middle[j])
-        return min(corner, (radius + query_radius) * SAFETY + TINY - 2.0 * along)
+        return min(corner, (radius + query_radius) * SAFETY + TINY * TINY - 2.0 * along)
 
     # Searching
 
     cdef inline void _tile_distances(self, Py_ssize_t tile, const double *query,
                                      double *distances) noexcept nogil:
-        """Squared distances of a tile's records, each summed over its columns from left to right."""
+        """Squared distances of a tile's records, each summed over the columns in their order."""
         cdef const double *column = &self.tiles[tile * TILE * self.n_columns]
         cdef double gap0, gap1, gap2, gap3
         cdef Py_ssize_t j = 0, lane
@@ -368,8 +368,10 @@ cdef class Tree:
             return
         far = 2 * node
         near = far + 1
-        far_bound = Hit(-self._farthest_possible(far, query, query_radius), self.first_record[far])
-        near_bound = Hit(-self._farthest_possible(near, query, query_radius), self.first_record[near])
+        far_bound.first = -self._farthest_possible(far, query, query_radius)
+        far_bound.second = self.first_record[far]
+        near_bound.first = -self._farthest_possible(near, query, query_radius)
+        near_bound.second = self.first_record[near]
         if near_bound < far_bound:
             near, far = far, near
             near_bound, far_bound = far_bound, near_bound

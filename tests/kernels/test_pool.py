@@ -13,7 +13,7 @@ from sk_microagg._kernels import Pool
 SEARCHES = ["auto", "tree", "scan"]
 
 
-def interrogate(pool, oracle, X, rng, n_rounds):
+def assert_same_answers(pool, oracle, X, rng, n_rounds):
     """Ask both pools the same questions and remove the same records, until none is left."""
     spread = max(X.max(), -X.min())
     for _ in range(n_rounds):
@@ -46,7 +46,7 @@ def assert_centroid(pool, oracle):
 def test_answers_as_a_scan_does_until_empty(search, table, seed, n, d):
     rng = np.random.default_rng(seed)
     X = TABLES[table](rng, n, d)
-    interrogate(Pool(X, search=search), ScanPool(X), X, rng, n_rounds=2 * n)
+    assert_same_answers(Pool(X, search=search), ScanPool(X), X, rng, n_rounds=2 * n)
 
 
 # Enough records for a tree to be built, given up, tried again and rebuilt.
@@ -56,7 +56,7 @@ def test_answers_as_a_scan_does_until_empty(search, table, seed, n, d):
 def test_answers_as_a_scan_does_on_many_records(search, table, n, d):
     rng = np.random.default_rng(n + d)
     X = TABLES[table](rng, n, d)
-    interrogate(Pool(X, search=search), ScanPool(X), X, rng, n_rounds=n)
+    assert_same_answers(Pool(X, search=search), ScanPool(X), X, rng, n_rounds=n)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
