@@ -333,7 +333,8 @@ def _is_exact(scaled, scaled_centroids, centroids, labels):
 def _digest(records):
     """Fingerprint of a whole table, to know it again.
 
-    It is so short that no record can be found by trying, and still no other table has it by chance.
+    It is so short that trying tables out cannot tell which one it was; another one has the same by
+    chance once in four billion.
     """
     digest = sha256(str(records.shape).encode())
     digest.update(np.ascontiguousarray(records, dtype=np.float64))
