@@ -55,7 +55,7 @@ class FixedSizeGroups:
         return self.labels
 
     def _follow_centroid(self, first):
-        """Take the first record and k - 1 others out of the pool, each nearest to those before."""
+        """Take k records out of the pool, each nearest to the centroid of those before it."""
         members = np.array([first])
         total = np.zeros(self.X.shape[1])
         while True:
