@@ -1,6 +1,7 @@
 from libcpp.vector cimport vector
 
-from ._tree cimport Hit, Tree
+from ._boxes cimport Hit
+from ._tree cimport Tree
 
 
 cdef class Diameter:

@@ -12,7 +12,8 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
 
-from ._tree cimport NO_HIT, SAFETY, TINY, Hit, Tree
+from ._boxes cimport NO_HIT, SAFETY, TINY, Hit
+from ._tree cimport Tree
 
 cdef enum:
     SEARCHES_BETWEEN_SIGNALS = 64

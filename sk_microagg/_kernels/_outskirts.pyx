@@ -15,7 +15,8 @@ kept in order: the others have their turn after the next sort.
 from libc.math cimport sqrt
 from libcpp.algorithm cimport equal, nth_element, sort
 
-from ._tree cimport NO_HIT, SAFETY, TINY, Hit, Tree, squared_distance
+from ._boxes cimport NO_HIT, SAFETY, TINY, Hit, squared_distance
+from ._tree cimport Tree
 
 cdef enum:
     LONG_SCAN = 256

@@ -8,7 +8,8 @@ from libcpp.vector cimport vector
 
 from ._diameter cimport Diameter
 from ._outskirts cimport Outskirts
-from ._tree cimport AUTO, NO_HIT, SCAN, TREE, Hit, Tree
+from ._boxes cimport AUTO, NO_HIT, SCAN, TREE, Hit
+from ._tree cimport Tree
 
 
 cdef enum:
@@ -27,6 +28,11 @@ cdef class Pool:
     ----------
     X : ndarray of shape (n_records, n_columns), float64, C-contiguous
         The records. The pool keeps a reference to them.
+
+    weights : ndarray of shape (n_records,), float64, default=None
+        Weights of a power diagram: the nearest record is the one for which the squared distance
+        less its weight is least. By default all are 0. The farthest record has nothing to do with
+        them.
 
     search : {"auto", "tree", "scan"}, default="auto"
         "tree" prunes with a kd-tree, "scan" looks at every record, "auto" tries what is faster. The
@@ -67,13 +73,15 @@ cdef class Pool:
     cdef Py_ssize_t sum_after
     cdef vector[Hit] hits
 
-    def __init__(self, const double[:, ::1] X, *, search="auto"):
+    def __init__(self, const double[:, ::1] X, *, const double[::1] weights=None, search="auto"):
         if search not in _SEARCHES:
             raise ValueError(f"search={search!r} must be one of {sorted(_SEARCHES)}.")
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(f"X of shape {(X.shape[0], X.shape[1])} has no record or no column.")
+        if weights is not None and weights.shape[0] != X.shape[0]:
+            raise ValueError(f"{weights.shape[0]} weights, but X has {X.shape[0]} records.")
         self.X = X
-        self.tree = Tree(X, _SEARCHES[search])
+        self.tree = Tree(X, _SEARCHES[search], reach=weights, weighted=weights is not None)
         self.n_removed = 0
         self.sum_after = 1
         self._sum()

@@ -1,68 +1,20 @@
-from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-# A key to be made small (a squared distance, or minus one) and a record. Pairs compare by key,
-# then by record: the lowest record wins a tie.
-ctypedef pair[double, Py_ssize_t] Hit
-
-cdef Hit NO_HIT
-
-cdef double SAFETY
-cdef double TINY
-
-cdef enum Search:
-    AUTO
-    TREE
-    SCAN
-
-cdef double squared_distance(const double *a, const double *b, Py_ssize_t n_columns) noexcept nogil
+from ._boxes cimport Boxes, Hit
 
 
-cdef class Tree:
-    cdef const double[:, ::1] X
-    cdef Py_ssize_t n_columns
-    cdef Py_ssize_t size
-    cdef Py_ssize_t size_when_built
-    cdef Py_ssize_t looked_at
+cdef class Tree(Boxes):
+    cdef bint weighted
 
-    cdef Search search
-    cdef bint boxed
-    cdef bint pruning
-    cdef Py_ssize_t queries_to_go
-    cdef Py_ssize_t looked_at_before
-
-    cdef Py_ssize_t n_tiles
-    cdef vector[double] tiles
-    cdef vector[Py_ssize_t] tile_size
-    cdef vector[Py_ssize_t] record_at
-    cdef vector[Py_ssize_t] place_of
-    cdef vector[double] middle
-    cdef vector[double] radius_at
-    cdef Py_ssize_t box_size
-    cdef vector[double] boxes
-    cdef vector[Py_ssize_t] first_record
-
-    cdef bint holds(self, Py_ssize_t record) noexcept nogil
-    cdef double coordinate(self, Py_ssize_t record, Py_ssize_t column) noexcept nogil
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil
+    cdef int within(self, const double *query, double distance, double reaches,
+                    vector[Py_ssize_t] &records) except -1 nogil
     cdef int distances(self, const double *query, vector[Hit] &hits) except -1 nogil
-    cdef int remove(self, Py_ssize_t record) except -1 nogil
-    cdef void refresh(self, Py_ssize_t record) noexcept nogil
 
-    cdef int _build(self) except -1 nogil
-    cdef int _split(self, Py_ssize_t node, Hit *records, Py_ssize_t n_records,
-                    const Py_ssize_t *n_leaves) except -1 nogil
-    cdef void _fill_tile(self, Py_ssize_t tile, const Hit *records,
-                         Py_ssize_t n_records) noexcept nogil
-    cdef void _find_middle(self, const vector[Hit] &records) noexcept nogil
     cdef void _take_stock(self) noexcept nogil
-    cdef void _refit(self, Py_ssize_t tile) noexcept nogil
-    cdef bint _fit_leaf(self, Py_ssize_t tile) noexcept nogil
-    cdef bint _fit_node(self, Py_ssize_t node) noexcept nogil
-    cdef double _nearest_possible(self, Py_ssize_t node, const double *query) noexcept nogil
-    cdef double _farthest_possible(self, Py_ssize_t node, const double *query,
-                                   double query_radius) noexcept nogil
+    cdef double _largest_reach(self, Py_ssize_t node) noexcept nogil
+    cdef double _lowest_key(self, Py_ssize_t node, const double *query) noexcept nogil
     cdef void _tile_distances(self, Py_ssize_t tile, const double *query,
                               double *distances) noexcept nogil
     cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,
@@ -73,3 +25,7 @@ cdef class Tree:
                              vector[Hit] &heap) noexcept nogil
     cdef void _nearest_in_tile(self, Py_ssize_t tile, const double *query, Py_ssize_t m,
                                vector[Hit] &heap) noexcept nogil
+    cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,
+                           double reaches, vector[Py_ssize_t] &records) except -1 nogil
+    cdef int _within_tile(self, Py_ssize_t tile, const double *query, double distance,
+                          double reaches, vector[Py_ssize_t] &records) except -1 nogil

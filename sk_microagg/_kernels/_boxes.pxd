@@ -1,0 +1,73 @@
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+# A key to be made small (a squared distance, or minus one) and a record. Pairs compare by key,
+# then by record: the lowest record wins a tie.
+ctypedef pair[double, Py_ssize_t] Hit
+
+cdef Hit NO_HIT
+
+cdef double SAFETY
+cdef double TINY
+
+cdef enum:
+    TILE = 16
+
+cdef enum Search:
+    AUTO
+    TREE
+    SCAN
+
+cdef double squared_distance(const double *a, const double *b, Py_ssize_t n_columns) noexcept nogil
+
+
+cdef class Boxes:
+    cdef const double[:, ::1] X
+    cdef const double[::1] reach
+    cdef Py_ssize_t n_columns
+    cdef Py_ssize_t size
+    cdef Py_ssize_t size_when_built
+    cdef Py_ssize_t looked_at
+
+    cdef Search search
+    cdef bint boxed
+    cdef bint pruning
+    cdef Py_ssize_t queries_to_go
+    cdef Py_ssize_t looked_at_before
+    cdef Py_ssize_t lanes_filled
+    cdef Py_ssize_t n_refreshed
+
+    cdef Py_ssize_t n_tiles
+    cdef vector[double] tiles
+    cdef vector[Py_ssize_t] tile_size
+    cdef vector[Py_ssize_t] room
+    cdef vector[Py_ssize_t] record_at
+    cdef vector[Py_ssize_t] place_of
+    cdef vector[double] middle
+    cdef vector[double] radius_at
+    cdef vector[double] reach_at
+    cdef Py_ssize_t box_size
+    cdef vector[double] boxes
+    cdef vector[Py_ssize_t] first_record
+
+    cdef bint holds(self, Py_ssize_t record) noexcept nogil
+    cdef double coordinate(self, Py_ssize_t record, Py_ssize_t column) noexcept nogil
+    cdef int insert(self, Py_ssize_t record) except -1 nogil
+    cdef int remove(self, Py_ssize_t record) except -1 nogil
+    cdef int refresh(self, Py_ssize_t record) except -1 nogil
+
+    cdef int _build(self) except -1 nogil
+    cdef int _split(self, Py_ssize_t node, Hit *records, Py_ssize_t n_records,
+                    const Py_ssize_t *n_leaves) except -1 nogil
+    cdef void _fill_tile(self, Py_ssize_t tile, const Hit *records,
+                         Py_ssize_t n_records) noexcept nogil
+    cdef void _fill_place(self, Py_ssize_t place, Py_ssize_t record) noexcept nogil
+    cdef Py_ssize_t _tile_with_room(self, const double *point) noexcept nogil
+    cdef void _change_room(self, Py_ssize_t tile, Py_ssize_t change) noexcept nogil
+    cdef void _find_middle(self, const vector[Hit] &records) noexcept nogil
+    cdef void _refit(self, Py_ssize_t tile) noexcept nogil
+    cdef bint _fit_leaf(self, Py_ssize_t tile) noexcept nogil
+    cdef bint _fit_node(self, Py_ssize_t node) noexcept nogil
+    cdef double _nearest_possible(self, Py_ssize_t node, const double *query) noexcept nogil
+    cdef double _farthest_possible(self, Py_ssize_t node, const double *query,
+                                   double query_radius) noexcept nogil

@@ -1,0 +1,48 @@
+from libc.stdint cimport uint64_t
+from libcpp.vector cimport vector
+
+from ._partition cimport Partition
+
+
+# Moving a record to the other group of a pair, in exchange for a partner if that is not below 0.
+cdef struct Exchange:
+    double gain
+    Py_ssize_t record
+    Py_ssize_t partner
+
+
+cdef struct Place:
+    double along
+    double across
+    double gain
+
+
+cdef class Descent:
+    cdef Partition partition
+    cdef bint shuffled
+    cdef uint64_t random
+    cdef double stop_at
+    cdef Py_ssize_t n_moves
+    cdef Py_ssize_t n_sweeps
+    cdef vector[Py_ssize_t] visited
+    cdef vector[Py_ssize_t] candidates
+    cdef vector[double] to_b
+    cdef vector[double] to_a
+    cdef vector[Place] places
+
+    cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil
+    cdef int _visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil
+    cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil
+    cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
+    cdef int _do(self, Exchange exchange, Py_ssize_t target) except -1 nogil
+    cdef int _best_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
+                        Exchange *best) except -1 nogil
+    cdef void _best_shift(self, Py_ssize_t a, Py_ssize_t b, const vector[double] &to_b,
+                          Exchange *best) noexcept nogil
+    cdef bint _may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
+    cdef bint _may_shift(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
+    cdef int _distances(self, Py_ssize_t a, Py_ssize_t b,
+                        vector[double] &distances) except -1 nogil
+    cdef double _distance(self, const double *point, Py_ssize_t group) noexcept nogil
+    cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil
+    cdef uint64_t _next_random(self) noexcept nogil

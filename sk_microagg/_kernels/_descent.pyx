@@ -1,0 +1,306 @@
+"""Local search: the best swap or shift between two groups, pair after pair, until none is left.
+
+For groups A and B with centroids a and b, swapping x of A with y of B lowers the SSE by
+
+    |x - a|² - |x - b|² + |y - b|² - |y - a|² + (1/|A| + 1/|B|) |x - y|²,
+
+and shifting x from A to B by |A|/(|A| - 1) |x - a|² - |B|/(|B| + 1) |x - b|².
+
+Most pairs are passed over unseen. With radii r (the largest distance of a member to its centroid),
+no swap helps unless r_A + r_B > |a - b|. No shift from A helps unless |x - b| < (k + 1)/k |x - a|
+for some x, hence |a - b| < (2 + 1/k) r_A. A tree over the centroids that knows their radii finds
+the groups for which one or the other holds.
+"""
+
+import time
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport uint64_t
+from libcpp.algorithm cimport sort, upper_bound
+from libcpp.vector cimport vector
+
+from ._boxes cimport SAFETY, TINY, squared_distance
+from ._partition cimport Partition
+
+cdef enum:
+    VISITS_BETWEEN_SIGNALS = 64
+
+# A gain below this share of two groups' SSE may be rounding.
+cdef double LEAST_GAIN = 1e-12
+
+# Centroids nearer than this share of the radii are taken for one; what a squared distance across
+# the line through two that are farther apart may lose in rounding.
+cdef double CLOSE = 1e-3
+cdef double ROUNDING = 1e-10
+
+
+@cython.final
+cdef class Descent:
+    """Lower the SSE of a partition by swaps and shifts between pairs of groups.
+
+    Parameters
+    ----------
+    partition : Partition
+        The partition to work on. No group shrinks below its `k` or grows beyond 2k - 1.
+
+    seed : int, default=None
+        Groups are visited in an order drawn from it; with None in the order of their numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import Descent, Partition
+    >>> X = np.array([[0.0], [9.0], [1.0], [8.0]])
+    >>> partition = Partition(X, np.array([0, 0, 1, 1]), k=2)
+    >>> Descent(partition).run(partition.groups())
+    1
+    >>> partition.labels()
+    array([1, 0, 1, 0])
+    """
+
+    def __init__(self, Partition partition, *, seed=None):
+        self.partition = partition
+        self.shuffled = seed is not None
+        self.random = 0 if seed is None else seed
+        self.n_sweeps = 0
+        self.visited.assign(partition.n_slots, 0)
+
+    def run(self, groups, *, Py_ssize_t max_sweeps=-1, double deadline=INFINITY):
+        """Improve pairs until none can be, beginning with those that hold one of some groups.
+
+        Parameters
+        ----------
+        groups : iterable of int
+            Groups that may be improved together with others. Those that change are visited again.
+
+        max_sweeps : int, default=-1
+            Stop after so many sweeps; below 0 go on until no pair can be improved.
+
+        deadline : float, default=inf
+            Stop, wherever the search is, when `time.monotonic()` has passed this.
+
+        Returns
+        -------
+        n_sweeps : int
+            Number of sweeps in which a pair was improved.
+        """
+        cdef vector[Py_ssize_t] targets = sorted(set(groups))
+        cdef Py_ssize_t n_before, n_improving = 0
+        self.stop_at = deadline
+        while not targets.empty() and n_improving != max_sweeps:
+            n_before = self.n_moves
+            with nogil:
+                self._sweep(targets)
+            n_improving += self.n_moves > n_before
+            if time.monotonic() >= deadline:
+                break
+        return n_improving
+
+    cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil:
+        """Visit each group once; afterwards `targets` are those that have changed."""
+        cdef vector[Py_ssize_t] changed
+        cdef size_t i
+        cdef bint is_late = False
+        self.partition.settle()
+        self.n_sweeps += 1
+        if self.shuffled:
+            self._shuffle(targets)
+        for i in range(targets.size()):
+            self._visit(targets[i], changed)
+            if (i + 1) % VISITS_BETWEEN_SIGNALS == 0:
+                with gil:
+                    PyErr_CheckSignals()  # Ctrl-C
+                    is_late = time.monotonic() >= self.stop_at
+                if is_late:
+                    break
+        sort(changed.begin(), changed.end())
+        targets.clear()
+        for i in range(changed.size()):
+            if i == 0 or changed[i] != changed[i - 1]:
+                targets.push_back(changed[i])
+        return 0
+
+    cdef int _visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil:
+        """Improve the pairs of a group with all others, in their order."""
+        cdef Py_ssize_t b
+        cdef size_t i = 0
+        self._find_candidates(a)
+        while i < self.candidates.size():
+            b = self.candidates[i]
+            i += 1
+            # A pair of which the other group has had its visit in this sweep has been tried.
+            if b == a or self.visited[b] == self.n_sweeps or not self._improve_pair(a, b):
+                continue
+            changed.push_back(a)
+            changed.push_back(b)
+            self._find_candidates(a)
+            i = upper_bound(self.candidates.begin(), self.candidates.end(), b) \
+                - self.candidates.begin()
+        self.visited[a] = self.n_sweeps
+        return 0
+
+    cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil:
+        cdef double reaches = 2.0 + 1.0 / self.partition.k
+        self.partition.index.within(
+            &self.partition.centroids[a, 0],
+            reaches * self.partition.radius[a],
+            reaches,
+            self.candidates,
+        )
+        sort(self.candidates.begin(), self.candidates.end())
+        return 0
+
+    cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
+        """Do the best swap or shift between two groups again and again; whether one was done."""
+        cdef Exchange best
+        cdef double apart, before
+        cdef bint may_swap, may_shift_to_b, may_shift_to_a, improved = False
+        while True:
+            apart = sqrt(self._distance(&self.partition.centroids[a, 0], b))
+            may_swap = self._may_swap(a, b, apart)
+            may_shift_to_b = self._may_shift(a, b, apart)
+            may_shift_to_a = self._may_shift(b, a, apart)
+            if not (may_swap or may_shift_to_b or may_shift_to_a):
+                return improved
+            before = self.partition.group_sse[a] + self.partition.group_sse[b]
+            best = Exchange(LEAST_GAIN * before, -1, -1)
+            self._distances(a, b, self.to_b)
+            self._distances(b, a, self.to_a)
+            if may_swap:
+                self._best_swap(a, b, apart, &best)
+            if may_shift_to_b:
+                self._best_shift(a, b, self.to_b, &best)
+            if may_shift_to_a:
+                self._best_shift(b, a, self.to_a, &best)
+            if best.record < 0:
+                return improved
+            self._do(best, b if self.partition.group_of[best.record] == a else a)
+            if self.partition.group_sse[a] + self.partition.group_sse[b] >= before:
+                # It was rounding. Take it back.
+                self._do(best, a if self.partition.group_of[best.record] == b else b)
+                return improved
+            self.n_moves += 1
+            improved = True
+
+    cdef int _do(self, Exchange exchange, Py_ssize_t target) except -1 nogil:
+        cdef Py_ssize_t source = self.partition.group_of[exchange.record]
+        self.partition.shift(exchange.record, target)
+        if exchange.partner >= 0:
+            self.partition.shift(exchange.partner, source)
+        return self.partition.settle()
+
+    cdef int _best_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
+                        Exchange *best) except -1 nogil:
+        """Take the best swap for `best`, if it gains more.
+
+        The gain has an upper bound that needs no look at the columns: split x - y along the line
+        through the centroids and across it. Along it, the difference is known; across it, it is at
+        most the sum of the two records' own distances from that line.
+        """
+        cdef const vector[Py_ssize_t] *from_a = &self.partition.members[a]
+        cdef const vector[Py_ssize_t] *from_b = &self.partition.members[b]
+        cdef double weight = 1.0 / from_a.size() + 1.0 / from_b.size()
+        cdef double along, across, gain
+        cdef Place place
+        cdef Py_ssize_t x, y
+        cdef size_t i, j
+        if apart < CLOSE * (self.partition.radius[a] + self.partition.radius[b]):
+            apart = 0.0  # The line would be rounding.
+        self.places.resize(from_b.size())
+        for j in range(from_b.size()):
+            y = from_b[0][j]
+            self.places[j] = place_of(self.to_a[j], self.partition.own_distance[y], apart)
+            self.places[j].gain = self.partition.own_distance[y] - self.to_a[j]
+        for i in range(from_a.size()):
+            x = from_a[0][i]
+            place = place_of(self.partition.own_distance[x], self.to_b[i], apart)
+            place.gain = self.partition.own_distance[x] - self.to_b[i]
+            for j in range(from_b.size()):
+                along = self.places[j].along - place.along
+                across = self.places[j].across + place.across
+                gain = place.gain + self.places[j].gain
+                if gain + weight * (along * along + across * across) * SAFETY <= best.gain:
+                    continue
+                y = from_b[0][j]
+                gain += weight * squared_distance(
+                    &self.partition.X[x, 0], &self.partition.X[y, 0], self.partition.n_columns
+                )
+                if gain > best.gain:
+                    best[0] = Exchange(gain, x, y)
+        return 0
+
+    cdef void _best_shift(self, Py_ssize_t a, Py_ssize_t b, const vector[double] &to_b,
+                          Exchange *best) noexcept nogil:
+        """Take the best shift from A to B for `best`, if it gains more."""
+        cdef const vector[Py_ssize_t] *from_a = &self.partition.members[a]
+        cdef double size_a = from_a.size(), size_b = self.partition.members[b].size(), gain
+        cdef size_t i
+        for i in range(from_a.size()):
+            gain = (
+                size_a / (size_a - 1.0) * self.partition.own_distance[from_a[0][i]]
+                - size_b / (size_b + 1.0) * to_b[i]
+            )
+            if gain > best.gain:
+                best[0] = Exchange(gain, from_a[0][i], -1)
+
+    cdef bint _may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil:
+        return (self.partition.radius[a] + self.partition.radius[b]) * SAFETY + TINY > apart
+
+    cdef bint _may_shift(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil:
+        cdef double radius = self.partition.radius[a]
+        cdef double size_a = self.partition.members[a].size()
+        cdef double size_b = self.partition.members[b].size()
+        cdef double beyond = apart - radius
+        if size_a <= self.partition.k or size_b >= 2 * self.partition.k - 1:
+            return False
+        return beyond <= 0.0 or (
+            size_a / (size_a - 1.0) * radius * radius * SAFETY + TINY
+            > size_b / (size_b + 1.0) * beyond * beyond
+        )
+
+    cdef int _distances(self, Py_ssize_t a, Py_ssize_t b,
+                        vector[double] &distances) except -1 nogil:
+        """Squared distances of the members of A to the centroid of B."""
+        cdef const vector[Py_ssize_t] *members = &self.partition.members[a]
+        cdef size_t i
+        distances.resize(members.size())
+        for i in range(members.size()):
+            distances[i] = self._distance(&self.partition.X[members[0][i], 0], b)
+        return 0
+
+    cdef double _distance(self, const double *point, Py_ssize_t group) noexcept nogil:
+        """Squared distance of a point to the centroid of a group."""
+        return squared_distance(
+            point, &self.partition.centroids[group, 0], self.partition.n_columns
+        )
+
+    cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil:
+        cdef size_t i, other
+        for i in range(groups.size() - 1, 0, -1):
+            other = self._next_random() % (i + 1)
+            groups[i], groups[other] = groups[other], groups[i]
+
+    cdef uint64_t _next_random(self) noexcept nogil:
+        """SplitMix64 (Steele, Lea and Flood, 2014)."""
+        cdef uint64_t z
+        self.random += 0x9E3779B97F4A7C15ULL
+        z = self.random
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
+        return z ^ (z >> 31)
+
+
+cdef inline Place place_of(double to_a, double to_b, double apart) noexcept nogil:
+    """Where a record lies seen from A: how far along the line to B, and how far across from it.
+
+    Given its squared distances to both centroids, and the distance between these. The distance
+    across has a margin for rounding.
+    """
+    cdef Place place
+    place.along = (to_a + apart * apart - to_b) / (2.0 * apart) if apart > 0.0 else 0.0
+    place.across = sqrt(
+        max(to_a - place.along * place.along, 0.0) + ROUNDING * (to_a + to_b + apart * apart)
+    )
+    return place

@@ -1,0 +1,191 @@
+"""The iterated local search with memory of changed groups (ILSMC), as an ordinary NumPy program.
+
+It is there to compare squared errors and times with; its random numbers are not the package's.
+A group is compared with all others at once: first by radii, then all swaps and shifts.
+"""
+
+import math
+
+import numpy as np
+from oracles.partition import centroid, group_sse, groups_of, labels_of, squared_distances
+from oracles.refiners import NO_GAIN, dissolve, improve_pair, split, split_large_groups
+
+N_DRAWN = 5
+TEMPERATURE = 1e-5
+
+
+def iterated_local_search(X, labels, k, max_iter, seed):
+    rng = np.random.default_rng(seed)
+    n_most = len(X) // k
+    n_least = n_most - (n_most - math.ceil(len(X) / (2 * k - 1))) // 5
+    current = Solution(X, groups_of(split_large_groups(X, labels, k)), n_most)
+    search(current, set(current.numbers), k, rng)
+    best = current.copy()
+    for _ in range(max_iter):
+        if len(best.numbers) == 1 or best.error == 0:
+            break
+        search(current, perturb(current, n_least, k, rng), k, rng)
+        if current.error < best.error:
+            best = current.copy()
+        elif rng.random() >= math.exp((1 - current.error / best.error) / TEMPERATURE):
+            current = best.copy()
+    return labels_of(best.groups)
+
+
+class Solution:
+    """Groups in a fixed number of places, some of them empty, and what is asked of them often."""
+
+    def __init__(self, X, groups, n_places):
+        self.X = X
+        self.groups = [np.arange(0)] * n_places
+        self.centroids = np.full((n_places, X.shape[1]), np.inf)
+        self.sizes = np.zeros(n_places, dtype=int)
+        self.radii = np.zeros(n_places)
+        self.errors = np.zeros(n_places)
+        for number, members in enumerate(groups):
+            self.put(number, members)
+
+    def put(self, number, members):
+        self.groups[number] = members
+        self.sizes[number] = len(members)
+        self.centroids[number] = centroid(self.X, members)
+        self.errors[number] = group_sse(self.X, members)
+        self.radii[number] = 0.0
+        if len(members):
+            self.radii[number] = math.sqrt(self.squared_distances_in(number).max())
+
+    def add(self, members):
+        number = int(np.argmin(self.sizes))  # an empty place
+        self.put(number, members)
+        return number
+
+    def squared_distances_in(self, number):
+        return squared_distances(self.X[self.groups[number]], self.centroids[number])
+
+    @property
+    def numbers(self):
+        return np.flatnonzero(self.sizes)
+
+    @property
+    def error(self):
+        return self.errors.sum()
+
+    def copy(self):
+        twin = object.__new__(Solution)
+        twin.X, twin.groups = self.X, list(self.groups)
+        for name in ("centroids", "sizes", "radii", "errors"):
+            setattr(twin, name, getattr(self, name).copy())
+        return twin
+
+
+def perturb(solution, n_least, k, rng):
+    """Dissolve a group or make one of records that other groups can spare; the groups touched."""
+    excess = len(solution.X) - k * len(solution.numbers)
+    if excess >= k and (len(solution.numbers) <= n_least or rng.random() < 0.5):
+        return distill_one(solution, k, rng)
+    return dissolve_one(solution, k, rng)
+
+
+def dissolve_one(solution, k, rng):
+    """The one of the largest squared error of a few groups drawn."""
+    drawn = rng.choice(solution.numbers, N_DRAWN)
+    number = drawn[np.argmax(solution.errors[drawn])]
+    groups = dissolve(solution.X, solution.groups, solution.centroids, number)
+    touched = {i for i, members in enumerate(groups) if members is not solution.groups[i]}
+    for i in touched:
+        solution.put(i, groups[i])
+    touched.remove(number)
+    for i in sorted(touched):
+        if solution.sizes[i] >= 2 * k:
+            first, *others = split(solution.X, solution.groups[i], k)
+            solution.put(i, first)
+            touched |= {solution.add(members) for members in others}
+    return touched
+
+
+def distill_one(solution, k, rng):
+    """A group grown from a random one of the records farthest from centroids of large groups."""
+    X, owner = solution.X, {}
+    for number in np.flatnonzero(solution.sizes > k):
+        near_to_far = np.argsort(solution.squared_distances_in(number), kind="stable")
+        owner |= dict.fromkeys(solution.groups[number][near_to_far[k:]].tolist(), int(number))
+    spare = sorted(owner)
+    made = [spare.pop(rng.integers(len(spare)))]
+    while len(made) < k:
+        made.append(spare.pop(np.argmin(squared_distances(X[spare], centroid(X, made)))))
+    givers = {owner[record] for record in made}
+    for number in givers:
+        solution.put(number, np.setdiff1d(solution.groups[number], made))
+    return givers | {solution.add(np.sort(made))}
+
+
+def search(solution, targets, k, rng):
+    """Improve pairs with a target, then pairs with a group changed before, until none changes."""
+    while targets:
+        changed, visited = set(), []
+        for a in rng.permutation(sorted(targets)):
+            visited.append(a)
+            waiting = rng.permutation(np.setdiff1d(solution.numbers, visited))
+            while len(waiting):
+                promising = gaining(solution, a, waiting, k)
+                place = next((i for i in promising if improve(solution, a, waiting[i], k)), None)
+                if place is None:
+                    break
+                changed |= {a, waiting[place]}
+                waiting = waiting[place + 1 :]
+        targets = changed
+
+
+def improve(solution, a, b, k):
+    *pair, improved = improve_pair(solution.X, solution.groups[a], solution.groups[b], k)
+    if improved:
+        solution.put(a, pair[0])
+        solution.put(b, pair[1])
+    return improved
+
+
+def gaining(solution, a, others, k):
+    """The places of those among others with which a has a swap or shift that gains."""
+    places = np.flatnonzero(may_gain(solution, a, others, k))
+    if len(places) == 0:
+        return places
+    others = others[places]
+    gains = best_gains(solution, a, others, k)
+    return places[gains > NO_GAIN * (solution.errors[a] + solution.errors[others])]
+
+
+def best_gains(solution, a, others, k):
+    X, m, sizes = solution.X, solution.sizes[a], solution.sizes[others]
+    x, y = X[solution.groups[a]], X[np.concatenate([solution.groups[b] for b in others])]
+    x_own = squared_distances(x, solution.centroids[a])[:, None]
+    x_other = squared_distances(x[:, None], solution.centroids[others])
+    y_own = squared_distances(y, np.repeat(solution.centroids[others], sizes, axis=0))
+    y_other = squared_distances(y, solution.centroids[a])
+    of_each = np.repeat(np.arange(len(others)), sizes)  # the group of each y
+    swaps = (x_own - x_other)[:, of_each] + (y_own - y_other)
+    swaps += (1 / m + 1 / sizes)[of_each] * squared_distances(x[:, None], y)
+    to_other = m / max(m - 1, 1) * x_own - sizes / (sizes + 1) * x_other
+    to_a = (sizes / np.maximum(sizes - 1, 1))[of_each] * y_own - m / (m + 1) * y_other
+    starts = np.cumsum(sizes) - sizes
+    gains = np.maximum.reduceat(swaps.max(axis=0), starts)
+    for shifts, allowed in (
+        (to_other.max(axis=0), (m > k) & (sizes < 2 * k - 1)),
+        (np.maximum.reduceat(to_a, starts), (sizes > k) & (m < 2 * k - 1)),
+    ):
+        gains = np.where(allowed, np.maximum(gains, shifts), gains)
+    return gains
+
+
+def may_gain(solution, a, others, k):
+    """Whether a swap or a shift between a and each of the others can gain at all."""
+    apart = np.sqrt(squared_distances(solution.centroids[others], solution.centroids[a]))
+    one = solution.sizes[a], solution.radii[a]
+    other = solution.sizes[others], solution.radii[others]
+    swap = one[1] + other[1] > apart
+    return swap | may_shift(*one, *other, apart, k) | may_shift(*other, *one, apart, k)
+
+
+def may_shift(m, radius, t, _, apart, k):
+    """From m records to t: none is nearer to the other centroid than `apart` less the radius."""
+    gain = m / np.maximum(m - 1, 1) * radius**2 - t / (t + 1) * np.maximum(apart - radius, 0) ** 2
+    return (m > k) & (t < 2 * k - 1) & (gain > 0)

@@ -1,0 +1,235 @@
+"""The refiners as they are described: all groups and all pairs, nothing skipped.
+
+A group that is split keeps its number for the part made first; the other parts are numbered
+after all groups there are. A group that is dissolved leaves the order of the others as it was.
+"""
+
+import math
+
+import numpy as np
+from oracles.partition import (
+    centroid,
+    group_sse,
+    groups_of,
+    labels_of,
+    squared_distances,
+    sst,
+    sum_sse,
+    total_sse,
+)
+
+# A gain below this share of the squared error may be rounding.
+NO_GAIN = 1e-12
+
+
+def split_large_groups(X, labels, k):
+    groups = groups_of(labels)
+    for number in range(len(groups)):
+        if len(groups[number]) >= 2 * k:
+            groups[number], *others = split(X, groups[number], k)
+            groups += others
+    return labels_of(groups)
+
+
+def split(X, members, k):
+    left, groups = list(members), []
+    while len(left) >= k:
+        group = [left.pop(np.argmax(squared_distances(X[left], centroid(X, left))))]
+        while len(group) < k:
+            group.append(left.pop(np.argmin(squared_distances(X[left], centroid(X, group)))))
+        groups.append(group)
+    centroids = [centroid(X, group) for group in groups]
+    for record in left:
+        groups[np.argmin(squared_distances(centroids, X[record]))].append(record)
+    return [np.sort(group) for group in groups]
+
+
+def decompose(X, labels, k):
+    groups = groups_of(labels)
+    centroids = centroids_of(X, groups)
+    errors = [group_sse(X, members) for members in groups]
+    least_gain = NO_GAIN * sst(X)
+    for number in sorted(range(len(groups)), key=lambda number: (-errors[number], number)):
+        if len(groups[number]) >= 2 * k:
+            continue
+        after = dissolve(X, groups, centroids, number, full=4 * k - 1)
+        if after is None:
+            continue
+        touched = [i for i in range(len(groups)) if after[i] is not groups[i]]
+        gain = sum_sse(X, [groups[i] for i in touched]) - sum_sse(X, [after[i] for i in touched])
+        if gain > least_gain:
+            groups = after
+            centroids = centroids_of(X, groups)
+    return split_large_groups(X, labels_of(groups), k)
+
+
+def dissolve(X, groups, centroids, number, full=math.inf):
+    """The groups after each record of one went to the nearest; None if all others were full."""
+    groups, centroids = list(groups), centroids.copy()
+    leaving, groups[number] = groups[number], groups[number][:0]
+    centroids[number] = np.inf
+    for record in leaving:
+        distances = squared_distances(centroids, X[record])
+        distances[[len(members) >= full for members in groups]] = np.inf
+        target = np.argmin(distances)
+        if distances[target] == np.inf:
+            return None
+        groups[target] = np.sort(np.append(groups[target], record))
+        centroids[target] = centroid(X, groups[target])
+    return groups
+
+
+def centroids_of(X, groups):
+    return np.array([centroid(X, members) for members in groups])
+
+
+def shrink(X, labels, k):
+    groups = groups_of(labels)
+    centroids = centroids_of(X, groups)
+    least_gain = NO_GAIN * sst(X)
+    for number in range(len(groups)):
+        while len(groups[number]) > k:
+            gain, record, target = best_removal(X, groups, centroids, number)
+            if not gain > least_gain:
+                break
+            groups[number] = np.setdiff1d(groups[number], record)
+            groups[target] = np.sort(np.append(groups[target], record))
+            for changed in (number, target):
+                centroids[changed] = centroid(X, groups[changed])
+    return split_large_groups(X, labels_of(groups), k)
+
+
+def best_removal(X, groups, centroids, number):
+    best = (-math.inf, None, None)
+    m = len(groups[number])
+    for record in groups[number]:
+        distances = squared_distances(centroids, X[record])
+        own, distances[number] = distances[number], np.inf
+        target = np.argmin(distances)
+        t = len(groups[target])
+        gain = m / (m - 1) * own - t / (t + 1) * distances[target]
+        if gain > best[0]:
+            best = (gain, record, target)
+    return best
+
+
+def decompose_shrink(X, labels, k):
+    while True:
+        before = labels
+        labels = shrink(X, decompose(X, labels, k), k)
+        if np.array_equal(before, labels):
+            return labels
+
+
+def local_search(X, labels, k):
+    groups = groups_of(split_large_groups(X, labels, k))
+    targets = set(range(len(groups)))
+    while targets:
+        changed = set()
+        for a in sorted(targets):
+            for b in range(len(groups)):
+                if b == a or (b in targets and b < a):
+                    continue
+                groups[a], groups[b], improved = improve_pair(X, groups[a], groups[b], k)
+                if improved:
+                    changed |= {a, b}
+        targets = changed
+    return labels_of(groups)
+
+
+def improve_pair(X, a, b, k):
+    """The two groups after their best moves, and whether there were any."""
+    improved = False
+    error = group_sse(X, a) + group_sse(X, b)
+    while True:
+        gain, next_a, next_b = best_move(X, a, b, k)
+        next_error = group_sse(X, next_a) + group_sse(X, next_b)
+        if not (gain > NO_GAIN * error and next_error < error):
+            return a, b, improved
+        a, b, error, improved = next_a, next_b, next_error, True
+
+
+def best_move(X, a, b, k):
+    """The largest gain, and the two groups after that swap or shift."""
+    from_a, from_b = centroid(X, a), centroid(X, b)
+    a_own, a_other = squared_distances(X[a], from_a), squared_distances(X[a], from_b)
+    b_own, b_other = squared_distances(X[b], from_b), squared_distances(X[b], from_a)
+    between = squared_distances(X[a][:, None], X[b])
+    swaps = (a_own - a_other)[:, None] + (b_own - b_other) + (1 / len(a) + 1 / len(b)) * between
+    x, y = np.unravel_index(np.argmax(swaps), swaps.shape)
+    best = (
+        swaps[x, y],
+        np.sort(np.append(np.delete(a, x), b[y])),
+        np.sort(np.append(np.delete(b, y), a[x])),
+    )
+    for giver, taker, own, other in ((a, b, a_own, a_other), (b, a, b_own, b_other)):
+        m, t = len(giver), len(taker)
+        if m > k and t < 2 * k - 1:
+            shifts = m / (m - 1) * own - t / (t + 1) * other
+            x = np.argmax(shifts)
+            if shifts[x] > best[0]:
+                after = np.delete(giver, x), np.sort(np.append(taker, giver[x]))
+                best = (shifts[x], *(after if giver is a else after[::-1]))
+    return best
+
+
+def no_pair_improves(X, labels, k):
+    groups = groups_of(labels)
+    return not any(
+        improve_pair(X, groups[a], groups[b], k)[2] for b in range(len(groups)) for a in range(b)
+    )
+
+
+def exchange_costs(X, labels, twins=True):
+    """[A, B]: the least d²(x, centroid of B) − d²(x, centroid of A) over the records x of A.
+
+    Without twins, a record is not asked to go to a group that holds an identical record.
+    """
+    groups = groups_of(labels)
+    centroids = centroids_of(X, groups)
+    costs = np.full((len(groups), len(groups)), np.inf)
+    for number, members in enumerate(groups):
+        distances = squared_distances(X[members][:, None], centroids)
+        excess = distances - distances[:, [number]]
+        excess[:, number] = np.inf
+        if not twins:
+            for other, others in enumerate(groups):
+                identical = (X[members][:, None] == X[others]).all(axis=2).any(axis=1)
+                excess[identical, other] = np.inf
+        costs[number] = excess.min(axis=0)
+    return costs
+
+
+def with_dummy(costs, labels, k):
+    """A last node more, which gives a record to groups that may lose one, and takes one over."""
+    sizes = np.bincount(labels)
+    costs = np.pad(costs, (0, 1), constant_values=np.inf)
+    costs[-1, :-1][sizes > k] = 0.0
+    costs[:-1, -1][sizes < 2 * k - 1] = 0.0
+    return costs
+
+
+def minimum_cycle_mean(costs):
+    """The least mean cost of an arc over all cycles, by Karp's algorithm; inf without a cycle."""
+    n = len(costs)
+    # walks[m, v]: the cheapest walk of m arcs that ends at v, from anywhere.
+    walks = np.zeros((n + 1, n))
+    for m in range(n):
+        walks[m + 1] = (walks[m][:, None] + costs).min(axis=0)
+    walks = walks[:, np.isfinite(walks[n])]
+    if walks.size == 0:
+        return math.inf
+    means = (walks[n] - walks[:n]) / np.arange(n, 0, -1)[:, None]
+    return means.max(axis=0).min()
+
+
+def negative_cycle_free(X, labels, k=None, tolerance=NO_GAIN):
+    """Up to a share of the squared error; with k, also for paths that change two sizes."""
+    costs = exchange_costs(X, labels)
+    if k is not None:
+        costs = with_dummy(costs, labels, k)
+    return minimum_cycle_mean(costs) >= -tolerance * total_sse(X, labels)
+
+
+def power_assign(X, centroids, weights):
+    return np.argmin(squared_distances(X[:, None], centroids) - weights, axis=1)
