@@ -44,18 +44,21 @@ cdef double squared_distance(const double *a, const double *b, Py_ssize_t n_colu
 cdef class Boxes:
 
     def __init__(self, const double[:, ::1] X, Search search, *, const double[::1] reach=None,
-                 Py_ssize_t n_live=-1, bint roomy=False):
-        """Take the first `n_live` rows of X as records, by default all; others may join later."""
+                 const unsigned char[::1] is_member=None, bint roomy=False):
+        """Take the rows of X that are members as records, by default all; others may join later."""
+        cdef Py_ssize_t row
         self.X = X
         self.reach = reach
-        self.size = X.shape[0] if n_live < 0 else n_live
         self.n_columns = X.shape[1]
         self.search = search
         self.lanes_filled = LANES_FILLED_IF_ROOMY if roomy else TILE
         self.looked_at = 0
+        self.size = 0
         self.place_of.assign(X.shape[0], -1)
-        for record in range(self.size):
-            self.place_of[record] = 0
+        for row in range(X.shape[0]):
+            if is_member is None or is_member[row]:
+                self.place_of[row] = 0
+                self.size += 1
         with nogil:
             self._build()
 

@@ -89,6 +89,7 @@ cdef class Descent:
         cdef vector[Py_ssize_t] targets = sorted(set(groups))
         cdef Py_ssize_t n_before, n_improving = 0
         self.stop_at = deadline
+        self.partition.settle_with_index()
         while not targets.empty() and n_improving != max_sweeps:
             n_before = self.n_moves
             with nogil:
@@ -103,7 +104,6 @@ cdef class Descent:
         cdef vector[Py_ssize_t] changed
         cdef size_t i
         cdef bint is_late = False
-        self.partition.settle()
         self.n_sweeps += 1
         if self.shuffled:
             self._shuffle(targets)

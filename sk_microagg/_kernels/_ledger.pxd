@@ -39,6 +39,7 @@ cdef class Ledger:
     cdef double sum_of_squares(self) except -1 nogil
     cdef int shift(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
     cdef int settle(self) except -1 nogil
+    cdef int settle_with_index(self) except -1
 
     cdef int _leave(self, Py_ssize_t record) except -1 nogil
     cdef int _join(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil

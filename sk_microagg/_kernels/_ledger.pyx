@@ -60,9 +60,6 @@ cdef class Ledger:
             self.group_sse[group] = self._measure(group)
             self._list_if_larger(group)
         self._sum_groups()
-        self.index = Tree(
-            self.centroids, AUTO, reach=self.radius, n_live=self.n_groups, roomy=True
-        )
 
     # Journal
 
@@ -82,6 +79,20 @@ cdef class Ledger:
         self.recording = True
 
     # Moves and measures
+
+    cdef int settle_with_index(self) except -1:
+        """Measure the groups that have changed, and have an index over the centroids."""
+        self.settle()
+        if self.index is None:
+            is_member = [not self.members[group].empty() for group in range(self.n_slots)]
+            self.index = Tree(
+                self.centroids,
+                AUTO,
+                reach=self.radius,
+                is_member=np.array(is_member, dtype=np.uint8),
+                roomy=True,
+            )
+        return 0
 
     cdef double sum_of_squares(self) except -1 nogil:
         self.settle()
@@ -139,6 +150,8 @@ cdef class Ledger:
         if self.total_sse < SHARE_TO_SUM_ANEW * self.total_when_summed:
             self._sum_groups()
         self._list_if_larger(group)
+        if self.index is None:
+            return 0
         if self.members[group].empty():
             if self.index.holds(group):
                 self.index.remove(group)

@@ -113,6 +113,11 @@ cdef class Partition(Ledger):
         self.settle()
         return np.array(self.centroids[group])
 
+    def all_centroids(self):
+        """Means of all groups, in the order of their slots."""
+        self.settle()
+        return np.asarray(self.centroids)[self.groups()]
+
     def sse_of(self, Py_ssize_t group):
         """Sum of squared distances of a group's records to their centroid."""
         self._check_group(group)
@@ -140,7 +145,7 @@ cdef class Partition(Ledger):
             raise ValueError(f"A point of {point.shape[0]} columns, but X has {self.n_columns}.")
         if not 0 <= m <= self.n_groups:
             raise ValueError(f"m={m} must be from 0 to the number of groups, {self.n_groups}.")
-        self.settle()
+        self.settle_with_index()
         self.index.nearest(&point[0], m, self.hits)
         return np.array([hit.second for hit in self.hits], dtype=np.intp)
 
@@ -159,7 +164,7 @@ cdef class Partition(Ledger):
         self._check_group(group)
         if self.members[group].size() < 2:
             raise ValueError(f"group={group} has one record, and cannot be left by it.")
-        self.settle()
+        self.settle_with_index()
         size = self.members[group].size()
         for record in self.members[group]:
             hit = self._nearest_other(&self.X[record, 0], group, self.X.shape[0])
@@ -240,6 +245,7 @@ cdef class Partition(Ledger):
         if full < 0:
             full = self.X.shape[0] + 1
         records = self.members[group]
+        self.settle_with_index()
         with nogil:
             # All leave first, so that none finds its own group.
             for record in records:
@@ -276,8 +282,8 @@ cdef class Partition(Ledger):
         self._check_record(first)
         if self.X.shape[0] - self.k * self.n_groups < self.k:
             raise ValueError(f"Fewer than k={self.k} excess records in {self.n_groups} groups.")
+        self.settle_with_index()
         with nogil:
-            self.settle()
             records.push_back(first)
             self.is_taken[first] = 1
             while <Py_ssize_t>records.size() < self.k:

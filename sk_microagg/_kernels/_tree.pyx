@@ -26,9 +26,9 @@ cdef enum:
 cdef class Tree(Boxes):
 
     def __init__(self, const double[:, ::1] X, Search search, *, const double[::1] reach=None,
-                 Py_ssize_t n_live=-1, bint roomy=False, bint weighted=False):
+                 const unsigned char[::1] is_member=None, bint roomy=False, bint weighted=False):
         """With `weighted`, the reach of a record is its weight, which makes it seem nearer."""
-        Boxes.__init__(self, X, search, reach=reach, n_live=n_live, roomy=roomy)
+        Boxes.__init__(self, X, search, reach=reach, is_member=is_member, roomy=roomy)
         self.weighted = weighted
 
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil:

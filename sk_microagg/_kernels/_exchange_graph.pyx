@@ -1,0 +1,444 @@
+"""Who would rather be where: the graph of exchanges between groups, its cycles and potentials.
+
+An arc from group A to group B costs the least of |x - b|² - |x - a|² over the records x of A, with
+the centroids a and b. Sending one record along every arc of a cycle lowers the SSE by minus the
+cost of the cycle, and by a little more, since the centroids follow. A dummy group turns paths into
+cycles: it may send to any group that can spare a record, and take from any that has room.
+
+If no cycle among the groups costs less than `margin` an arc, there are potentials w with
+w_B <= w_A + cost(A, B) - margin. They are the weights of a power diagram in which every record lies
+in the cell of its own group, by that margin.
+
+A record may have a twin, an identical record in another group. The two trade places at no cost, so
+no margin is asked of the one against the group of the other.
+
+Potentials are found by label correction: a group whose potential fell is queued, and its arcs
+pull down those of others. A cycle of negative cost shows as soon as a group pulls itself.
+"""
+
+import numpy as np
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, fabs
+from libcpp.vector cimport vector
+
+from ._boxes cimport AUTO, squared_distance
+from ._partition cimport Partition
+from ._tree cimport Tree
+
+cdef enum:
+    STEPS_BETWEEN_SIGNALS = 4096
+
+# Share of the distances behind a cost that may be rounding.
+cdef double ROUNDING = 1e-13
+cdef double POTENTIAL_ROUNDING = 1e-15
+
+# A margin that proves too wide is narrowed to this share of what the cycle allows: margins are
+# nearly the widest, and rounding never asks for another round.
+cdef double NARROWED = 0.99
+
+
+@cython.final
+cdef class ExchangeGraph:
+    """Exchanges of records between the groups of a partition.
+
+    Parameters
+    ----------
+    partition : Partition
+        The partition, with groups numbered from 0 and none left out.
+
+    twins : ndarray of shape (n_records,), intp
+        A number that identical records share, or -1 for a record that is like no other.
+
+    Attributes
+    ----------
+    margin : float
+        The margin that the potentials have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import ExchangeGraph, Partition
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [9.0]])
+    >>> partition = Partition(X, np.array([0, 0, 0, 1, 1, 1]), k=3)
+    >>> graph = ExchangeGraph(partition, np.full(6, -1))
+    >>> graph.add_near(2)
+    2
+    >>> graph.widen()
+    True
+    >>> graph.weights()
+    array([ 0.  , -3.41...])
+    """
+
+    def __init__(self, Partition partition, const Py_ssize_t[::1] twins):
+        if not np.array_equal(partition.groups(), np.arange(partition.n_groups)):
+            raise ValueError("The groups of the partition must be numbered from 0, none left out.")
+        self.partition = partition
+        self.twins = twins
+        self.is_excused.assign(twins.shape[0], 0)
+        self.dummy = partition.n_groups
+        self.arcs.resize(partition.n_groups)
+        self.potential = np.zeros(partition.n_groups + 1)
+        self.previous.assign(partition.n_groups + 1, -1)
+        self.is_queued.assign(partition.n_groups + 1, 0)
+
+    def weights(self):
+        """Potential of each group, the largest 0."""
+        weights = np.array(self.potential[: self.dummy])
+        return weights - weights.max()
+
+    # Arcs
+
+    def add_near(self, Py_ssize_t m, *, n_records=None):
+        """Add arcs from the group of each record to those of the `m` nearest centroids.
+
+        Or only from those of the first `n_records`. Returns the number of arcs that are new.
+        """
+        cdef Py_ssize_t record, n_added = 0
+        cdef size_t i
+        m = min(m, self.partition.n_groups)
+        self.partition.settle_with_index()
+        for record in range(self.partition.X.shape[0] if n_records is None else n_records):
+            if record % STEPS_BETWEEN_SIGNALS == 0:
+                PyErr_CheckSignals()  # Ctrl-C
+            with nogil:
+                self.partition.index.nearest(&self.partition.X[record, 0], m, self.hits)
+                for i in range(self.hits.size()):
+                    n_added += self._add_arc(self.partition.group_of[record], self.hits[i].second)
+        return n_added
+
+    def add_missing(self):
+        """Look at every record and all groups, and add an arc wherever the margin is not kept.
+
+        Returns the number of arcs that are new: with 0 the potentials hold for all groups.
+        """
+        cdef Tree tree = Tree(
+            self.partition.centroids[: self.dummy],
+            AUTO,
+            reach=self.potential[: self.dummy],
+            weighted=True,
+        )
+        cdef Py_ssize_t record, n_added = 0
+        for record in range(self.partition.X.shape[0]):
+            if record % STEPS_BETWEEN_SIGNALS == 0:
+                PyErr_CheckSignals()  # Ctrl-C
+            with nogil:
+                n_added += self._add_rivals(record, tree)
+        return n_added
+
+    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree) except -1 nogil:
+        """Add arcs to the groups that would rather have a record, with the margin on their side."""
+        cdef Py_ssize_t own = self.partition.group_of[record], m = 2, n_added = 0
+        cdef double own_key = self.partition.own_distance[record] - self.potential[own]
+        cdef bint met_rival = False
+        cdef size_t i
+        while m < tree.size and not met_rival:
+            m = min(2 * m, tree.size)
+            tree.nearest(&self.partition.X[record, 0], m, self.hits)
+            for i in range(self.hits.size()):
+                if self.hits[i].first - own_key >= NARROWED * self.margin:
+                    return n_added
+                if self.hits[i].second != own and not self._has_twin(record, self.hits[i].second):
+                    n_added += self._add_arc(own, self.hits[i].second)
+                    met_rival = True
+        return n_added
+
+    cdef bint _add_arc(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
+        """Add arcs from A to B and back, if they are not there; whether they were not.
+
+        With arcs both ways, the arcs from a group also tell which groups have arcs to it.
+        """
+        cdef Arc arc
+        cdef size_t i
+        if a == b:
+            return False
+        for i in range(self.arcs[a].size()):
+            if self.arcs[a][i].target == b:
+                return False
+        arc.measured_at = -1
+        arc.target = b
+        self.arcs[a].push_back(arc)
+        arc.target = a
+        self.arcs[b].push_back(arc)
+        self._enqueue(a)
+        self._enqueue(b)
+        return True
+
+    cdef void _measure(self, Py_ssize_t a, Arc *arc) noexcept nogil:
+        """Find the records that cost least on an arc, unless its groups are as they were then."""
+        cdef Py_ssize_t record
+        cdef double cost, distance
+        cdef size_t i
+        if (
+            arc.measured_at >= self.partition.version[a]
+            and arc.measured_at >= self.partition.version[arc.target]
+        ):
+            return
+        arc.measured_at = self.partition.n_settled
+        arc.cost = arc.twin_cost = INFINITY
+        arc.record = arc.twin = -1
+        for i in range(self.partition.members[a].size()):
+            record = self.partition.members[a][i]
+            distance = self._distance(record, arc.target)
+            cost = distance - self.partition.own_distance[record]
+            if self.is_excused[record] or self._has_twin(record, arc.target):
+                # No more than rounding: twins that go round in a ring cost nothing.
+                cost += ROUNDING * (distance + self.partition.own_distance[record])
+                if cost < arc.twin_cost:
+                    arc.twin_cost = cost
+                    arc.twin = record
+            elif cost < arc.cost:
+                arc.cost = cost
+                arc.record = record
+
+    cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
+        return squared_distance(
+            &self.partition.X[record, 0],
+            &self.partition.centroids[group, 0],
+            self.partition.n_columns,
+        )
+
+    cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
+        cdef size_t i
+        if self.twins[record] < 0:
+            return False
+        for i in range(self.partition.members[group].size()):
+            if self.twins[self.partition.members[group][i]] == self.twins[record]:
+                return True
+        return False
+
+    # Cycles
+
+    def cancel(self, double margin):
+        """Send records round every cycle that costs less than `margin` an arc and lowers the SSE.
+
+        Returns the groups on these cycles. The margin narrows where a cycle costs less but would
+        not lower the SSE.
+        """
+        cdef vector[Py_ssize_t] changed
+        cdef size_t i
+        self.with_paths = True
+        self.margin = margin
+        with nogil:
+            self._start_anew()
+            while self._find_cycle():
+                if self._cancel_cycle():
+                    for i in range(self.cycle.size()):
+                        changed.push_back(self.cycle[i].target)
+                elif not self._narrow() and not self._excuse():
+                    break
+        return sorted(set(changed) - {self.dummy})
+
+    def widen(self):
+        """Find potentials with nearly the widest margin; False if there are none at all."""
+        cdef bint exist = True
+        self.with_paths = False
+        with nogil:
+            self._start_anew()
+            self.margin = self._widest_for_pairs()
+            while exist and self._find_cycle():
+                exist = self._narrow() or (self._is_rounding() and self._excuse())
+        return exist
+
+    cdef double _widest_for_pairs(self) noexcept nogil:
+        """The margin that every two groups have between them, but for twins; 0 if none is asked."""
+        cdef double widest = INFINITY, cost
+        cdef Py_ssize_t a
+        cdef size_t i
+        cdef Step there, back
+        for a in range(self.dummy):
+            for i in range(self.arcs[a].size()):
+                if self.arcs[a][i].target > a:
+                    there = self._step(a, self.arcs[a][i].target)
+                    back = self._step(self.arcs[a][i].target, a)
+                    cost = there.cost + back.cost
+                    if (
+                        there.has_margin
+                        and back.has_margin
+                        and cost > there.rounding + back.rounding
+                    ):
+                        widest = min(widest, cost / 2.0)
+        return widest if widest < INFINITY else 0.0
+
+    # Label correction
+
+    cdef bint _find_cycle(self) except -1 nogil:
+        """Correct potentials until they hold, or a cycle of negative cost is found."""
+        cdef Py_ssize_t group, n_steps = 0
+        while not self.queue.empty():
+            group = self.queue.front()
+            self.queue.pop_front()
+            self.is_queued[group] = 0
+            n_steps += 1
+            if n_steps % STEPS_BETWEEN_SIGNALS == 0:
+                with gil:
+                    PyErr_CheckSignals()  # Ctrl-C
+            if self._pull_others(group):
+                self._enqueue(group)
+                return True
+        return False
+
+    cdef bint _pull_others(self, Py_ssize_t a) except -1 nogil:
+        """Correct potentials along the arcs from a group; whether that closed a cycle."""
+        cdef size_t i
+        if a == self.dummy:
+            for i in range(self.partition.larger.size()):
+                if self._pull(a, self.partition.larger[i], 0.0):
+                    return True
+            return False
+        for i in range(self.arcs[a].size()):
+            self._measure(a, &self.arcs[a][i])
+            if self._pull(a, self.arcs[a][i].target, self._price(self.arcs[a][i])):
+                return True
+        return self.with_paths and self._has_room(a) and self._pull(a, self.dummy, 0.0)
+
+    cdef bint _pull(self, Py_ssize_t a, Py_ssize_t b, double price) except -1 nogil:
+        cdef double pulled = self.potential[a] + price
+        cdef Py_ssize_t group = a
+        if not pulled < self.potential[b] - POTENTIAL_ROUNDING * fabs(pulled):
+            return False
+        self.potential[b] = pulled
+        self.previous[b] = a
+        self._enqueue(b)
+        while group >= 0 and group != b:
+            group = self.previous[group]
+        return group == b and self._trace_cycle(b)
+
+    cdef double _price(self, Arc arc) noexcept nogil:
+        return min(arc.cost - self.margin, arc.twin_cost)
+
+    cdef bint _has_room(self, Py_ssize_t group) noexcept nogil:
+        return <Py_ssize_t>self.partition.members[group].size() < 2 * self.partition.k - 1
+
+    cdef bint _trace_cycle(self, Py_ssize_t last) except -1 nogil:
+        """Write down the cycle that leads back to a group; whether its cost is negative indeed.
+
+        Groups may have changed since they pulled each other.
+        """
+        cdef Py_ssize_t group = last, target = last
+        cdef double total = 0.0
+        self.cycle.clear()
+        while True:
+            group = self.previous[target]
+            self.cycle.push_back(self._step(group, target))
+            total += self.cycle.back().cost - self.margin * self.cycle.back().has_margin
+            target = group
+            if group == last:
+                break
+        self.previous[last] = -1
+        return total < 0.0
+
+    cdef Step _step(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """The record to send from A to B at this margin, and what that costs."""
+        cdef Step step = Step(a, b, -1, INFINITY, 0.0, False)
+        cdef Arc *arc
+        cdef size_t i = 0
+        if a == self.dummy or b == self.dummy:
+            if self.partition.place_in_larger[b] >= 0 if a == self.dummy else self._has_room(a):
+                step.cost = 0.0
+            return step
+        while self.arcs[a][i].target != b:
+            i += 1
+        arc = &self.arcs[a][i]
+        self._measure(a, arc)
+        step.has_margin = arc.cost - self.margin <= arc.twin_cost
+        step.record = arc.record if step.has_margin else arc.twin
+        step.cost = arc.cost if step.has_margin else arc.twin_cost
+        step.rounding = ROUNDING * (
+            self._distance(step.record, b) + self.partition.own_distance[step.record]
+        )
+        return step
+
+    # What to do about a cycle
+
+    cdef bint _cancel_cycle(self) except -1 nogil:
+        """Send records round the cycle if that lowers the SSE; whether it does."""
+        cdef double before = self._sse_on_cycle()
+        cdef size_t i
+        for i in range(self.cycle.size()):
+            if self.cycle[i].record >= 0:
+                self.partition.shift(self.cycle[i].record, self.cycle[i].target)
+        self.partition.settle()
+        if self._sse_on_cycle() < before:
+            for i in range(self.cycle.size()):
+                if self.cycle[i].target != self.dummy:
+                    self._enqueue_around(self.cycle[i].target)
+            return True
+        for i in range(self.cycle.size()):
+            if self.cycle[i].record >= 0:
+                self.partition.shift(self.cycle[i].record, self.cycle[i].source)
+        self.partition.settle()
+        return False
+
+    cdef double _sse_on_cycle(self) noexcept nogil:
+        cdef double total = 0.0
+        cdef size_t i
+        for i in range(self.cycle.size()):
+            if self.cycle[i].target != self.dummy:
+                total += self.partition.group_sse[self.cycle[i].target]
+        return total
+
+    cdef bint _narrow(self) noexcept nogil:
+        """Narrow the margin to what the cycle allows; False if that is none."""
+        cdef double cost = 0.0, rounding = 0.0
+        cdef Py_ssize_t n_margins = 0
+        cdef size_t i
+        for i in range(self.cycle.size()):
+            cost += self.cycle[i].cost
+            rounding += self.cycle[i].rounding
+            n_margins += self.cycle[i].has_margin
+        if cost <= rounding:
+            return False
+        self.margin = NARROWED * cost / n_margins
+        return True
+
+    cdef bint _is_rounding(self) noexcept nogil:
+        """Whether the cycle may cost nothing."""
+        cdef double excess = 0.0
+        cdef size_t i
+        for i in range(self.cycle.size()):
+            excess += self.cycle[i].cost + self.cycle[i].rounding
+        return excess >= 0.0
+
+    cdef bint _excuse(self) except -1 nogil:
+        """Ask no margin of the records on the cycle, as if they were twins; False if none is asked.
+        """
+        cdef bint was_asked = False
+        cdef Py_ssize_t group
+        cdef size_t i, j
+        for i in range(self.cycle.size()):
+            if self.cycle[i].has_margin:
+                was_asked = True
+                group = self.cycle[i].source
+                self.is_excused[self.cycle[i].record] = True
+                for j in range(self.arcs[group].size()):
+                    self.arcs[group][j].measured_at = -1
+                self._enqueue(group)
+        return was_asked
+
+    # The queue
+
+    cdef int _enqueue(self, Py_ssize_t group) except -1 nogil:
+        if not self.is_queued[group]:
+            self.is_queued[group] = 1
+            self.queue.push_back(group)
+        return 0
+
+    cdef int _enqueue_around(self, Py_ssize_t group) except -1 nogil:
+        """Queue a group that has changed, and those with arcs to it."""
+        cdef size_t i
+        self.previous[group] = -1
+        self._enqueue(group)
+        for i in range(self.arcs[group].size()):
+            self._enqueue(self.arcs[group][i].target)
+        return self._enqueue(self.dummy)
+
+    cdef int _start_anew(self) except -1 nogil:
+        """Forget all potentials, and queue all groups."""
+        cdef Py_ssize_t group
+        for group in range(self.dummy + 1):
+            self.potential[group] = 0.0
+            self.previous[group] = -1
+            self._enqueue(group)
+        return 0
