@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._kernels import Pool
+from sk_microagg._kernels import Partition
 
 
 def group_sizes(labels):
@@ -11,26 +11,19 @@ def group_sizes(labels):
 
 
 def group_means(X, labels):
-    """Mean of the records of each group, shape (n_groups, n_features).
+    """Mean of the records of each group, shape (n_groups, n_features), for labels from 0."""
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    return Partition(X, labels, int(group_sizes(labels).min())).all_centroids()
 
-    Deviations from one member are averaged, not the values: a column that is constant in a group
-    keeps its value to the last digit, and a large offset costs no accuracy.
-    """
-    sizes = group_sizes(labels)
-    member = np.empty(len(sizes), dtype=np.intp)
-    member[labels] = np.arange(len(labels))
-    means = np.empty((len(sizes), X.shape[1]))
-    for j in range(X.shape[1]):
-        column = X[:, j].astype(np.float64, copy=False)
-        base = column[member]
-        means[:, j] = base + np.bincount(labels, weights=column - base[labels]) / sizes
-    return means
+
+def total_sum_of_squares(X):
+    """Sum of squared distances from all records to their common mean."""
+    return Partition(X, np.zeros(len(X), dtype=np.intp), len(X)).sse
 
 
 def share_of_total(squared_errors, X):
     """Squared errors as a share of the total sum of squares of X; 0 where that is 0."""
-    one_group = np.zeros(len(X), dtype=np.intp)
-    total = squared_error(X, group_means(X, one_group), one_group)
+    total = total_sum_of_squares(X)
     return squared_errors / total if total > 0 else 0.0
 
 
@@ -41,8 +34,3 @@ def squared_error(X, centers, labels):
         deviation = X[:, j] - centers[labels, j]
         total += float(deviation @ deviation)
     return total
-
-
-def nearest_center(X, centers):
-    """Index of the centre nearest to each record; of several, the lowest."""
-    return Pool(centers).nearest_each(X)

@@ -1,14 +1,32 @@
 """From records to a partition: builder, then refiner, each checked."""
 
+from contextlib import nullcontext
+
 from sklearn.base import clone
 
+from sk_microagg._sklearn_compat import CallbackSupportMixin
 from sk_microagg._validation import check_k, check_option, check_partition, check_records
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
+from sk_microagg.refiners import (
+    Decompose,
+    DecomposeShrink,
+    Exchange,
+    IteratedLocalSearch,
+    LocalSearch,
+    make_chain,
+)
 
 BUILDERS = {"mdav": MDAV, "cbfs": CBFS, "tfrp": TFRP, "gsms": GSMS, "dbfs": DBFS}
+REFINERS = {
+    "decompose": Decompose,
+    "decompose_shrink": DecomposeShrink,
+    "local_search": LocalSearch,
+    "iterated_local_search": IteratedLocalSearch,
+    "exchange": Exchange,
+}
 
 
-def microaggregate(X, k, *, builder="mdav", refiner=None, random_state=None):
+def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=None):
     """Partition records into groups of at least `k` that lose little information.
 
     Records are compared as they are: scale the columns first if their units differ, or use
@@ -25,11 +43,14 @@ def microaggregate(X, k, *, builder="mdav", refiner=None, random_state=None):
     builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
         Makes the partition: the name of a method, or any object with `build(X, k) -> labels`.
 
-    refiner : Refiner or None, default=None
-        Improves the partition: any object with `refine(X, labels, k, random_state=) -> labels`.
+    refiner : {"exchange", "local_search", "iterated_local_search", "decompose", \
+            "decompose_shrink"}, Refiner, list or None, default="exchange"
+        Improves the partition: the name of a method, any object with
+        `refine(X, labels, k, random_state=) -> labels`, a list of such that take their turns, or
+        None to take the partition as it was built.
 
     random_state : int, RandomState instance or None, default=None
-        Handed to the refiner. Builders leave nothing to chance.
+        Handed to the refiner. Builders leave nothing to chance, nor does "exchange".
 
     Returns
     -------
@@ -51,15 +72,22 @@ def microaggregate(X, k, *, builder="mdav", refiner=None, random_state=None):
     return partition(X, k, make_builder(builder), make_refiner(refiner), random_state)
 
 
-def partition(X, k, builder, refiner, random_state):
-    """Build a partition of checked records and refine it; raise if any group is below `k`."""
+def partition(X, k, builder, refiner, random_state, task=None):
+    """Build a partition of checked records and refine it; raise if any group is below `k`.
+
+    `task` is a callback context, of which the work of the refiner becomes a part.
+    """
     X = X.view()
     X.flags.writeable = False  # They are the user's records, and the release is made from them.
-    labels = check_partition(builder.build(X, k), k, len(X), f"builder={builder!r}")
+    labels = check_partition(builder.build(X, k), k, len(X), f"builder={builder!r} returned labels")
     if refiner is None:
         return labels
-    refined = refiner.refine(X, labels, k, random_state=random_state)
-    return check_partition(refined, k, len(X), f"refiner={refiner!r}")
+    part = nullcontext()
+    if task is not None and isinstance(refiner, CallbackSupportMixin):
+        part = task.subcontext(task_name="refine").propagate_callback_context(refiner)
+    with part:
+        refined = refiner.refine(X, labels, k, random_state=random_state)
+    return check_partition(refined, k, len(X), f"refiner={refiner!r} returned labels")
 
 
 def make_builder(builder):
@@ -71,16 +99,28 @@ def make_builder(builder):
 
 
 def make_refiner(refiner, **defaults):
-    """Return a refiner of its own for each call, from an object, or None.
+    """Return a refiner of its own for each call, from a name, an object, a list of them, or None.
 
-    `defaults` are put on parameters that the refiner has and leaves at None or 0.
+    `defaults` are put on parameters, also of refiners within, that are left at None or 0.
     """
     if refiner is None:
         return None
-    refiner = own_copy("refiner", refiner, ("refine",), "None or ")
+    if isinstance(refiner, str):
+        check_option("refiner", refiner, REFINERS)
+        refiner = REFINERS[refiner]()
+    elif isinstance(refiner, list) and refiner:
+        refiner = make_chain(*map(make_refiner, refiner))
+    else:
+        names = ", ".join(map(repr, REFINERS))
+        refiner = own_copy("refiner", refiner, ("refine",), f"None, one of {names}, a list or ")
     if hasattr(refiner, "get_params"):
-        own = refiner.get_params()
-        refiner.set_params(**{name: v for name, v in defaults.items() if not own.get(name, True)})
+        refiner.set_params(
+            **{
+                parameter: defaults[parameter.rsplit("__", 1)[-1]]
+                for parameter, value in refiner.get_params().items()
+                if parameter.rsplit("__", 1)[-1] in defaults and not value
+            }
+        )
     return refiner
 
 

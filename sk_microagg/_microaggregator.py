@@ -9,21 +9,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._groups import (
-    group_means,
-    group_sizes,
-    nearest_center,
-    share_of_total,
-    squared_error,
-)
+from sk_microagg._groups import group_means, group_sizes, share_of_total, squared_error
 from sk_microagg._kernels import Pool
 from sk_microagg._microaggregate import make_builder, make_refiner, own_copy, partition
+from sk_microagg._power import power_weights
+from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import check_k, check_option, check_records
 
 FLOATS = (np.float64, np.float32)
 
 
-class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class MicroAggregator(
+    CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+):
     """Make numeric records k-anonymous by microaggregation.
 
     The records are partitioned into groups of at least `k`, and each is replaced by the centroid of
@@ -37,15 +35,19 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
         Makes the partition: the name of a method, or any object with `build(X, k) -> labels`.
 
-    refiner : Refiner or None, default=None
-        Improves the partition: any object with `refine(X, labels, k, random_state=) -> labels`.
+    refiner : {"exchange", "local_search", "iterated_local_search", "decompose", \
+            "decompose_shrink"}, Refiner, list or None, default="exchange"
+        Improves the partition: the name of a method, any object with
+        `refine(X, labels, k, random_state=) -> labels`, a list of such that take their turns, or
+        None to take the partition as it was built. "exchange" is fast and makes `transform` exact;
+        "iterated_local_search" takes longer, loses less and is exact as well.
 
     scaler : "standard", transformer or None, default="standard"
         The space in which records are compared: standardised columns, any transformer that takes
         an array, or with None the columns as they are. The release is in the units of `X`.
 
     random_state : int, RandomState instance or None, default=None
-        Handed to the refiner. Builders leave nothing to chance.
+        Handed to the refiner. Builders leave nothing to chance, nor does "exchange".
 
     n_jobs : int or None, default=None
         Number of parallel jobs of a refiner that has this parameter and leaves it at None. The
@@ -76,11 +78,11 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     weights_ : ndarray of shape (n_groups_,)
         Power weight of each group: `transform` sends a record to the group for which the squared
-        distance to its centroid, less its weight, is least. As yet all weights are 0, which means
-        the nearest centroid.
+        distance to its centroid, less its weight, is least. All are 0, which means the nearest
+        centroid, if there are no weights that send every training record to its own group.
 
     exact_transform_ : bool
-        Whether `transform` sends every training record to its own group.
+        Whether `transform` gives every training record the centroid of its own group.
 
     n_iter_ : int
         Iterations that the refiner reports; 0 without one.
@@ -101,13 +103,19 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    `fit_transform` is the release: every row occurs in it at least `k` times. `transform` is for
-    new records: each becomes the centroid nearest to it, and so joins a group that already holds
-    `k` training records. A training record may lie nearer to the centroid of another group than to
-    its own, so `transform` of the training data need not be k-anonymous: where it differs from the
-    release, `exact_transform_` is False, and `transform` warns if it is given the training data.
+    `fit_transform` is the release: every row occurs in it at least `k` times. `transform` sends a
+    record, usually a new one, to the group in whose power cell it falls, and so to a group that
+    already holds `k` training records. With the default refiner the groups are the cells of a power
+    diagram, and `transform` of the training data is the release: `exact_transform_` is True.
 
-    A fitted model holds centroids, sizes and labels, no training record. Two things to know before
+    Two things can stand in the way. Identical records may have to be in different groups, if they
+    are neither fewer than `k` nor enough for groups of their own: `transform` sends all of them to
+    one of these groups, and no other record moves. Other refiners, or none, may make groups that
+    are no power diagram: `transform` then takes the nearest centroid. In either case
+    `exact_transform_` is False, `transform` of the training data need not be k-anonymous, and it
+    warns if it is given them.
+
+    A fitted model holds centroids, weights, sizes and labels, no training record. Two things to know before
     you ship one: with `k=1`, and for a record that `k` or more people share, the centroid *is* the
     record; and a scaler keeps statistics of the columns, StandardScaler means and variances,
     others also single values (RobustScaler medians, QuantileTransformer quantiles).
@@ -136,7 +144,7 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         k=5,
         *,
         builder="mdav",
-        refiner=None,
+        refiner="exchange",
         scaler="standard",
         random_state=None,
         n_jobs=None,
@@ -150,6 +158,7 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X, y=None):
         """Partition the records into groups.
 
@@ -175,13 +184,19 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if scaler is not None:
             scaler.fit(records.astype(np.float64))
         scaled = _scale(scaler, records)
-        labels = partition(scaled, k, builder, refiner, self.random_state)
+        task = self._init_callback_context(max_subtasks=1)
+        task.call_on_fit_task_begin(estimator=self, X=X)
+        labels = partition(scaled, k, builder, refiner, self.random_state, task)
         centroids = group_means(records, labels).astype(records.dtype, copy=False)
         scaled_centroids = group_means(scaled, labels)
         sse = squared_error(scaled, scaled_centroids, labels)
         information_loss = share_of_total(sse, scaled)
-        exact_transform = _is_exact(scaled, scaled_centroids, centroids, labels)
+        weights = power_weights(scaled, labels)
+        if weights is None:
+            weights = np.zeros(len(centroids))
+        exact_transform = _is_exact(scaled, scaled_centroids, weights, centroids, labels)
         training_digest = None if exact_transform else _digest(records)
+        task.call_on_fit_task_end(estimator=self, X=X)
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
         validate_data(self, X, skip_check_array=True)
@@ -192,7 +207,7 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.group_sizes_ = group_sizes(labels)
         self.n_groups_ = len(centroids)
         self.centroids_ = centroids
-        self.weights_ = np.zeros(len(centroids))
+        self.weights_ = weights
         self.sse_ = sse
         self.information_loss_ = information_loss
         self.exact_transform_ = exact_transform
@@ -263,8 +278,7 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "release is what fit_transform returns.",
                 stacklevel=3,  # scikit-learn wraps transform
             )
-        groups = nearest_center(_scale(self.scaler_, records), self._scaled_centroids)
-        return self.centroids_[groups]
+        return self.centroids_[self._assign(_scale(self.scaler_, records))]
 
     def score(self, X, y=None):
         """Minus the information loss of `transform` on `X`, in the scaled space.
@@ -286,9 +300,13 @@ class MicroAggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         scaled = _scale(self.scaler_, validate_data(self, X, dtype=FLOATS, order="C", reset=False))
-        groups = nearest_center(scaled, self._scaled_centroids)
+        groups = self._assign(scaled)
         # Subtracted, since -0.0 would look odd.
         return 0.0 - share_of_total(squared_error(scaled, self._scaled_centroids, groups), scaled)
+
+    def _assign(self, scaled):
+        """Group of each record, by the power diagram."""
+        return Pool(self._scaled_centroids, weights=self.weights_).nearest_each(scaled)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -319,13 +337,13 @@ def _scale(scaler, records):
     return scaled
 
 
-def _is_exact(scaled, scaled_centroids, centroids, labels):
-    """Whether the nearest centroid of every training record is the released one."""
-    pool = Pool(scaled_centroids)
+def _is_exact(scaled, scaled_centroids, weights, centroids, labels):
+    """Whether every training record lies in the power cell of the centroid that is released."""
+    pool = Pool(scaled_centroids, weights=weights)
     # In batches: where it is not, a few records show it.
     for batch in gen_batches(len(scaled), 10_000):
-        nearest = pool.nearest_each(scaled[batch])
-        if not np.array_equal(centroids[nearest], centroids[labels[batch]]):
+        groups = pool.nearest_each(scaled[batch])
+        if not np.array_equal(centroids[groups], centroids[labels[batch]]):
             return False
     return True
 

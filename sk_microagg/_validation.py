@@ -1,6 +1,7 @@
 """Checks of arguments that the estimator, the builders and the metrics share."""
 
-from numbers import Integral
+from math import inf
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_array
@@ -18,6 +19,33 @@ def check_k(k, n_samples):
     if k > n_samples:
         raise ValueError(f"k={k} must be at most the number of records, n_samples={n_samples}.")
     return int(k)
+
+
+def check_count(name, value, *, or_none=False):
+    """Return a number of iterations, or the like, as an int; -1 for None where that is allowed."""
+    if value is None and or_none:
+        return -1
+    allowed = "an integer of at least 1" + (" or None" if or_none else "")
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
+    if value < 1:
+        raise ValueError(f"{name}={value!r} must be {allowed}.")
+    return int(value)
+
+
+def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf):
+    """Return a parameter as a float, or say in which range it must be."""
+    bounds = [
+        f"{words} {bound}"
+        for words, bound in (("above", above), ("at least", at_least), ("at most", at_most))
+        if abs(bound) != inf
+    ]
+    allowed = f"a number {' and '.join(bounds)}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
+    if not (above < value and at_least <= value <= at_most):
+        raise ValueError(f"{name}={value!r} must be {allowed}.")
+    return float(value)
 
 
 def check_option(name, value, allowed):
@@ -42,18 +70,18 @@ def check_records(X, *, dtype=np.float64, name="X", estimator=None):
 def check_partition(labels, k, n_samples, source):
     """Return `labels` numbered from 0, or say why they are not a k-partition.
 
-    `source` names who made the labels, for the message.
+    `source` names the labels in the message, such as "labels".
     """
     labels = np.asarray(labels)
     if labels.shape != (n_samples,) or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
-            f"{source} returned labels of shape {labels.shape} and type {labels.dtype}; "
+            f"{source} of shape {labels.shape} and type {labels.dtype}: "
             f"they must be {n_samples} integers, one a record."
         )
     _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if sizes.min() < k:
         raise ValueError(
-            f"{source} returned a group of {sizes.min()} records; "
+            f"{source} with a group of {sizes.min()} records: "
             f"every group must have at least k={k}."
         )
     return labels

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._groups import group_means, nearest_center
+from sk_microagg._groups import group_means
 from sk_microagg._kernels import Pool
 from sk_microagg._validation import check_option
 
@@ -51,7 +51,7 @@ class FixedSizeGroups:
         if len(left_over):
             grouped = np.flatnonzero(self.labels >= 0)
             centroids = group_means(self.X[grouped], self.labels[grouped])
-            self.labels[left_over] = nearest_center(self.X[left_over], centroids)
+            self.labels[left_over] = Pool(centroids).nearest_each(self.X[left_over])
         return self.labels
 
     def _follow_centroid(self, first):

@@ -1,0 +1,20 @@
+"""Refiners: from a partition into groups of at least k to one with less information loss."""
+
+from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._chain import Chain, make_chain
+from sk_microagg.refiners._decompose import Decompose
+from sk_microagg.refiners._decompose_shrink import DecomposeShrink
+from sk_microagg.refiners._exchange import Exchange
+from sk_microagg.refiners._iterated_local_search import IteratedLocalSearch
+from sk_microagg.refiners._local_search import LocalSearch
+
+__all__ = [
+    "Chain",
+    "Decompose",
+    "DecomposeShrink",
+    "Exchange",
+    "IteratedLocalSearch",
+    "LocalSearch",
+    "Refiner",
+    "make_chain",
+]

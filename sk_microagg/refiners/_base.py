@@ -1,0 +1,57 @@
+"""The interface of a refiner."""
+
+from abc import ABCMeta, abstractmethod
+
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from sk_microagg._validation import check_k, check_partition, check_records
+
+
+class Refiner(BaseEstimator, metaclass=ABCMeta):
+    """Base class of the refiners.
+
+    A refiner takes a partition into groups of at least `k`, from whatever source, and returns one
+    whose information loss is no larger. A subclass writes `_refine`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.refiners import Refiner
+    >>> class MergeAll(Refiner):
+    ...     def _refine(self, X, labels, k, random_state):
+    ...         return np.zeros_like(labels)
+    >>> MergeAll().refine([[1.0], [1.0], [1.0], [1.0]], [0, 1, 0, 1], k=2)
+    array([0, 0, 0, 0])
+    """
+
+    def refine(self, X, labels, k, random_state=None):
+        """Refine a partition into groups of at least `k`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records, in the space in which they are to be compared.
+
+        labels : array-like of shape (n_samples,)
+            Group of each record: any integers.
+
+        k : int
+            Smallest size of a group, from 1 to `n_samples`.
+
+        random_state : int, RandomState instance or None, default=None
+            Where a refiner draws at random, an int makes its result reproducible.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Group of each record, numbered from 0.
+        """
+        X = check_records(X)
+        k = check_k(k, len(X))
+        labels = check_partition(labels, k, len(X), "labels")
+        return self._refine(X, labels, k, check_random_state(random_state))
+
+    @abstractmethod
+    def _refine(self, X, labels, k, random_state):
+        """Return the labels of a k-partition, given records and a k-partition that were checked."""

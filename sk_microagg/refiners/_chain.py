@@ -1,0 +1,112 @@
+"""Refiners one after the other."""
+
+from sklearn.base import clone
+from sklearn.utils.metaestimators import _BaseComposition
+
+from sk_microagg.refiners._base import Refiner
+
+
+class Chain(Refiner, _BaseComposition):
+    """Refiners that take their turns, each with the result of the one before.
+
+    Parameters
+    ----------
+    steps : list of (str, Refiner) tuples
+        Names and refiners. Parameters of a step are set under its name, such as `local__max_iter`.
+
+    Attributes
+    ----------
+    steps_ : list of (str, Refiner) tuples
+        The refiners as they were used.
+
+    n_iter_ : int
+        Iterations that the refiners report, in all.
+
+    See Also
+    --------
+    make_chain : The same with names made up.
+
+    Examples
+    --------
+    >>> from sk_microagg.refiners import Chain, Decompose, Exchange
+    >>> chain = Chain([("decompose", Decompose()), ("exchange", Exchange())])
+    >>> chain.refine([[0.0], [1.0], [8.0], [9.0]], [0, 1, 1, 0], k=2)
+    array([1, 1, 0, 0])
+    >>> chain.set_params(exchange__max_iter=10)
+    Chain(steps=[('decompose', Decompose()), ('exchange', Exchange(max_iter=10))])
+    """
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def get_params(self, deep=True):
+        """Get parameters of the chain, with `deep` also those of its refiners.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include parameters of the refiners.
+
+        Returns
+        -------
+        params : dict
+            Parameter names mapped to their values.
+        """
+        return self._get_params("steps", deep=deep)
+
+    def set_params(self, **params):
+        """Set parameters of the chain or of its refiners.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters, those of a refiner as `<name>__<parameter>`.
+
+        Returns
+        -------
+        self : Chain
+            The chain.
+        """
+        return self._set_params("steps", **params)
+
+    def _refine(self, X, labels, k, random_state):
+        self._check_steps()
+        self.steps_ = [(name, clone(refiner, safe=False)) for name, refiner in self.steps]
+        for _, refiner in self.steps_:
+            labels = refiner.refine(X, labels, k, random_state=random_state)
+        self.n_iter_ = sum(getattr(refiner, "n_iter_", 0) for _, refiner in self.steps_)
+        return labels
+
+    def _check_steps(self):
+        if not isinstance(self.steps, list) or not self.steps:
+            raise TypeError(f"steps={self.steps!r} must be a list of (name, refiner) tuples.")
+        for step in self.steps:
+            if not (isinstance(step, tuple) and len(step) == 2 and hasattr(step[1], "refine")):
+                raise TypeError(f"step {step!r} must be a tuple of a name and a refiner.")
+        self._validate_names([name for name, _ in self.steps])
+
+
+def make_chain(*refiners):
+    """Chain refiners under the names of their classes, in lower case.
+
+    Parameters
+    ----------
+    *refiners : Refiner
+        The refiners, in the order of their turns.
+
+    Returns
+    -------
+    chain : Chain
+        The chain.
+
+    Examples
+    --------
+    >>> from sk_microagg.refiners import Decompose, Exchange, make_chain
+    >>> make_chain(Decompose(), Exchange())
+    Chain(steps=[('decompose', Decompose()), ('exchange', Exchange())])
+    """
+    names = [type(refiner).__name__.lower() for refiner in refiners]
+    return Chain([
+        (f"{name}-{names[:i].count(name) + 1}" if names.count(name) > 1 else name, refiner)
+        for i, (name, refiner) in enumerate(zip(names, refiners, strict=True))
+    ])

@@ -1,0 +1,49 @@
+"""Local search: swaps and shifts of records between pairs of groups."""
+
+import numpy as np
+
+from sk_microagg._kernels import Descent, Partition
+from sk_microagg._validation import check_count
+from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._split import split_large_groups
+
+
+class LocalSearch(Refiner):
+    """Swap and shift records between pairs of groups until no such move lowers the loss [1]_.
+
+    A swap lets two records of different groups change places. A shift moves one, from a group of
+    more than k records to one of fewer than 2k - 1. Pairs of groups are visited in an order drawn
+    from `random_state`; after a first sweep, only pairs with a group that has changed.
+
+    Parameters
+    ----------
+    max_iter : int or None, default=None
+        Largest number of sweeps; None for as many as it takes.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of sweeps that found a move.
+
+    References
+    ----------
+    .. [1] Bierman (2020). Improvements to iterated local search for microaggregation.
+       Dissertation, Nova Southeastern University.
+
+    Examples
+    --------
+    >>> from sk_microagg.refiners import LocalSearch
+    >>> X = [[0.0], [1.0], [8.0], [9.0], [2.0], [7.0]]
+    >>> LocalSearch().refine(X, [0, 1, 1, 0, 0, 1], k=3, random_state=0)
+    array([0, 0, 1, 1, 0, 1])
+    """
+
+    def __init__(self, max_iter=None):
+        self.max_iter = max_iter
+
+    def _refine(self, X, labels, k, random_state):
+        max_iter = check_count("max_iter", self.max_iter, or_none=True)
+        partition = Partition(X, split_large_groups(X, labels, k), k)
+        descent = Descent(partition, seed=random_state.randint(np.iinfo(np.int32).max))
+        self.n_iter_ = descent.run(partition.groups(), max_sweeps=max_iter)
+        return partition.labels()

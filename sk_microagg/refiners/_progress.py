@@ -1,0 +1,84 @@
+"""How far a search has come: a line that updates, and scikit-learn's callbacks."""
+
+import sys
+import time
+from threading import Lock
+
+SECONDS_BETWEEN_LINES = 0.1
+
+# A callback hears of this many steps, however many iterations there are.
+N_STEPS = 100
+
+
+class Progress:
+    """Progress of one or more searches that run at the same time, and whether they are to stop.
+
+    Parameters
+    ----------
+    n_iterations : int
+        Iterations of all searches together, at most.
+
+    total_sum_of_squares : float
+        What squared errors are a share of.
+
+    time_limit : float
+        Seconds that the searches have.
+
+    verbose : int
+        Whether to print.
+
+    refiner : Refiner
+        Who searches, for the callbacks.
+
+    context : CallbackContext
+        The task of which every step is a part.
+    """
+
+    def __init__(self, n_iterations, total_sum_of_squares, time_limit, verbose, refiner, context):
+        self.n_iterations = n_iterations
+        self.total_sum_of_squares = total_sum_of_squares
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.refiner = refiner
+        self.context = context
+        self.start = time.monotonic()
+        self.stopped = False
+        self._lock = Lock()
+        self._n_done = 0
+        self._n_steps = 0
+        self._best = float("inf")
+        self._next_line = 0.0
+
+    def advance(self, best):
+        """Note that a search has done one more iteration, and the least SSE that it has found."""
+        with self._lock:
+            self._n_done += 1
+            self._best = min(self._best, best)
+            while self._n_steps < N_STEPS * self._n_done // self.n_iterations:
+                self._n_steps += 1
+                step = self.context.subcontext(task_name="step")
+                step.call_on_fit_task_begin(estimator=self.refiner)
+                self.stopped |= bool(step.call_on_fit_task_end(estimator=self.refiner))
+            if self.verbose and time.monotonic() >= self._next_line:
+                self._print()
+                self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def finish(self):
+        """End the line."""
+        if self.verbose:
+            self._print()
+            sys.stdout.write("\n")
+
+    def _print(self):
+        seconds = time.monotonic() - self.start
+        left = min(
+            seconds / max(self._n_done, 1) * (self.n_iterations - self._n_done),
+            self.time_limit - seconds,
+        )
+        loss = self._best / self.total_sum_of_squares if self.total_sum_of_squares else 0.0
+        line = (
+            f"iteration {self._n_done} of {self.n_iterations}, "
+            f"information loss {100 * loss:.4f} %, {max(left, 0):.0f} s left"
+        )
+        sys.stdout.write(f"\r{line:<78}")
+        sys.stdout.flush()
