@@ -29,11 +29,15 @@ cdef class Descent:
     cdef vector[double] to_b
     cdef vector[double] to_a
     cdef vector[Place] places
+    cdef vector[size_t] may_swap
 
     cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil
     cdef int _visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
+    cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, Exchange *best) except -1 nogil
+    cdef bint _some_may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
+                             double least) except -1 nogil
     cdef int _do(self, Exchange exchange, Py_ssize_t target) except -1 nogil
     cdef int _best_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
                         Exchange *best) except -1 nogil
@@ -41,8 +45,5 @@ cdef class Descent:
                           Exchange *best) noexcept nogil
     cdef bint _may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
     cdef bint _may_shift(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
-    cdef int _distances(self, Py_ssize_t a, Py_ssize_t b,
-                        vector[double] &distances) except -1 nogil
-    cdef double _distance(self, const double *point, Py_ssize_t group) noexcept nogil
     cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil
     cdef uint64_t _next_random(self) noexcept nogil

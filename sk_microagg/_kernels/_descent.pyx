@@ -46,7 +46,8 @@ cdef class Descent:
         The partition to work on. No group shrinks below its `k` or grows beyond 2k - 1.
 
     seed : int, default=None
-        Groups are visited in an order drawn from it; with None in the order of their numbers.
+        Groups are visited in an order drawn from it, but for the first sweep; with None always in
+        the order of their numbers.
 
     Examples
     --------
@@ -105,7 +106,9 @@ cdef class Descent:
         cdef size_t i
         cdef bint is_late = False
         self.n_sweeps += 1
-        if self.shuffled:
+        # The first sweep keeps the order: none is better on average, but later sweeps move so
+        # little that results hardly depend on the seed.
+        if self.shuffled and self.n_sweeps > 1:
             self._shuffle(targets)
         for i in range(targets.size()):
             self._visit(targets[i], changed)
@@ -155,25 +158,12 @@ cdef class Descent:
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Do the best swap or shift between two groups again and again; whether one was done."""
         cdef Exchange best
-        cdef double apart, before
-        cdef bint may_swap, may_shift_to_b, may_shift_to_a, improved = False
+        cdef double before
+        cdef bint improved = False
         while True:
-            apart = sqrt(self._distance(&self.partition.centroids[a, 0], b))
-            may_swap = self._may_swap(a, b, apart)
-            may_shift_to_b = self._may_shift(a, b, apart)
-            may_shift_to_a = self._may_shift(b, a, apart)
-            if not (may_swap or may_shift_to_b or may_shift_to_a):
-                return improved
             before = self.partition.group_sse[a] + self.partition.group_sse[b]
             best = Exchange(LEAST_GAIN * before, -1, -1)
-            self._distances(a, b, self.to_b)
-            self._distances(b, a, self.to_a)
-            if may_swap:
-                self._best_swap(a, b, apart, &best)
-            if may_shift_to_b:
-                self._best_shift(a, b, self.to_b, &best)
-            if may_shift_to_a:
-                self._best_shift(b, a, self.to_a, &best)
+            self._find_best(a, b, &best)
             if best.record < 0:
                 return improved
             self._do(best, b if self.partition.group_of[best.record] == a else a)
@@ -184,12 +174,58 @@ cdef class Descent:
             self.n_moves += 1
             improved = True
 
+    cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, Exchange *best) except -1 nogil:
+        """Find the swap or shift between two groups that gains most, if one gains enough."""
+        cdef double apart = sqrt(squared_distance(
+            &self.partition.centroids[a, 0],
+            &self.partition.centroids[b, 0],
+            self.partition.n_columns,
+        ))
+        cdef bint may_swap = self._may_swap(a, b, apart)
+        cdef bint may_shift_to_b = self._may_shift(a, b, apart)
+        cdef bint may_shift_to_a = self._may_shift(b, a, apart)
+        if may_swap or may_shift_to_b:
+            self.partition.distances(a, &self.partition.centroids[b, 0], self.to_b)
+            may_swap = may_swap and self._some_may_swap(a, b, apart, best.gain)
+        if may_swap or may_shift_to_a:
+            self.partition.distances(b, &self.partition.centroids[a, 0], self.to_a)
+        if may_swap:
+            self._best_swap(a, b, apart, best)
+        if may_shift_to_b:
+            self._best_shift(a, b, self.to_b, best)
+        if may_shift_to_a:
+            self._best_shift(b, a, self.to_a, best)
+        return 0
+
     cdef int _do(self, Exchange exchange, Py_ssize_t target) except -1 nogil:
         cdef Py_ssize_t source = self.partition.group_of[exchange.record]
         self.partition.shift(exchange.record, target)
         if exchange.partner >= 0:
             self.partition.shift(exchange.partner, source)
         return self.partition.settle()
+
+    cdef bint _some_may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
+                             double least) except -1 nogil:
+        """Find the members of A for which some swap with a point in the ball of B gains enough.
+
+        With d = b - a, z = b - x and y = b + v, the gain of swapping x and y is
+        -2 dz + w z² + 2 (w z - d) v + w v², at most -2 dz + w z² + 2 |w z - d| r_B + w r_B².
+        """
+        cdef const vector[Py_ssize_t] *from_a = &self.partition.members[a]
+        cdef double weight = 1.0 / from_a.size() + 1.0 / self.partition.members[b].size()
+        cdef double radius = self.partition.radius[b]
+        cdef double to_b, along, pull2, missing
+        cdef size_t i
+        self.may_swap.clear()
+        for i in range(from_a.size()):
+            to_b = self.to_b[i]
+            along = (apart * apart + to_b - self.partition.own_distance[from_a[0][i]]) / 2.0
+            pull2 = weight * (weight * to_b - 2.0 * along) + apart * apart
+            missing = least + 2.0 * along - weight * (to_b + radius * radius)
+            missing -= ROUNDING * (to_b + apart * apart + radius * radius) + TINY * TINY
+            if missing < 0.0 or 4.0 * pull2 * radius * radius * SAFETY > missing * missing:
+                self.may_swap.push_back(i)
+        return not self.may_swap.empty()
 
     cdef int _best_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
                         Exchange *best) except -1 nogil:
@@ -210,10 +246,11 @@ cdef class Descent:
             apart = 0.0  # The line would be rounding.
         self.places.resize(from_b.size())
         for j in range(from_b.size()):
-            y = from_b[0][j]
-            self.places[j] = place_of(self.to_a[j], self.partition.own_distance[y], apart)
-            self.places[j].gain = self.partition.own_distance[y] - self.to_a[j]
-        for i in range(from_a.size()):
+            self.places[j] = place_of(
+                self.to_a[j], self.partition.own_distance[from_b[0][j]], apart
+            )
+            self.places[j].gain = self.partition.own_distance[from_b[0][j]] - self.to_a[j]
+        for i in self.may_swap:
             x = from_a[0][i]
             place = place_of(self.partition.own_distance[x], self.to_b[i], apart)
             place.gain = self.partition.own_distance[x] - self.to_b[i]
@@ -258,22 +295,6 @@ cdef class Descent:
         return beyond <= 0.0 or (
             size_a / (size_a - 1.0) * radius * radius * SAFETY + TINY
             > size_b / (size_b + 1.0) * beyond * beyond
-        )
-
-    cdef int _distances(self, Py_ssize_t a, Py_ssize_t b,
-                        vector[double] &distances) except -1 nogil:
-        """Squared distances of the members of A to the centroid of B."""
-        cdef const vector[Py_ssize_t] *members = &self.partition.members[a]
-        cdef size_t i
-        distances.resize(members.size())
-        for i in range(members.size()):
-            distances[i] = self._distance(&self.partition.X[members[0][i], 0], b)
-        return 0
-
-    cdef double _distance(self, const double *point, Py_ssize_t group) noexcept nogil:
-        """Squared distance of a point to the centroid of a group."""
-        return squared_distance(
-            point, &self.partition.centroids[group, 0], self.partition.n_columns
         )
 
     cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil:

@@ -43,20 +43,21 @@ cdef class ExchangeGraph:
     cdef vector[char] is_queued
     cdef vector[Step] cycle
     cdef vector[Hit] hits
+    cdef vector[double] distances
 
     cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree) except -1 nogil
     cdef bint _add_arc(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
-    cdef void _measure(self, Py_ssize_t a, Arc *arc) noexcept nogil
+    cdef int _measure(self, Py_ssize_t a, Arc *arc) except -1 nogil
     cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
     cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
-    cdef double _widest_for_pairs(self) noexcept nogil
+    cdef double _widest_for_pairs(self) except -1 nogil
     cdef bint _find_cycle(self) except -1 nogil
     cdef bint _pull_others(self, Py_ssize_t a) except -1 nogil
     cdef bint _pull(self, Py_ssize_t a, Py_ssize_t b, double price) except -1 nogil
     cdef double _price(self, Arc arc) noexcept nogil
     cdef bint _has_room(self, Py_ssize_t group) noexcept nogil
     cdef bint _trace_cycle(self, Py_ssize_t last) except -1 nogil
-    cdef Step _step(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef Step _step(self, Py_ssize_t a, Py_ssize_t b) except * nogil
     cdef bint _cancel_cycle(self) except -1 nogil
     cdef double _sse_on_cycle(self) noexcept nogil
     cdef bint _narrow(self) noexcept nogil

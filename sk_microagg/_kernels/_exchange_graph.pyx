@@ -165,7 +165,7 @@ cdef class ExchangeGraph:
         self._enqueue(b)
         return True
 
-    cdef void _measure(self, Py_ssize_t a, Arc *arc) noexcept nogil:
+    cdef int _measure(self, Py_ssize_t a, Arc *arc) except -1 nogil:
         """Find the records that cost least on an arc, unless its groups are as they were then."""
         cdef Py_ssize_t record
         cdef double cost, distance
@@ -174,13 +174,14 @@ cdef class ExchangeGraph:
             arc.measured_at >= self.partition.version[a]
             and arc.measured_at >= self.partition.version[arc.target]
         ):
-            return
+            return 0
         arc.measured_at = self.partition.n_settled
         arc.cost = arc.twin_cost = INFINITY
         arc.record = arc.twin = -1
-        for i in range(self.partition.members[a].size()):
+        self.partition.distances(a, &self.partition.centroids[arc.target, 0], self.distances)
+        for i in range(self.distances.size()):
             record = self.partition.members[a][i]
-            distance = self._distance(record, arc.target)
+            distance = self.distances[i]
             cost = distance - self.partition.own_distance[record]
             if self.is_excused[record] or self._has_twin(record, arc.target):
                 # No more than rounding: twins that go round in a ring cost nothing.
@@ -191,6 +192,7 @@ cdef class ExchangeGraph:
             elif cost < arc.cost:
                 arc.cost = cost
                 arc.record = record
+        return 0
 
     cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
         return squared_distance(
@@ -241,7 +243,7 @@ cdef class ExchangeGraph:
                 exist = self._narrow() or (self._is_rounding() and self._excuse())
         return exist
 
-    cdef double _widest_for_pairs(self) noexcept nogil:
+    cdef double _widest_for_pairs(self) except -1 nogil:
         """The margin that every two groups have between them, but for twins; 0 if none is asked."""
         cdef double widest = INFINITY, cost
         cdef Py_ssize_t a
@@ -329,7 +331,7 @@ cdef class ExchangeGraph:
         self.previous[last] = -1
         return total < 0.0
 
-    cdef Step _step(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    cdef Step _step(self, Py_ssize_t a, Py_ssize_t b) except * nogil:
         """The record to send from A to B at this margin, and what that costs."""
         cdef Step step = Step(a, b, -1, INFINITY, 0.0, False)
         cdef Arc *arc

@@ -21,6 +21,7 @@ cdef class Ledger:
     cdef double[::1] radius
     cdef vector[double] group_sse
     cdef vector[double] own_distance
+    cdef vector[double] measured
     cdef vector[Py_ssize_t] version
     cdef Py_ssize_t n_settled
     cdef double total_sse
@@ -40,12 +41,14 @@ cdef class Ledger:
     cdef int shift(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
     cdef int settle(self) except -1 nogil
     cdef int settle_with_index(self) except -1
+    cdef int distances(self, Py_ssize_t group, const double *point,
+                       vector[double] &distances) except -1 nogil
 
     cdef int _leave(self, Py_ssize_t record) except -1 nogil
     cdef int _join(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
     cdef int _unsettle(self, Py_ssize_t group) except -1 nogil
     cdef int _settle_group(self, Py_ssize_t group) except -1 nogil
-    cdef double _measure(self, Py_ssize_t group) noexcept nogil
+    cdef double _measure(self, Py_ssize_t group) except -1 nogil
     cdef void _add_to_total(self, double value) noexcept nogil
     cdef void _sum_groups(self) noexcept nogil
     cdef int _list_if_larger(self, Py_ssize_t group) except -1 nogil

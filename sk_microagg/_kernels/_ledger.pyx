@@ -80,6 +80,43 @@ cdef class Ledger:
 
     # Moves and measures
 
+    cdef int distances(self, Py_ssize_t group, const double *point,
+                       vector[double] &distances) except -1 nogil:
+        """Squared distances of a group's members to a point, each summed in the columns' order."""
+        cdef const Py_ssize_t *members = self.members[group].data()
+        cdef Py_ssize_t i = 0, j, size = self.members[group].size()
+        cdef const double *row0
+        cdef const double *row1
+        cdef const double *row2
+        cdef const double *row3
+        cdef double total0, total1, total2, total3, gap0, gap1, gap2, gap3
+        distances.resize(size)
+        # Four sums at a time: none waits for another.
+        while i + 4 <= size:
+            row0 = &self.X[members[i], 0]
+            row1 = &self.X[members[i + 1], 0]
+            row2 = &self.X[members[i + 2], 0]
+            row3 = &self.X[members[i + 3], 0]
+            total0 = total1 = total2 = total3 = 0.0
+            for j in range(self.n_columns):
+                gap0 = row0[j] - point[j]
+                gap1 = row1[j] - point[j]
+                gap2 = row2[j] - point[j]
+                gap3 = row3[j] - point[j]
+                total0 += gap0 * gap0
+                total1 += gap1 * gap1
+                total2 += gap2 * gap2
+                total3 += gap3 * gap3
+            distances[i] = total0
+            distances[i + 1] = total1
+            distances[i + 2] = total2
+            distances[i + 3] = total3
+            i += 4
+        while i < size:
+            distances[i] = squared_distance(&self.X[members[i], 0], point, self.n_columns)
+            i += 1
+        return 0
+
     cdef int settle_with_index(self) except -1:
         """Measure the groups that have changed, and have an index over the centroids."""
         self.settle()
@@ -161,12 +198,12 @@ cdef class Ledger:
             self.index.insert(group)
         return 0
 
-    cdef double _measure(self, Py_ssize_t group) noexcept nogil:
+    cdef double _measure(self, Py_ssize_t group) except -1 nogil:
         """Find centroid, radius and distances of a group's members; return its SSE."""
         cdef const vector[Py_ssize_t] *members = &self.members[group]
         cdef double *centroid = &self.centroids[group, 0]
         cdef const double *base
-        cdef double total = 0.0, farthest = 0.0, distance
+        cdef double total = 0.0, farthest = 0.0
         cdef Py_ssize_t j, record
         cdef size_t i
         if members.empty():
@@ -182,12 +219,11 @@ cdef class Ledger:
                 centroid[j] += self.X[record, j] - base[j]
         for j in range(self.n_columns):
             centroid[j] = base[j] + centroid[j] / members.size()
+        self.distances(group, centroid, self.measured)
         for i in range(members.size()):
-            record = members[0][i]
-            distance = squared_distance(&self.X[record, 0], centroid, self.n_columns)
-            self.own_distance[record] = distance
-            farthest = max(farthest, distance)
-            total += distance
+            self.own_distance[members[0][i]] = self.measured[i]
+            farthest = max(farthest, self.measured[i])
+            total += self.measured[i]
         self.radius[group] = sqrt(farthest)
         return total
 

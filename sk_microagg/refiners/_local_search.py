@@ -12,8 +12,9 @@ class LocalSearch(Refiner):
     """Swap and shift records between pairs of groups until no such move lowers the loss [1]_.
 
     A swap lets two records of different groups change places. A shift moves one, from a group of
-    more than k records to one of fewer than 2k - 1. Pairs of groups are visited in an order drawn
-    from `random_state`; after a first sweep, only pairs with a group that has changed.
+    more than k records to one of fewer than 2k - 1. A first sweep visits all pairs of groups in
+    their order; the next ones, in an order drawn from `random_state`, only pairs with a group that
+    has changed.
 
     Parameters
     ----------
