@@ -12,6 +12,7 @@ import matplotlib
 import pytest
 
 import sk_microagg
+from sk_microagg import _kernels
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ["sk_microagg"] + [
@@ -35,11 +36,12 @@ def test_docstrings(module):
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
-def test_docstring_of_a_compiled_class():
-    # doctest.testmod looks for Python functions only.
-    from sk_microagg._kernels import Pool
-
-    test = doctest.DocTestParser().get_doctest(Pool.__doc__, {}, "Pool", None, 0)
+# doctest.testmod looks for Python functions only.
+@pytest.mark.parametrize("name", _kernels.__all__)
+def test_docstring_of_a_compiled_class(name):
+    docstring = getattr(_kernels, name).__doc__
+    test = doctest.DocTestParser().get_doctest(docstring, {}, name, None, 0)
+    assert test.examples
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
@@ -52,7 +54,7 @@ def test_everything_public_has_an_example(name):
 def test_every_parameter_is_documented(name):
     value = PUBLIC[name]
     parameters = [p for p in inspect.signature(value).parameters if p not in ("args", "kwargs")]
-    undocumented = [p for p in parameters if not re.search(rf"^ *{p} : ", value.__doc__, re.M)]
+    undocumented = [p for p in parameters if not re.search(rf"^ *[*]?{p} : ", value.__doc__, re.M)]
     assert undocumented == []
 
 

@@ -13,7 +13,11 @@ from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 BUILDERS = [MDAV(), CBFS(), TFRP(), GSMS(), DBFS()]
 BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs'"
 NO_BUILDER = f"^builder={{}} must be one of {BUILDER_NAMES} or an object with the method 'build'"
-NO_REFINER = "^refiner={} must be None or an object with the method 'refine'"
+REFINER_NAMES = "'decompose', 'decompose_shrink', 'local_search', 'iterated_local_search', 'exchange'"
+NO_REFINER = (
+    f"^refiner={{}} must be None, one of {REFINER_NAMES}, a list or an object with the method "
+    "'refine'"
+)
 NO_SCALER = "^scaler={} must be 'standard', None or an object with the method"
 
 
@@ -140,7 +144,9 @@ class OnlyTransforms(Nothing):
         ({"builder": 7}, TypeError, NO_BUILDER.format("7")),
         ({"builder": Nothing()}, TypeError, NO_BUILDER.format(r"Nothing\(\)")),
         ({"builder": MDAV}, TypeError, NO_BUILDER.format("<class .*MDAV'>")),
-        ({"refiner": "exchange"}, TypeError, NO_REFINER.format("'exchange'")),
+        ({"refiner": "none"}, ValueError, f"^refiner='none' must be one of {REFINER_NAMES}"),
+        ({"refiner": ["none"]}, ValueError, f"^refiner='none' must be one of {REFINER_NAMES}"),
+        ({"refiner": []}, TypeError, NO_REFINER.format(r"\[\]")),
         ({"refiner": Nothing()}, TypeError, NO_REFINER.format(r"Nothing\(\)")),
         ({"refiner": MDAV()}, TypeError, NO_REFINER.format(r"MDAV\(\)")),
         ({"builder": MDAV(growth="n")}, ValueError, r"^growth='n' must be one of 'nn', 'nc'\.$"),
@@ -207,13 +213,13 @@ class Returns:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (np.repeat([0, 1], [16, 4]), "a group of 4 records; every group must have at least k=5"),
-        (np.arange(20), "a group of 1 records; every group must have at least k=5"),
-        (np.zeros(19, dtype=int), r"shape \(19,\) and type int64; they must be 20 integers"),
-        (np.zeros((20, 1), dtype=int), r"shape \(20, 1\) and type int64; they must be 20 integers"),
-        (np.zeros(20), r"shape \(20,\) and type float64; they must be 20 integers"),
-        (np.full(20, "a"), r"shape \(20,\) and type <U1; they must be 20 integers"),
-        (None, r"shape \(\) and type object; they must be 20 integers"),
+        (np.repeat([0, 1], [16, 4]), "a group of 4 records: every group must have at least k=5"),
+        (np.arange(20), "a group of 1 records: every group must have at least k=5"),
+        (np.zeros(19, dtype=int), r"shape \(19,\) and type int64: they must be 20 integers"),
+        (np.zeros((20, 1), dtype=int), r"shape \(20, 1\) and type int64: they must be 20 integers"),
+        (np.zeros(20), r"shape \(20,\) and type float64: they must be 20 integers"),
+        (np.full(20, "a"), r"shape \(20,\) and type <U1: they must be 20 integers"),
+        (None, r"shape \(\) and type object: they must be 20 integers"),
     ],
     ids=["small", "singletons", "short", "2d", "float", "text", "none"],
 )

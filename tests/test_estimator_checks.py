@@ -1,7 +1,6 @@
 """MicroAggregator among the tools of scikit-learn: its checks, frames, copies, grid search."""
 
 import pickle
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,56 +15,27 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import RobustScaler
-from sklearn.utils.estimator_checks import (
-    check_transformer_data_not_an_array,
-    check_transformer_general,
-    parametrize_with_checks,
-)
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg import MicroAggregator
 from sk_microagg.builders import MDAV
+from sk_microagg.refiners import Chain, Exchange, IteratedLocalSearch, LocalSearch
 
-ESTIMATORS = [MicroAggregator(builder=name) for name in ("mdav", "cbfs", "tfrp", "gsms", "dbfs")]
-NOT_EXACT = (
-    "transform gives the nearest centroid, which for a training record is not always that of its "
-    "own group; goes away when refiners make transform exact"
-)
-EXPECTED_TO_FAIL = [
-    check_transformer_general,
-    partial(check_transformer_general, readonly_memmap=True),
-    check_transformer_data_not_an_array,
+ESTIMATORS = [
+    *(MicroAggregator(builder=name) for name in ("mdav", "cbfs", "tfrp", "gsms", "dbfs")),
+    *(MicroAggregator(k=k) for k in (1, 2, 3, 8, 10)),
+    MicroAggregator(refiner=IteratedLocalSearch(max_iter=20)),
 ]
 
-# The checks transform their training data all the time, which the package warns of.
-ignore_training_data = pytest.mark.filterwarnings(
-    "ignore:transform was given the training data:UserWarning"
-)
-
-marked = parametrize_with_checks(
-    ESTIMATORS,
-    expected_failed_checks=lambda estimator: {
-        "check_transformer_general": NOT_EXACT,
-        "check_transformer_data_not_an_array": NOT_EXACT,
-    },
-)
+marked = parametrize_with_checks(ESTIMATORS)
 names, checks = marked.args
 
 
-@ignore_training_data
 # As a list: up to scikit-learn 1.9.0 the checks are a generator, of which pytest 9.1 warns.
 @pytest.mark.parametrize(names, list(checks), **marked.kwargs)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
-
-
-# An expected failure would hide any other one in the same check.
-@ignore_training_data
-@pytest.mark.parametrize("check", EXPECTED_TO_FAIL)
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.builder)
-def test_checks_expected_to_fail_do_so_for_the_reason_given(estimator, check):
-    with pytest.raises(AssertionError, match="fit_transform and transform outcomes not consistent"):
-        check("MicroAggregator", estimator)
 
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
@@ -139,8 +109,7 @@ def test_pickle_gives_the_same_transform(X, new):
     loaded = pickle.loads(pickle.dumps(aggregator))
     assert_array_equal(loaded.transform(new), aggregator.transform(new))
     assert loaded.score(new) == aggregator.score(new)
-    with pytest.warns(UserWarning, match="given the training data"):
-        loaded.transform(X)
+    assert_array_equal(loaded.transform(X), aggregator.centroids_[aggregator.labels_])
 
 
 def test_grid_search_in_a_pipeline_anonymises_and_then_trains():
@@ -162,6 +131,14 @@ def test_grid_search_in_a_pipeline_anonymises_and_then_trains():
     for params, score in zip(results["params"], results["mean_test_score"], strict=True):
         expected = by_hand(params["aggregator__k"], params["aggregator__builder__growth"])
         assert_allclose(score, expected, rtol=1e-12)
+
+
+def test_grid_search_reaches_the_steps_of_a_chain(X):
+    chain = Chain([("local", LocalSearch()), ("exchange", Exchange())])
+    grid = {"refiner__local__max_iter": [1, None], "refiner": [chain]}
+    search = GridSearchCV(MicroAggregator(k=3, random_state=0), grid, cv=KFold(2)).fit(X)
+    assert search.best_params_["refiner__local__max_iter"] in (1, None)
+    assert search.best_estimator_.exact_transform_
 
 
 def test_column_transformer_aggregates_some_columns_and_keeps_the_rows_in_order(X):

@@ -13,8 +13,23 @@ from sklearn.utils import check_random_state
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 from sk_microagg.metrics import information_loss
+from sk_microagg.refiners import (
+    Chain,
+    Decompose,
+    DecomposeShrink,
+    Exchange,
+    IteratedLocalSearch,
+    LocalSearch,
+)
 
 BUILDERS = {"mdav": MDAV(), "cbfs": CBFS(), "tfrp": TFRP(), "gsms": GSMS(), "dbfs": DBFS()}
+REFINERS = {
+    "decompose": Decompose(),
+    "decompose_shrink": DecomposeShrink(),
+    "local_search": LocalSearch(),
+    "exchange": Exchange(),
+    "iterated_local_search": IteratedLocalSearch(),
+}
 every_builder = pytest.mark.parametrize("name", BUILDERS)
 
 
@@ -41,8 +56,26 @@ def test_nothing_is_scaled(X, name):
 @every_builder
 def test_name_and_object_give_the_labels_of_the_builder(X, name):
     labels = BUILDERS[name].build(X, 4)
-    assert_array_equal(microaggregate(X, 4, builder=name), labels)
-    assert_array_equal(microaggregate(X, 4, builder=BUILDERS[name]), labels)
+    assert_array_equal(microaggregate(X, 4, builder=name, refiner=None), labels)
+    assert_array_equal(microaggregate(X, 4, builder=BUILDERS[name], refiner=None), labels)
+
+
+@pytest.mark.parametrize("name", REFINERS)
+def test_name_object_and_list_give_the_labels_of_the_refiner(X, name):
+    refined = REFINERS[name].refine(X, MDAV().build(X, 4), 4, random_state=0)
+    for refiner in (name, REFINERS[name], [name], [REFINERS[name]]):
+        labels = microaggregate(X, 4, refiner=refiner, random_state=0)
+        assert_array_equal(labels, refined)
+
+
+def test_refiners_in_a_list_take_their_turns(X):
+    decomposed = Decompose().refine(X, MDAV().build(X, 4), 4)
+    expected = Exchange().refine(X, decomposed, 4)
+    assert_array_equal(microaggregate(X, 4, refiner=["decompose", Exchange()]), expected)
+
+
+def test_default_refiner_is_exchange(X):
+    assert_array_equal(microaggregate(X, 4), microaggregate(X, 4, refiner="exchange"))
 
 
 def test_default_builder_is_mdav(X):
@@ -55,9 +88,10 @@ def test_default_builder_is_mdav(X):
     ids=repr,
 )
 def test_parameters_of_a_builder_object_are_used(X, changed):
-    labels = microaggregate(X, 6, builder=changed)
+    labels = microaggregate(X, 6, builder=changed, refiner=None)
     assert_array_equal(labels, changed.build(X, 6))
-    assert not np.array_equal(labels, microaggregate(X, 6, builder=type(changed)()))
+    default = microaggregate(X, 6, builder=type(changed)(), refiner=None)
+    assert not np.array_equal(labels, default)
 
 
 @every_builder
@@ -115,20 +149,21 @@ class Shuffle(BaseEstimator):
 
 def test_builder_of_any_class_is_used_and_its_labels_are_numbered_from_0(X):
     expected = np.repeat([1, 0], 25)
-    assert_array_equal(microaggregate(X, 4, builder=InHalves()), expected)
-    assert_array_equal(MicroAggregator(k=4, builder=InHalves()).fit_predict(X), expected)
+    assert_array_equal(microaggregate(X, 4, builder=InHalves(), refiner=None), expected)
+    estimator = MicroAggregator(k=4, builder=InHalves(), refiner=None)
+    assert_array_equal(estimator.fit_predict(X), expected)
 
 
 def test_refiner_gets_the_scaled_records_the_built_labels_k_and_the_seed(X):
     estimator = MicroAggregator(k=4, refiner=Shuffle(), random_state=3).fit(X)
     scaled, labels, k, seed = estimator.refiner_.call_
     assert_allclose(scaled, (X - X.mean(axis=0)) / X.std(axis=0), rtol=1e-13)
-    assert_array_equal(labels, MicroAggregator(k=4).fit_predict(X))
+    assert_array_equal(labels, MicroAggregator(k=4, refiner=None).fit_predict(X))
     assert (k, seed) == (4, 3)
 
 
 def test_refiner_has_the_last_word(X):
-    built = microaggregate(X, 4)
+    built = microaggregate(X, 4, refiner=None)
     refined = microaggregate(X, 4, refiner=Shuffle(), random_state=3)
     assert_array_equal(refined, check_random_state(3).permutation(built))
     estimator = MicroAggregator(k=4, refiner=Shuffle(), scaler=None, random_state=3).fit(X)
@@ -138,7 +173,7 @@ def test_refiner_has_the_last_word(X):
 
 def test_iterations_are_those_that_the_refiner_reports(X):
     assert MicroAggregator(refiner=Shuffle()).fit(X).n_iter_ == 7
-    assert MicroAggregator().fit(X).n_iter_ == 0
+    assert MicroAggregator(refiner=None).fit(X).n_iter_ == 0
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_labels_and_sizes_agree(X, builder):
     assert_array_equal(groups, np.arange(aggregator.n_groups_))
     assert_array_equal(aggregator.group_sizes_, sizes)
     assert aggregator.centroids_.shape == (aggregator.n_groups_, 3)
-    assert_array_equal(aggregator.weights_, np.zeros(aggregator.n_groups_))
+    assert aggregator.weights_.shape == (aggregator.n_groups_,)
     assert_array_equal(MicroAggregator(builder=builder).fit_predict(X), aggregator.labels_)
 
 
@@ -250,11 +250,16 @@ def is_among(rows, table):
 
 
 @every_builder
-def test_new_rows_get_the_centroid_nearest_in_the_scaled_space(X, new, builder):
-    aggregator = MicroAggregator(builder=builder).fit(X)
+@pytest.mark.parametrize("refiner", ["exchange", None])
+def test_new_rows_get_the_centroid_of_their_power_cell_in_the_scaled_space(
+    X, new, builder, refiner
+):
+    aggregator = MicroAggregator(builder=builder, refiner=refiner).fit(X)
     centroids = aggregator.centroids_ / X.std(axis=0)
     distances = ((new[:, None] / X.std(axis=0) - centroids) ** 2).sum(axis=2)
-    assert_array_equal(aggregator.transform(new), aggregator.centroids_[distances.argmin(axis=1)])
+    groups = (distances - aggregator.weights_).argmin(axis=1)
+    assert_array_equal(aggregator.transform(new), aggregator.centroids_[groups])
+    assert aggregator.weights_.any() == (refiner is not None)
 
 
 def test_far_rows_get_a_centroid_too(X):
@@ -275,7 +280,7 @@ def test_exact_transform_says_whether_transform_gives_the_release(builder):
     # Six copies make two groups of the same centroid: either is right.
     copies = [np.repeat(draw(8), n, axis=0) for n in (3, 6)]
     for X in [draw(), tied(), tied()[:, :1], *copies]:
-        aggregator = MicroAggregator(k=3, builder=builder)
+        aggregator = MicroAggregator(k=3, builder=builder, refiner=None)
         release = aggregator.fit_transform(X)
         assert aggregator.exact_transform_ is np.array_equal(aggregator.transform(X), release)
         found.add(aggregator.exact_transform_)
@@ -289,13 +294,13 @@ def test_exact_transform_says_whether_transform_gives_the_release(builder):
 )
 def test_transform_warns_of_the_training_data_in_any_form(X, form):
     X = X.astype(np.float32).astype(np.float64)
-    aggregator = MicroAggregator().fit(X)
+    aggregator = MicroAggregator(refiner=None).fit(X)
     with pytest.warns(UserWarning, match=TRAINING_DATA):
         aggregator.transform(form(X))
 
 
 def test_warning_names_the_line_that_called_transform(X):
-    aggregator = MicroAggregator().fit(X)
+    aggregator = MicroAggregator(refiner=None).fit(X)
     with pytest.warns(UserWarning, match=TRAINING_DATA) as caught:
         aggregator.transform(X)
     assert [warning.filename for warning in caught] == [__file__]
@@ -303,7 +308,7 @@ def test_warning_names_the_line_that_called_transform(X):
 
 @pytest.mark.parametrize("other", [lambda X: X[:-1], lambda X: X[::-1], lambda X: X + 1e-9])
 def test_transform_of_other_data_does_not_warn(X, other):
-    aggregator = MicroAggregator().fit(X)
+    aggregator = MicroAggregator(refiner=None).fit(X)
     assert not aggregator.exact_transform_
     with warnings.catch_warnings():
         warnings.simplefilter("error")

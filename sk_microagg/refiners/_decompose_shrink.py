@@ -35,7 +35,7 @@ class DecomposeShrink(Refiner):
     >>> from sk_microagg.refiners import DecomposeShrink
     >>> X = [[0.0], [1.0], [8.0], [9.0], [2.0], [7.0]]
     >>> DecomposeShrink().refine(X, [0, 0, 1, 1, 0, 0], k=2)
-    array([0, 0, 1, 1, 0, 1])
+    array([1, 1, 0, 0, 1, 0])
     """
 
     def __init__(self, max_iter=None):

@@ -46,7 +46,7 @@ class Exchange(Refiner):
     >>> from sk_microagg.refiners import Exchange
     >>> X = [[0.0], [1.0], [8.0], [9.0], [2.0], [7.0]]
     >>> Exchange().refine(X, [0, 1, 1, 0, 0, 1], k=3)
-    array([1, 1, 0, 0, 1, 0])
+    array([0, 0, 1, 1, 0, 1])
     """
 
     def __init__(self, max_iter=None):

@@ -1,0 +1,184 @@
+"""Information loss against seconds and peak memory: every refiner, from every builder.
+
+Tarragona, Census and EIA (10 columns) are standardised; beside them are normal records. Every cell
+(a builder and a refiner on one data set) runs in a process of its own, on one thread. Examples::
+
+    python benchmarks/refiners.py --json refiners.json --plot refiners.png
+    python benchmarks/refiners.py --data Census --builders MDAV -k 3
+    python benchmarks/refiners.py --speed
+
+On 100 000 records GSMS and DBFS are left out: they take minutes to build the groups, the one since
+every record proposes a group that is made anew again and again, the other since the two records
+most distant from each other are hard to find among many. The iterated search has 5000 iterations on
+the real data, which would be one for every fourth group there: instead it gets a time limit.
+"""
+
+import argparse
+import json
+from itertools import product
+from pathlib import Path
+
+import _speed
+import numpy as np
+from _measure import cap_memory, machine_facts, measure, run_alone
+from published import standardised
+
+from sk_microagg import builders, refiners
+from sk_microagg.metrics import information_loss, sse
+
+# The first of each is what the others are compared with.
+BUILDERS = ["MDAV", "CBFS", "TFRP", "GSMS", "DBFS"]
+REFINERS = ["none", "Decompose", "DecomposeShrink", "LocalSearch", "Exchange"]
+REFINERS += ["IteratedLocalSearch"]
+
+REAL = ["Tarragona", "Census", "EIA-10"]
+NORMAL = {"normal 100000 x 4": (100_000, 4), "normal 100000 x 10": (100_000, 10)}
+QUICK = {"normal 300 x 2": (300, 2)}
+SLOW_ON_MANY = ("GSMS", "DBFS")
+
+# Points of a trace to keep: a curve shows no more.
+N_POINTS = 200
+
+
+def load(data):
+    if data in REAL:
+        return standardised(data)
+    n, d = (NORMAL | QUICK)[data]
+    return np.random.default_rng([0, n, d]).normal(size=(n, d))
+
+
+def make_refiner(name, time_limit):
+    if name == "none":
+        return None
+    if name == "IteratedLocalSearch" and time_limit:
+        return refiners.IteratedLocalSearch(max_iter=10**9, time_limit=time_limit)
+    return getattr(refiners, name)()
+
+
+def measure_cell(cell):
+    """Build and refine groups on one data set, in this process."""
+    cap_memory()
+    X, k = load(cell["data"]), cell["k"]
+    build = getattr(builders, cell["builder"])().build
+    build(X[: 20 * k], k)  # What is imported at the first use only is not the method's cost.
+    labels, built = measure(lambda: build(X, k))
+    found = {"builder_seconds": built["seconds"], "builder_peak_mb": built["peak_mb"]}
+    found |= {"seconds": 0.0, "peak_mb": 0.0}
+    refiner = make_refiner(cell["refiner"], cell["time_limit"])
+    if refiner is not None:
+        refined, measured = measure(lambda: refine(refiner, X, labels, k))
+        labels, trace = refined
+        found |= {"seconds": measured["seconds"], "peak_mb": measured["peak_mb"]}
+        if trace is not None:
+            total = sse(X, np.zeros(len(X), dtype=int))
+            found["trace"] = [[t, 100 * error / total] for _, t, error in thin(trace)]
+            found["n_iter"] = refiner.n_iter_
+    return found | {
+        "loss_percent": 100 * information_loss(X, labels),
+        "smallest_group": int(np.bincount(labels).min()),
+    }
+
+
+def refine(refiner, X, labels, k):
+    """The labels, and how a search came to them: the trace of this run, not of a later one."""
+    return refiner.refine(X, labels, k, random_state=0), getattr(refiner, "trace_", None)
+
+
+def thin(trace):
+    """Rows of a trace that are evenly spread over the logarithm of time; the ends are kept."""
+    times = np.geomspace(max(trace[0, 1], 1e-4), trace[-1, 1], N_POINTS)
+    rows = np.searchsorted(trace[:, 1], times, side="right") - 1
+    return trace[np.unique(np.clip([0, *rows, len(trace) - 1], 0, None))].tolist()
+
+
+def run_cells(arguments):
+    """Run and print all cells; return them as a list of dicts."""
+    cells = []
+    for data, builder in product(arguments.data, arguments.builders):
+        if data in NORMAL and builder in SLOW_ON_MANY:
+            continue
+        time_limit = arguments.time_limit if data in NORMAL else None
+        print_header()
+        built = None
+        for refiner in arguments.refiners:
+            cell = {"data": data, "k": arguments.k, "builder": builder, "refiner": refiner}
+            cell |= {"time_limit": time_limit}
+            cell |= run_alone(__file__, cell, arguments.limit)
+            if refiner == "none":
+                built = cell.get("loss_percent")
+            if built and "loss_percent" in cell:
+                cell["loss_to_built"] = cell["loss_percent"] / built
+            print_row(cell)
+            cells.append(cell)
+    return cells
+
+
+# Title, key and format of the numbers in a row.
+COLUMNS = [
+    ("loss %", "loss_percent", "10.4f"),
+    ("of built", "loss_to_built", "10.4f"),
+    ("build s", "builder_seconds", "10.3f"),
+    ("refine s", "seconds", "10.3f"),
+    ("build MB", "builder_peak_mb", "10.1f"),
+    ("refine MB", "peak_mb", "10.1f"),
+]
+
+
+def print_header():
+    titles = "".join(f"{title:>10}" for title, _, _ in COLUMNS)
+    print(f"\n{'data':<20}{'builder':<9}{'refiner':<20}{titles}")
+
+
+def print_row(cell):
+    numbers = "".join(
+        f"{cell[key]:{form}}" if key in cell else f"{'–':>10}" for _, key, form in COLUMNS
+    )
+    start = f"{cell['data']:<20}{cell['builder']:<9}{cell['refiner']:<20}"
+    print(f"{start}{numbers}  {cell.get('error', '')}".rstrip(), flush=True)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    every_data = [*REAL, *NORMAL]
+    add("--data", nargs="+", choices=every_data, default=every_data)
+    add("--builders", nargs="+", choices=BUILDERS, default=BUILDERS)
+    add("--refiners", nargs="+", choices=REFINERS, default=REFINERS)
+    add("-k", type=int, default=5, help="smallest size of a group (%(default)s)")
+    add("--time-limit", type=float, default=60, help="seconds of a search among 100 000 records")
+    add("--limit", type=float, default=900, help="seconds that a cell may take (%(default)s)")
+    add("--quick", action="store_true", help="only a small data set, from one builder")
+    add("--speed", action="store_true", help="only the speed, beside oracles and over sizes")
+    add("--json", type=Path, help="file to write the results to")
+    add("--plot", type=Path, help="file to draw loss over time to")
+    add("--cell", type=json.loads, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.data, arguments.builders = list(QUICK), BUILDERS[:1]
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.cell:
+        task = arguments.cell
+        print(json.dumps(_speed.measure_task(task) if "task" in task else measure_cell(task)))
+        return
+    facts = machine_facts()
+    print(", ".join(f"{name} {value}" for name, value in facts.items()))
+    results = {"machine": facts}
+    if arguments.speed:
+        results["speed"] = _speed.run(__file__, arguments.quick, arguments.limit)
+    else:
+        print(f"k = {arguments.k}; one process and one thread a cell")
+        results["cells"] = run_cells(arguments)
+        if arguments.plot:
+            from _plot import plot_losses
+
+            plot_losses(results["cells"], arguments.plot)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
