@@ -52,6 +52,7 @@ cdef class Boxes:
 
     cdef bint holds(self, Py_ssize_t record) noexcept nogil
     cdef double coordinate(self, Py_ssize_t record, Py_ssize_t column) noexcept nogil
+    cdef int in_order(self, vector[Py_ssize_t] &records) except -1 nogil
     cdef int insert(self, Py_ssize_t record) except -1 nogil
     cdef int remove(self, Py_ssize_t record) except -1 nogil
     cdef int refresh(self, Py_ssize_t record) except -1 nogil

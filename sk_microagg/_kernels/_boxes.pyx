@@ -69,6 +69,16 @@ cdef class Boxes:
         cdef Py_ssize_t place = self.place_of[record]
         return self.tiles[(place // TILE * self.n_columns + column) * TILE + place % TILE]
 
+    cdef int in_order(self, vector[Py_ssize_t] &records) except -1 nogil:
+        """All records, tile by tile: each near to the one before."""
+        cdef Py_ssize_t tile, lane
+        records.clear()
+        records.reserve(self.size)
+        for tile in range(self.n_tiles):
+            for lane in range(self.tile_size[tile]):
+                records.push_back(self.record_at[tile * TILE + lane])
+        return 0
+
     # Changing
 
     cdef int insert(self, Py_ssize_t record) except -1 nogil:
@@ -313,7 +323,7 @@ cdef class Boxes:
         cdef double total = 0.0, gap
         cdef Py_ssize_t j
         for j in range(self.n_columns):
-            gap = max(max(low[j] - query[j], query[j] - high[j]), 0.0)
+            gap = query[j] - min(max(query[j], low[j]), high[j])
             total += gap * gap
         return total
 

@@ -43,8 +43,10 @@ cdef class ExchangeGraph:
     cdef vector[char] is_queued
     cdef vector[Step] cycle
     cdef vector[Hit] hits
+    cdef vector[Py_ssize_t] order
     cdef vector[double] distances
 
+    cdef int _order_records(self, n_records) except -1
     cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree) except -1 nogil
     cdef bint _add_arc(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef int _measure(self, Py_ssize_t a, Arc *arc) except -1 nogil

@@ -97,16 +97,17 @@ cdef class ExchangeGraph:
         arcs.
         """
         cdef Py_ssize_t record, n_added = 0
-        cdef size_t i
+        cdef size_t i, j
         m = min(m, self.partition.n_groups)
-        self.partition.settle_with_index()
-        for record in range(self.partition.X.shape[0] if n_records is None else n_records):
-            if record % STEPS_BETWEEN_SIGNALS == 0:
+        self._order_records(n_records)
+        for i in range(self.order.size()):
+            if i % STEPS_BETWEEN_SIGNALS == 0:
                 PyErr_CheckSignals()  # Ctrl-C
+            record = self.order[i]
             with nogil:
                 self.partition.index.nearest(&self.partition.X[record, 0], m, self.hits)
-                for i in range(self.hits.size()):
-                    n_added += self._add_arc(self.partition.group_of[record], self.hits[i].second)
+                for j in range(self.hits.size()):
+                    n_added += self._add_arc(self.partition.group_of[record], self.hits[j].second)
         return n_added
 
     def add_missing(self):
@@ -120,13 +121,29 @@ cdef class ExchangeGraph:
             reach=self.potential[: self.dummy],
             weighted=True,
         )
-        cdef Py_ssize_t record, n_added = 0
-        for record in range(self.partition.X.shape[0]):
-            if record % STEPS_BETWEEN_SIGNALS == 0:
+        cdef Py_ssize_t n_added = 0
+        cdef size_t i
+        self._order_records(None)
+        for i in range(self.order.size()):
+            if i % STEPS_BETWEEN_SIGNALS == 0:
                 PyErr_CheckSignals()  # Ctrl-C
             with nogil:
-                n_added += self._add_rivals(record, tree)
+                n_added += self._add_rivals(self.order[i], tree)
         return n_added
+
+    cdef int _order_records(self, n_records) except -1:
+        """List all records, or the first `n_records`, so that each is near to the one before."""
+        cdef Py_ssize_t end = self.partition.X.shape[0] if n_records is None else n_records
+        cdef Py_ssize_t group, record
+        cdef vector[Py_ssize_t] groups
+        self.partition.settle_with_index()
+        self.partition.index.in_order(groups)
+        self.order.clear()
+        for group in groups:
+            for record in self.partition.members[group]:
+                if record < end:
+                    self.order.push_back(record)
+        return 0
 
     cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree) except -1 nogil:
         """Add arcs to the groups that would rather have a record, with the margin on their side."""

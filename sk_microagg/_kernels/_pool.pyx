@@ -8,12 +8,13 @@ from libcpp.vector cimport vector
 
 from ._diameter cimport Diameter
 from ._outskirts cimport Outskirts
-from ._boxes cimport AUTO, NO_HIT, SCAN, TREE, Hit
+from ._boxes cimport AUTO, NO_HIT, SCAN, TREE, Boxes, Hit
 from ._tree cimport Tree
 
 
 cdef enum:
     POINTS_BETWEEN_SIGNALS = 1024
+    POINTS_AT_A_TIME = 65536
 
 _SEARCHES = {"auto": AUTO, "tree": TREE, "scan": SCAN}
 
@@ -157,17 +158,34 @@ cdef class Pool:
 
     def nearest_each(self, const double[:, ::1] points):
         """Index of the record nearest to each of many points."""
-        cdef Py_ssize_t i, start
+        cdef Py_ssize_t start, stop
         cdef Py_ssize_t[::1] records = np.empty(points.shape[0], dtype=np.intp)
         self._check_point(points.shape[1])
         self._check_size(1)
-        for start in range(0, points.shape[0], POINTS_BETWEEN_SIGNALS):
-            PyErr_CheckSignals()  # Ctrl-C
-            with nogil:
-                for i in range(start, min(start + POINTS_BETWEEN_SIGNALS, points.shape[0])):
-                    self.tree.nearest(&points[i, 0], 1, self.hits)
-                    records[i] = self.hits[0].second
+        for start in range(0, points.shape[0], POINTS_AT_A_TIME):
+            stop = min(start + POINTS_AT_A_TIME, points.shape[0])
+            self._nearest_each(points[start:stop], records[start:stop])
         return records.base
+
+    cdef int _nearest_each(self, const double[:, ::1] points, Py_ssize_t[::1] records) except -1:
+        """Answer points in an order in which each is near to the one before.
+
+        Then the tiles to look at are at hand, and one answer is a good guess for the next.
+        """
+        cdef Boxes boxes = Boxes(points, TREE)
+        cdef vector[Py_ssize_t] order
+        cdef Py_ssize_t record
+        cdef size_t i
+        self.tree.nearest(&points[0, 0], 1, self.hits)
+        record = self.hits[0].second
+        boxes.in_order(order)
+        for i in range(order.size()):
+            if i % POINTS_BETWEEN_SIGNALS == 0:
+                PyErr_CheckSignals()  # Ctrl-C
+            with nogil:
+                record = self.tree.nearest_one(&points[order[i], 0], record)
+                records[order[i]] = record
+        return 0
 
     def diameter(self):
         """Indices of the two records most distant from each other, the lower one first."""

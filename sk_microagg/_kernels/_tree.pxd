@@ -5,16 +5,19 @@ from ._boxes cimport Boxes, Hit
 
 cdef class Tree(Boxes):
     cdef bint weighted
+    cdef vector[Hit] nearest_hit
 
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil
+    cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil
     cdef int within(self, const double *query, double distance, double reaches,
                     vector[Py_ssize_t] &records) except -1 nogil
     cdef int distances(self, const double *query, vector[Hit] &hits) except -1 nogil
 
     cdef void _take_stock(self) noexcept nogil
     cdef double _largest_reach(self, Py_ssize_t node) noexcept nogil
-    cdef double _lowest_key(self, Py_ssize_t node, const double *query) noexcept nogil
+    cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double *left_key,
+                           double *right_key) noexcept nogil
     cdef void _tile_distances(self, Py_ssize_t tile, const double *query,
                               double *distances) noexcept nogil
     cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,

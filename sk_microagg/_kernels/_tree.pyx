@@ -61,6 +61,22 @@ cdef class Tree(Boxes):
         sort_heap(hits.begin(), hits.end())
         return 0
 
+    cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil:
+        """The record nearest to `query`, found the sooner the nearer a `guess` is."""
+        cdef double key = squared_distance(&self.X[guess, 0], query, self.n_columns)
+        cdef Py_ssize_t tile
+        if self.weighted:
+            key -= self.reach[guess]
+        self.nearest_hit.clear()
+        self.nearest_hit.push_back(Hit(key, guess))
+        if self.pruning:
+            self._nearest_below(1, query, 1, self.nearest_hit)
+        else:
+            for tile in range(self.n_tiles):
+                self._nearest_in_tile(tile, query, 1, self.nearest_hit)
+        self._take_stock()
+        return self.nearest_hit[0].second
+
     cdef int distances(self, const double *query, vector[Hit] &hits) except -1 nogil:
         """All live records with their squared distances to `query`, in no order."""
         cdef double distances[TILE]
@@ -165,9 +181,24 @@ cdef class Tree(Boxes):
     cdef double _largest_reach(self, Py_ssize_t node) noexcept nogil:
         return self.boxes[(node + 1) * self.box_size - 1]
 
-    cdef double _lowest_key(self, Py_ssize_t node, const double *query) noexcept nogil:
-        cdef double key = self._nearest_possible(node, query)
-        return key - self._largest_reach(node) if self.weighted else key
+    cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double *left_key,
+                           double *right_key) noexcept nogil:
+        """Keys that no record in the left and right child of a node falls below."""
+        cdef const double *left = &self.boxes[2 * node * self.box_size]
+        cdef const double *right = left + self.box_size
+        cdef double left_total = 0.0, right_total = 0.0, left_gap, right_gap
+        cdef Py_ssize_t j, high = self.n_columns
+        # Both in one go: neither sum waits for the other.
+        for j in range(self.n_columns):
+            left_gap = query[j] - min(max(query[j], left[j]), left[high + j])
+            right_gap = query[j] - min(max(query[j], right[j]), right[high + j])
+            left_total += left_gap * left_gap
+            right_total += right_gap * right_gap
+        left_key[0] = left_total
+        right_key[0] = right_total
+        if self.weighted:
+            left_key[0] -= self._largest_reach(2 * node)
+            right_key[0] -= self._largest_reach(2 * node + 1)
 
     cdef void _nearest_below(self, Py_ssize_t node, const double *query, Py_ssize_t m,
                              vector[Hit] &heap) noexcept nogil:
@@ -178,8 +209,9 @@ cdef class Tree(Boxes):
             return
         near = 2 * node
         far = near + 1
-        near_bound = Hit(self._lowest_key(near, query), self.first_record[near])
-        far_bound = Hit(self._lowest_key(far, query), self.first_record[far])
+        self._lowest_keys(node, query, &near_bound.first, &far_bound.first)
+        near_bound.second = self.first_record[near]
+        far_bound.second = self.first_record[far]
         if far_bound < near_bound:
             near, far = far, near
             near_bound, far_bound = far_bound, near_bound

@@ -13,9 +13,9 @@ from sk_microagg._kernels import Descent, Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import check_count, check_number, check_option
 from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._decompose_shrink import DecomposeShrink
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Progress
-from sk_microagg.refiners._split import split_large_groups
 
 # An SSE lower by less than this share of it may be rounding.
 LEAST_GAIN = 1e-12
@@ -24,10 +24,11 @@ LEAST_GAIN = 1e-12
 class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     """Perturb the partition, repair it by local search, keep what is better; again and again [1]_.
 
-    A perturbation dissolves one group, and hands its records to the nearest others; or it distills
-    a new one from the records that are too many in their groups. Local search then starts from the
-    groups that were touched. A worse partition is accepted now and then, otherwise the search goes
-    back to the best one. In the end, :class:`Exchange` refines the best.
+    It begins with a round of :class:`DecomposeShrink` and a local search. A perturbation dissolves
+    one group, and hands its records to the nearest others; or it distills a new one from the
+    records that are too many in their groups. Local search then starts from the groups that were
+    touched. A worse partition is accepted now and then, otherwise the search goes back to the best
+    one. In the end, :class:`Exchange` refines the best.
 
     Parameters
     ----------
@@ -128,7 +129,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             context,
         )
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
-        labels = split_large_groups(X, labels, k)
+        # Groups in the wrong places are hard to get rid of later, one perturbation at a time.
+        labels = DecomposeShrink(max_iter=1).refine(X, labels, k)
         try:
             searches = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
                 delayed(self._search)(X, labels, k, seed, time_limit / n_rounds, progress)

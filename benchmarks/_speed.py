@@ -1,0 +1,205 @@
+"""Speed of the refiners, of the default fit and of transform, as `refiners.py --speed` prints it.
+
+Every figure comes from a process of its own, on one thread, and is in seconds of the processor:
+other work on the machine counts little. Ratios are of times in one process.
+"""
+
+import sys
+import time
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+import numpy as np
+from _measure import measure, run_alone
+from published import standardised
+
+from sk_microagg import MicroAggregator
+from sk_microagg.builders import MDAV
+from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch
+
+# The oracles stand with the tests.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+
+def measure_task(task):
+    """Run one of the functions below, in this process."""
+    arguments = dict(task)
+    return TASKS[arguments.pop("task")](**arguments)
+
+
+def time_search(data, k, max_iter):
+    X = standardised(data)
+    labels = MDAV().build(X, k)
+    search = IteratedLocalSearch(max_iter=max_iter)
+    return measure(lambda: search.refine(X, labels, k, random_state=0))[1]
+
+
+def search_beside_oracle(data, k, max_iter, oracle_max_iter):
+    """An iteration of ours and of the oracle's: what more iterations take than a single one."""
+    from oracles.iterated import iterated_local_search as oracle
+
+    X = standardised(data)
+    labels = MDAV().build(X, k)
+
+    def ours(X, labels, k, max_iter, seed):
+        return IteratedLocalSearch(max_iter=max_iter).refine(X, labels, k, random_state=seed)
+
+    def seconds_per_iteration(search, n):
+        one, more = (cpu_seconds(lambda m=m: search(X, labels, k, m, 0)) for m in (1, n + 1))
+        return (more - one) / n
+
+    return side_by_side(
+        seconds_per_iteration(oracle, oracle_max_iter), seconds_per_iteration(ours, max_iter)
+    )
+
+
+def refiner_beside_oracle(refiner, n, k):
+    """Local search as it is described: all pairs of groups. For the exchange, it and a last check.
+
+    There is no oracle of the exchange itself. It has to do a local search and to see that no cycle
+    is left, at the least.
+    """
+    from oracles.refiners import local_search, negative_cycle_free
+
+    X = standardised("Census")[:n]
+    labels = MDAV().build(X, k)
+
+    def oracle():
+        found = local_search(X, labels, k)
+        return refiner == "LocalSearch" or negative_cycle_free(X, found, k)
+
+    ours = {"LocalSearch": LocalSearch, "Exchange": Exchange}[refiner]()
+    return side_by_side(
+        cpu_seconds(oracle), cpu_seconds(lambda: ours.refine(X, labels, k, random_state=0))
+    )
+
+
+def time_iteration(n, d, k, n_iterations):
+    """Of records with the same density, however many: an iteration in the midst of a search."""
+    X = np.random.default_rng([0, n, d]).uniform(0, n ** (1 / d), size=(n, d))
+    labels = MDAV().build(X, k)
+    # A few for each group, so that all sizes are at the same stage of the search.
+    search = IteratedLocalSearch(max_iter=n // 16)
+    spans = []
+    # The trace is to be in seconds of the processor.
+    with mock.patch("time.monotonic", time.process_time):
+        for seed in range(-(-n_iterations // search.max_iter)):
+            search.refine(X, labels, k, random_state=seed)
+            # From the end of the first descent to the last better partition: neither that descent
+            # nor the closing exchange, which are there once in a search.
+            spans.append(search.trace_[-2] - search.trace_[0])
+    iterations, seconds, _ = np.sum(spans, axis=0)
+    return {"ms": 1e3 * seconds / iterations}
+
+
+def time_fit(n, d):
+    X = np.random.default_rng([0, n, d]).normal(size=(n, d))
+    return measure(lambda: MicroAggregator(k=5).fit(X))[1]
+
+
+def time_transform(n, d, n_groups):
+    """Transform onto more groups than there is time to fit.
+
+    The model is one of fewer groups, with other centroids put in: normal ones. Each gets the weight
+    of the nearest group of that model. Weights were found to spread as widely among 2 000 groups of
+    normal records as among 10 000.
+    """
+    rng = np.random.default_rng([0, n, d])
+    model = MicroAggregator(k=5).fit(rng.normal(size=(min(5 * n_groups, 20_000), d)))
+    spread = model.centroids_.std(axis=0)
+    model.centroids_ = rng.normal(size=(n_groups, d)) * spread
+    scaled = model.scaler_.transform(model.centroids_)
+    model.weights_ = model.weights_[model._assign(scaled)]
+    model._scaled_centroids = scaled
+    X = rng.normal(size=(n, d))
+    return measure(lambda: model.transform(X))[1]
+
+
+def cpu_seconds(call):
+    return measure(call)[1]["cpu_seconds"]
+
+
+def side_by_side(oracle, ours):
+    return {"oracle_ms": 1e3 * oracle, "ms": 1e3 * ours, "ratio": oracle / ours}
+
+
+TASKS = {
+    "search": time_search,
+    "search beside oracle": search_beside_oracle,
+    "refiner beside oracle": refiner_beside_oracle,
+    "iteration": time_iteration,
+    "fit": time_fit,
+    "transform": time_transform,
+}
+
+
+class Figure(NamedTuple):
+    """What to measure, what of the result to print, and what it should be."""
+
+    what: str
+    unit: str
+    task: dict
+    target: str = ""
+
+
+# The key of a result that goes with a unit.
+KEYS = {"s": "cpu_seconds", "ms": "ms", "times faster": "ratio"}
+
+SEARCHES = [("Census", 3), ("Census", 10), ("Tarragona", 10)]
+SEARCHES += [("EIA-10", 3), ("EIA-10", 5), ("EIA-10", 10)]
+SIZES = [4_000, 16_000, 64_000]
+
+
+def figures():
+    for data, k in SEARCHES:
+        task = {"task": "search", "data": data, "k": k, "max_iter": 5000}
+        yield Figure(f"5000 iterations, {data}, k = {k}", "s", task)
+    task = {"task": "search beside oracle", "data": "Census", "k": 3}
+    task |= {"max_iter": 5000, "oracle_max_iter": 300}
+    target = "at least 100"
+    yield Figure("an iteration beside the oracle's, Census, k = 3", "times faster", task, target)
+    for refiner in ("LocalSearch", "Exchange"):
+        task = {"task": "refiner beside oracle", "refiner": refiner, "n": 300, "k": 3}
+        yield Figure(f"{refiner} beside the oracle, 300 of Census, k = 3", "times faster", task)
+    for d, n in product((2, 3), SIZES):
+        task = {"task": "iteration", "n": n, "d": d, "k": 5, "n_iterations": 4000}
+        yield Figure(f"an iteration, {n} x {d} of one density, k = 5", "ms", task)
+    for n, d, most in ((25_000, 4, None), (100_000, 4, 20), (10_000, 10, 5)):
+        task = {"task": "fit", "n": n, "d": d}
+        target = f"below {most}" if most else ""
+        yield Figure(f"MicroAggregator(k=5).fit, {n} x {d}", "s", task, target)
+    task = {"task": "transform", "n": 1_000_000, "d": 8, "n_groups": 200_000}
+    yield Figure("transform of 1000000 x 8 onto 200000 groups", "s", task, "below 60")
+
+
+def growths():
+    """How much more the second task may take than the first: (what, first, second, target)."""
+    for d in (2, 3):
+        small, large = (f"an iteration, {n} x {d} of one density, k = 5" for n in SIZES[::2])
+        yield f"an iteration, {SIZES[-1]} to {SIZES[0]} records, d = {d}", small, large, "at most 2"
+    small, large = (f"MicroAggregator(k=5).fit, {n} x 4" for n in (25_000, 100_000))
+    yield "MicroAggregator(k=5).fit, 100000 to 25000 records, d = 4", small, large, "at most 6"
+
+
+def run(script, limit):
+    """Measure and print everything; return the rows as a list of dicts."""
+    rows = {}
+    for what, unit, task, target in figures():
+        row = {"what": what, "unit": unit, "target": target} | task
+        row |= run_alone(script, task, limit)
+        rows[what] = row | {"value": row.get(KEYS[unit])}
+        print_row(rows[what])
+    for what, small, large, target in growths():
+        if rows[small]["value"] and rows[large]["value"]:
+            value = rows[large]["value"] / rows[small]["value"]
+            rows[what] = {"what": what, "unit": "times", "target": target, "value": value}
+            print_row(rows[what])
+    return list(rows.values())
+
+
+def print_row(row):
+    value = row["error"] if "error" in row else f"{row['value']:.3g} {row['unit']}"
+    target = f"({row['target']})" if row["target"] else ""
+    print(f"{row['what']:<60}{value:<24}{target}".rstrip(), flush=True)

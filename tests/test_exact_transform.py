@@ -1,0 +1,186 @@
+"""What transform promises: the release itself for the training data, and nobody's record inside."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.utils.estimator_checks import check_estimator
+
+from sk_microagg import MicroAggregator
+from sk_microagg.metrics import anonymity_level
+
+TOYS = {
+    "breast_cancer": load_breast_cancer,
+    "wine": load_wine,
+    "diabetes": load_diabetes,
+    "digits": load_digits,
+}
+every_k = pytest.mark.parametrize("k", [2, 3, 5, 10])
+TRAINING_DATA = "transform was given the training data"
+
+
+def load_reference(folder, name):
+    frame = pd.read_csv(folder / f"{name}.csv").drop(
+        columns=["UTILNAME", "STATE", "YEAR", "MONTH"], errors="ignore"
+    )
+    return frame.to_numpy(dtype=float)
+
+
+def in_batches(aggregator, X, size=97):
+    return np.vstack([aggregator.transform(X[i : i + size]) for i in range(0, len(X), size)])
+
+
+def twins_elsewhere(X, labels):
+    """Which records are identical to a record of another group."""
+    _, kind = np.unique(X, axis=0, return_inverse=True)
+    n_groups = pd.DataFrame({"kind": kind.ravel(), "group": labels}).groupby("kind")["group"]
+    return n_groups.transform("nunique").to_numpy() > 1
+
+
+def assert_transform_is_the_release(X, k, **parameters):
+    aggregator = MicroAggregator(k=k, **parameters)
+    release = aggregator.fit_transform(X)
+    assert anonymity_level(release) >= k
+    assert aggregator.exact_transform_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_array_equal(aggregator.transform(X), release)
+    loaded = pickle.loads(pickle.dumps(aggregator))
+    order = np.random.default_rng(k).permutation(len(X))
+    assert_array_equal(loaded.transform(X[order]), release[order])
+    assert_array_equal(in_batches(loaded, X), release)
+
+
+@every_k
+@pytest.mark.parametrize("name", TOYS)
+def test_transform_of_the_training_data_is_the_release(name, k):
+    assert_transform_is_the_release(TOYS[name]().data, k)
+
+
+@every_k
+def test_transform_of_census_is_the_release(data_folder, k):
+    assert_transform_is_the_release(load_reference(data_folder, "census"), k)
+
+
+@every_k
+@pytest.mark.parametrize("name", ["tarragona", "eia"])
+def test_only_twins_of_another_group_move(data_folder, name, k):
+    assert_only_twins_move(load_reference(data_folder, name), k)
+
+
+def assert_only_twins_move(X, k):
+    aggregator = MicroAggregator(k=k)
+    release = aggregator.fit_transform(X)
+    assert anonymity_level(release) >= k
+    is_twin = twins_elsewhere(X, aggregator.labels_)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=TRAINING_DATA)
+        moved = aggregator.transform(X)
+        assert_array_equal(in_batches(aggregator, X), moved)
+    assert_array_equal(moved[~is_twin], release[~is_twin])
+    assert aggregator.exact_transform_ == np.array_equal(moved, release)
+    # A twin goes to one of the groups that hold its like.
+    for row in np.flatnonzero(is_twin):
+        alike = (X == X[row]).all(axis=1)
+        assert (release[alike] == moved[row]).all(axis=1).any()
+    return aggregator
+
+
+def test_split_twins_are_said_and_warned_of():
+    # Three alike with k = 2, and single records on either side that need company.
+    X = np.array([[0.0], [1.0], [1.0], [1.0], [2.0]])
+    aggregator = assert_only_twins_move(X, k=2)
+    assert not aggregator.exact_transform_
+    with pytest.warns(UserWarning, match=TRAINING_DATA):
+        aggregator.transform(X)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_records_with_many_duplicates(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, size=(rng.integers(10, 120), rng.integers(1, 4))).astype(float)
+    assert_only_twins_move(X, k=int(rng.integers(2, 6)))
+
+
+def test_groups_of_the_same_record_are_merged():
+    X = np.repeat([[1.0, 2.0], [5.0, 0.0], [9.0, 9.0]], [6, 2, 4], axis=0)
+    aggregator = MicroAggregator(k=2).fit(X)
+    assert_array_equal(np.sort(aggregator.group_sizes_), [2, 4, 6])
+    assert aggregator.exact_transform_
+
+
+def test_iris_is_exact_but_for_a_pair_of_twins():
+    X = load_iris().data
+    for k in (3, 5, 10):
+        assert_transform_is_the_release(X, k)
+    assert not assert_only_twins_move(X, k=2).exact_transform_
+
+
+@pytest.mark.parametrize("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs"])
+@pytest.mark.parametrize("refiner", ["exchange", ["local_search", "exchange"]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exchange_makes_any_partition_exact(builder, refiner, dtype):
+    X = np.random.default_rng(0).standard_t(2, size=(300, 3)).astype(dtype)
+    assert_transform_is_the_release(X, 4, builder=builder, refiner=refiner, random_state=0)
+
+
+def test_iterated_search_is_exact():
+    X = np.random.default_rng(1).normal(size=(200, 3))
+    assert_transform_is_the_release(X, 3, refiner="iterated_local_search", random_state=0)
+
+
+def test_many_groups_are_exact():
+    X = np.random.default_rng(2).normal(size=(12_000, 3))
+    assert_transform_is_the_release(X, 3)
+
+
+@pytest.mark.parametrize("refiner", [None, "decompose", "local_search"])
+def test_a_partition_that_is_no_power_diagram_gets_the_nearest_centroid(refiner):
+    X = np.random.default_rng(3).normal(size=(400, 3))
+    aggregator = MicroAggregator(k=5, refiner=refiner, random_state=0).fit(X)
+    if not aggregator.exact_transform_:
+        assert_array_equal(aggregator.weights_, 0.0)
+    assert aggregator.exact_transform_ == (refiner == "exchange")
+
+
+def test_weights_keep_a_margin():
+    X = np.random.default_rng(4).normal(size=(500, 2))
+    aggregator = MicroAggregator(k=5, scaler=None).fit(X)
+    distances = ((X[:, None] - aggregator.centroids_) ** 2).sum(axis=2) - aggregator.weights_
+    best, second = np.sort(distances, axis=1)[:, :2].T
+    assert (second - best).min() > 1e-6
+
+
+@every_k
+def test_new_rows_land_on_centroids_of_the_release(k):
+    X = load_wine().data
+    aggregator = MicroAggregator(k=k)
+    release = aggregator.fit_transform(X)
+    new = X * np.random.default_rng(0).uniform(0.5, 1.5, size=X.shape)
+    both = np.vstack([release, aggregator.transform(new)])
+    assert anonymity_level(both) >= k
+    assert len(np.unique(both, axis=0)) == aggregator.n_groups_
+
+
+@every_k
+def test_a_pickled_model_holds_no_training_row(k):
+    X = load_breast_cancer().data
+    aggregator = MicroAggregator(k=k).fit(X)
+    pickled = pickle.dumps(aggregator)
+    scaled = aggregator.scaler_.transform(X)
+    _, kind, count = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    rare = count[kind.ravel()] < k
+    assert rare.any()
+    for row in [*X[rare], *scaled[rare]]:
+        assert row.tobytes() not in pickled
+    # The search would find a row if there were one.
+    assert aggregator.centroids_[0].tobytes() in pickled
+
+
+def test_no_check_of_scikit_learn_fails():
+    checks = check_estimator(MicroAggregator(), on_skip=None)
+    assert {check["status"] for check in checks} <= {"passed", "skipped"}
