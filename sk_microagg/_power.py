@@ -42,10 +42,11 @@ def power_weights(X, labels):
     graph = ExchangeGraph(Partition(X, labels, int(group_sizes(labels).min())), twins_of(X))
     for n_records in (min(N_TO_TRY, len(X)), len(X)):
         graph.add_near(N_NEAR, n_records=n_records)
-        if not graph.widen():
+        graph.start()
+        if not graph.keep():
             return None
     while graph.add_missing():
-        if not graph.widen():
+        if not graph.keep():
             return None
     return graph.weights()
 

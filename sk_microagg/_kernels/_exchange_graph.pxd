@@ -36,6 +36,9 @@ cdef class ExchangeGraph:
     cdef vector[vector[Arc]] arcs
     cdef readonly double margin
     cdef bint with_paths
+    cdef Py_ssize_t known_at
+    cdef Py_ssize_t checked_at
+    cdef vector[double] checked
 
     cdef double[::1] potential
     cdef vector[Py_ssize_t] previous
@@ -44,6 +47,7 @@ cdef class ExchangeGraph:
     cdef vector[Step] cycle
     cdef vector[Hit] hits
     cdef vector[Py_ssize_t] order
+    cdef vector[Py_ssize_t] has_rivals
     cdef vector[double] distances
 
     cdef int _order_records(self, n_records) except -1
@@ -67,4 +71,3 @@ cdef class ExchangeGraph:
     cdef bint _excuse(self) except -1 nogil
     cdef int _enqueue(self, Py_ssize_t group) except -1 nogil
     cdef int _enqueue_around(self, Py_ssize_t group) except -1 nogil
-    cdef int _start_anew(self) except -1 nogil

@@ -65,7 +65,8 @@ cdef class ExchangeGraph:
     >>> graph = ExchangeGraph(partition, np.full(6, -1))
     >>> graph.add_near(2)
     1
-    >>> graph.widen()
+    >>> graph.start()
+    >>> graph.keep()
     True
     >>> graph.weights().round(2)
     array([-5.78,  0.  ])
@@ -113,7 +114,8 @@ cdef class ExchangeGraph:
     def add_missing(self):
         """Look at every record and all groups, and add an arc wherever the margin is not kept.
 
-        Returns the number of pairs of groups with new arcs: with 0 the potentials hold for all groups.
+        Returns the number of pairs of groups with new arcs: with 0 the potentials hold for all
+        groups.
         """
         cdef Tree tree = Tree(
             self.partition.centroids[: self.dummy],
@@ -121,14 +123,28 @@ cdef class ExchangeGraph:
             reach=self.potential[: self.dummy],
             weighted=True,
         )
-        cdef Py_ssize_t n_added = 0
+        cdef Py_ssize_t group, n_added = 0, n_new
         cdef size_t i
         self._order_records(None)
+        if self.checked_at != self.partition.n_settled:
+            self.checked_at = self.partition.n_settled
+            self.checked.assign(self.dummy, INFINITY)
         for i in range(self.order.size()):
             if i % STEPS_BETWEEN_SIGNALS == 0:
                 PyErr_CheckSignals()  # Ctrl-C
-            with nogil:
-                n_added += self._add_rivals(self.order[i], tree)
+            group = self.partition.group_of[self.order[i]]
+            # Potentials fall: those of others make weaker rivals of them, only its own matters.
+            if self.potential[group] < self.checked[group]:
+                with nogil:
+                    n_new = self._add_rivals(self.order[i], tree)
+                n_added += n_new
+                if n_new > 0:
+                    self.has_rivals.push_back(group)
+        for group in range(self.dummy):
+            self.checked[group] = self.potential[group]
+        for group in self.has_rivals:
+            self.checked[group] = INFINITY
+        self.has_rivals.clear()
         return n_added
 
     cdef int _order_records(self, n_records) except -1:
@@ -230,33 +246,49 @@ cdef class ExchangeGraph:
 
     # Cycles
 
-    def cancel(self, double margin):
-        """Send records round every cycle that costs less than `margin` an arc and lowers the SSE.
+    def start(self, margin=None, *, bint with_paths=False):
+        """Forget all potentials, and ask for a margin.
 
-        Returns the groups on these cycles. The margin narrows where a cycle costs less but would
-        not lower the SSE.
+        By default the one that every two groups have between them, but for twins. With paths,
+        cycles may lead through the dummy group.
+        """
+        self.with_paths = with_paths
+        self.margin = self._widest_for_pairs() if margin is None else margin
+        self.checked.assign(self.dummy, INFINITY)
+        for group in range(self.dummy + 1):
+            self.potential[group] = 0.0
+            self.previous[group] = -1
+            self._enqueue(group)
+        self.known_at = self.partition.n_settled
+
+    def cancel(self):
+        """Send records round every cycle that costs less than the margin, if that lowers the SSE.
+
+        The margin narrows where it does not. Returns the groups on the cycles.
         """
         cdef vector[Py_ssize_t] changed
+        cdef Py_ssize_t group
         cdef size_t i
-        self.with_paths = True
-        self.margin = margin
+        for group in range(self.dummy):
+            if self.partition.version[group] > self.known_at:
+                self._enqueue_around(group)
         with nogil:
-            self._start_anew()
             while self._find_cycle():
                 if self._cancel_cycle():
                     for i in range(self.cycle.size()):
                         changed.push_back(self.cycle[i].target)
                 elif not self._narrow() and not self._excuse():
                     break
+        self.known_at = self.partition.n_settled
         return sorted(set(changed) - {self.dummy})
 
-    def widen(self):
-        """Find potentials with nearly the widest margin; False if there are none at all."""
+    def keep(self):
+        """Find potentials, narrowing the margin to nearly the widest that has any.
+
+        Returns False if none has.
+        """
         cdef bint exist = True
-        self.with_paths = False
         with nogil:
-            self._start_anew()
-            self.margin = self._widest_for_pairs()
             while exist and self._find_cycle():
                 exist = self._narrow() or (self._is_rounding() and self._excuse())
         return exist
@@ -453,12 +485,3 @@ cdef class ExchangeGraph:
         for i in range(self.arcs[group].size()):
             self._enqueue(self.arcs[group][i].target)
         return self._enqueue(self.dummy)
-
-    cdef int _start_anew(self) except -1 nogil:
-        """Forget all potentials, and queue all groups."""
-        cdef Py_ssize_t group
-        for group in range(self.dummy + 1):
-            self.potential[group] = 0.0
-            self.previous[group] = -1
-            self._enqueue(group)
-        return 0

@@ -59,12 +59,13 @@ class Exchange(Refiner):
         descent.run(partition.groups())
         graph = ExchangeGraph(partition, twins_of(X))
         graph.add_near(N_NEAR)
+        # Cycles that cost up to the mean squared distance of a record to its centroid are worth a
+        # try: the centroids follow, which may make up for it.
+        graph.start(partition.sse / len(X), with_paths=True)
         self.n_iter_ = 0
         while self.n_iter_ != max_iter:
             self.n_iter_ += 1
-            # Cycles that cost up to the mean squared distance of a record to its centroid are worth
-            # a try: the centroids follow, which may make up for it.
-            changed = graph.cancel(partition.sse / len(X))
+            changed = graph.cancel()
             if changed:
                 descent.run(changed)
             elif graph.add_missing() == 0:
