@@ -59,9 +59,9 @@ def measure(call, *, enough_seconds=1.0, most_runs=5):
         What the first call returned.
 
     measured : dict
-        "seconds" of the fastest run, its "cpu_seconds", in which waiting for a busy machine does
-        not count, number of "runs", and "peak_mb": how far the memory of the process rose, during
-        the first run, above what it held before.
+        "seconds" of the fastest run, the least "cpu_seconds", in which waiting for a busy machine
+        does not count, number of "runs", and "peak_mb": how far the memory of the process rose,
+        during the first run, above what it held before.
     """
     before = _restart_peak()
     times, result = _timed(call)
@@ -69,7 +69,7 @@ def measure(call, *, enough_seconds=1.0, most_runs=5):
     runs = [times]
     while sum(seconds for seconds, _ in runs) < enough_seconds and len(runs) < most_runs:
         runs.append(_timed(call)[0])
-    seconds, cpu_seconds = min(runs)
+    seconds, cpu_seconds = map(min, zip(*runs, strict=True))
     measured = {"seconds": seconds, "cpu_seconds": cpu_seconds}
     return result, measured | {"runs": len(runs), "peak_mb": peak / 1e6}
 

@@ -478,8 +478,12 @@ cdef class ExchangeGraph:
         return 0
 
     cdef int _enqueue_around(self, Py_ssize_t group) except -1 nogil:
-        """Queue a group that has changed, and those with arcs to it."""
+        """Queue a group that has changed, and those with arcs to it.
+
+        Its potential may have been pulled down for reasons that are gone: others will pull again.
+        """
         cdef size_t i
+        self.potential[group] = 0.0
         self.previous[group] = -1
         self._enqueue(group)
         for i in range(self.arcs[group].size()):

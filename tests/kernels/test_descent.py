@@ -1,0 +1,185 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.iterated import Solution, gaining
+from oracles.partition import canonical, groups_of, total_sse
+from oracles.refiners import improve_pair, local_search, no_pair_improves
+from oracles.tables import TABLES
+
+from sk_microagg._kernels import Descent, Partition
+from sk_microagg.builders import MDAV
+from sk_microagg.refiners._split import split_large_groups
+
+# Gains that are denormal numbers, or 0, are rounding more than anything else: which swap is the
+# best of a pair, or whether one helps, depends on how a bound on the gain was rounded.
+EXACT_TABLES = [table for table in TABLES if table != "tiny"]
+
+
+def some_labels(rng, n, k):
+    n_groups = rng.integers(1, n // k + 1)
+    return rng.permutation(np.arange(n) % n_groups)
+
+
+def parted(X, labels, k):
+    return Partition(X, split_large_groups(X, labels, k), k)
+
+
+def descend(X, labels, k, seed=None):
+    partition = parted(X, labels, k)
+    Descent(partition, seed=seed).run(partition.groups())
+    return partition.labels()
+
+
+def is_local_optimum(X, labels, k):
+    """As `no_pair_improves`, but quick enough for hundreds of groups."""
+    groups = groups_of(labels)
+    solution = Solution(X, groups, len(groups))
+    for a in range(len(groups)):
+        others = np.arange(a)
+        for b in others[gaining(solution, a, others, k)]:
+            if improve_pair(X, groups[a], groups[b], k)[2]:
+                return False
+    return True
+
+
+def assert_same_as_oracle(X, labels, k):
+    assert np.array_equal(canonical(descend(X, labels, k)), canonical(local_search(X, labels, k)))
+
+
+@pytest.mark.parametrize("table", EXACT_TABLES)
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_same_partition_as_by_trying_all_swaps_and_shifts_of_all_pairs(table, k, d):
+    rng = np.random.default_rng([k, d])
+    for n in (k, 2 * k - 1, 2 * k, 30):
+        X = TABLES[table](rng, n, d)
+        assert_same_as_oracle(X, some_labels(rng, n, k), k)
+        assert_same_as_oracle(X, MDAV().build(X, k), k)
+
+
+@pytest.mark.parametrize("table", EXACT_TABLES)
+@pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 1), (3, 4), (5, 1), (5, 2), (5, 4)])
+def test_same_partition_on_more_records(table, k, d):
+    rng = np.random.default_rng([k, d])
+    X = TABLES[table](rng, 80, d)
+    assert_same_as_oracle(X, MDAV().build(X, k), k)
+    if k > 2:
+        assert_same_as_oracle(X, some_labels(rng, 80, k), k)
+
+
+@pytest.mark.parametrize("exponent", [-450, -300, 300, 450])
+def test_the_unit_of_the_table_does_not_matter(exponent):
+    # Powers of two: nothing is rounded. Squares stay numbers, their squares do not.
+    rng = np.random.default_rng(0)
+    for k in (2, 3, 5):
+        X = rng.normal(size=(60, 3))
+        labels = some_labels(rng, 60, k)
+        assert np.array_equal(descend(X, labels, k), descend(2.0**exponent * X, labels, k))
+
+
+@pytest.mark.parametrize("table", EXACT_TABLES)
+@pytest.mark.parametrize("seed", [None, 7])
+def test_no_pair_can_be_improved_in_the_end(table, seed):
+    rng = np.random.default_rng(0)
+    X = TABLES[table](rng, 90, 3)
+    assert no_pair_improves(X, descend(X, some_labels(rng, 90, 4), 4, seed), 4)
+
+
+@pytest.mark.parametrize("table", EXACT_TABLES)
+@pytest.mark.parametrize("seed", [None, 7])
+def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(table, seed):
+    rng = np.random.default_rng(1)
+    X = TABLES[table](rng, 2000, 2)
+    assert is_local_optimum(X, descend(X, MDAV().build(X, 3), 3, seed), 3)
+
+
+@pytest.mark.parametrize("table", EXACT_TABLES)
+def test_from_the_groups_that_were_touched_it_finds_all_that_can_be_improved(table):
+    rng = np.random.default_rng(2)
+    X = TABLES[table](rng, 400, 3)
+    partition = parted(X, MDAV().build(X, 4), 4)
+    descent = Descent(partition, seed=0)
+    descent.run(partition.groups())
+    for _ in range(5):
+        descent.run(partition.dissolve(rng.choice(partition.groups())))
+        assert is_local_optimum(X, partition.labels(), 4)
+
+
+def test_groups_far_from_those_given_stay_as_they_are():
+    X = np.array([0.0, 9.0, 1.0, 8.0, 1000.0, 1009.0, 1001.0, 1008.0])[:, None]
+    partition = Partition(X, np.arange(8) // 2, k=2)
+    assert Descent(partition).run([0]) == 1
+    assert canonical(partition.labels()).tolist() == [0, 1, 0, 1, 2, 2, 3, 3]
+    assert Descent(partition).run([]) == 0
+    assert Descent(partition).run([3]) == 1
+    assert canonical(partition.labels()).tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 150), d=st.integers(1, 5), k=st.integers(1, 6)
+)
+def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_falls(table, seed, n, d, k):
+    rng, k = np.random.default_rng(seed), min(k, n)
+    X = TABLES[table](rng, n, d)
+    partition = parted(X, some_labels(rng, n, k), k)
+    before, sse = partition.labels(), partition.sse
+    n_sweeps = Descent(partition, seed=seed).run(partition.groups())
+    labels = partition.labels()
+    sizes = np.bincount(labels)
+    assert sizes.min() >= k
+    assert sizes.max() < 2 * k
+    if n_sweeps:
+        assert total_sse(X, labels) < total_sse(X, before)
+        assert partition.sse < sse
+    else:
+        assert np.array_equal(labels, before)
+
+
+def test_equal_seeds_give_equal_partitions_and_others_mostly_do_not():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    labels = some_labels(rng, 500, 5)
+    results = [descend(X, labels, 5, seed) for seed in (0, 0, 1, 2**63, None)]
+    assert np.array_equal(results[0], results[1])
+    assert len({tuple(canonical(result)) for result in results}) == 4
+
+
+def a_long_way_to_go():
+    X = np.random.default_rng(0).normal(size=(6000, 2))
+    return Partition(X, MDAV().build(X, 3), 3)
+
+
+def assert_valid(partition):
+    sizes = np.bincount(partition.labels())
+    assert 3 <= sizes.min() <= sizes.max() <= 5
+
+
+def test_a_deadline_that_has_passed_stops_the_search_early():
+    partition = a_long_way_to_go()
+    before = partition.labels()
+    descent = Descent(partition)
+    assert descent.run(partition.groups(), deadline=0.0) == 1
+    assert_valid(partition)
+    # It looks at the clock after some groups, not after all.
+    assert np.mean(partition.labels() != before) < 0.2
+    stopped_at = partition.sse
+    assert descent.run(partition.groups()) > 1
+    assert partition.sse < 0.98 * stopped_at
+
+
+def test_no_more_sweeps_than_allowed():
+    partition = a_long_way_to_go()
+    sse = [partition.sse]
+    descent = Descent(partition)
+    assert descent.run(partition.groups(), max_sweeps=0) == 0
+    assert partition.sse == sse[0]
+    for max_sweeps in (1, 2, 3):
+        partition = a_long_way_to_go()
+        assert Descent(partition).run(partition.groups(), max_sweeps=max_sweeps) == max_sweeps
+        assert_valid(partition)
+        sse.append(partition.sse)
+    assert sse == sorted(sse, reverse=True)
+    assert len(set(sse)) == 4

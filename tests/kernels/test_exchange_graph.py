@@ -1,0 +1,168 @@
+import math
+
+import numpy as np
+import pytest
+from oracles.partition import centroid, groups_of, total_sse
+from oracles.refiners import (
+    exchange_costs,
+    local_search,
+    minimum_cycle_mean,
+    power_assign,
+    with_dummy,
+)
+from oracles.tables import TABLES
+
+from sk_microagg._kernels import ExchangeGraph, Partition
+from sk_microagg._power import power_weights, twins_of
+from sk_microagg.builders import MDAV
+from sk_microagg.refiners import Exchange
+from sk_microagg.refiners._split import split_large_groups
+
+CASES = [(n, d, k) for n in (12, 60, 110) for d in (1, 2, 4) for k in (1, 2, 4)]
+
+
+def some_labels(rng, n, k):
+    n_groups = rng.integers(1, n // k + 1)
+    return rng.permutation(np.arange(n) % n_groups)
+
+
+def exchanged(table, n, d, k):
+    rng = np.random.default_rng([n, d, k])
+    X = TABLES[table](rng, n, d)
+    return X, Exchange().refine(X, some_labels(rng, n, k), k)
+
+
+def graph_of(X, labels, k=1, near=8):
+    graph = ExchangeGraph(Partition(X, labels, k), twins_of(X))
+    graph.add_near(near)
+    return graph
+
+
+def widen(graph):
+    """Whether there are potentials that hold for all records and groups."""
+    while graph.widen():
+        if graph.add_missing() == 0:
+            return True
+    return False
+
+
+def has_split_twin(X, labels):
+    """Whether a record is identical to one of another group."""
+    same = (X[:, None] == X).all(axis=2)
+    return (same & (labels[:, None] != labels)).any(axis=1)
+
+
+def centroids_of(X, labels):
+    return np.array([centroid(X, members) for members in groups_of(labels)])
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("near", [2, 8])
+def test_the_margin_is_nearly_the_widest_there_is(table, near):
+    for case in CASES:
+        X, labels = exchanged(table, *case)
+        graph = graph_of(X, labels, near=near)
+        assert widen(graph)
+        costs = exchange_costs(X, labels, twins=False)
+        widest = minimum_cycle_mean(costs)
+        if has_split_twin(X, labels).any():
+            # Twins settle by how much the weights of their groups differ, whatever that margin.
+            loosened = np.minimum(costs - 0.98 * graph.margin, exchange_costs(X, labels))
+            assert minimum_cycle_mean(loosened) >= -1e-9 * abs(costs[np.isfinite(costs)]).max()
+        elif widest < math.inf:
+            assert 0.98 * widest <= graph.margin <= (1 + 1e-6) * widest
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_with_the_weights_every_record_is_nearest_to_its_own_group(table):
+    for case in CASES:
+        X, labels = exchanged(table, *case)
+        graph = graph_of(X, labels)
+        assert widen(graph)
+        weights = graph.weights()
+        assert weights.max() == 0
+        alone = ~has_split_twin(X, labels)
+        assigned = power_assign(X, centroids_of(X, labels), weights)
+        assert np.array_equal(assigned[alone], labels[alone])
+        assert np.array_equal(power_weights(X, labels), weights)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_there_are_weights_unless_a_cycle_of_negative_cost_exists(table):
+    rng = np.random.default_rng(0)
+    n_without = 0
+    for n, d, k in CASES:
+        X = TABLES[table](rng, n, d)
+        for labels in (
+            some_labels(rng, n, k),
+            MDAV().build(X, k),
+            local_search(X, MDAV().build(X, k), k),
+        ):
+            least = minimum_cycle_mean(exchange_costs(X, labels))
+            if least == math.inf or abs(least) > 1e-9 * total_sse(X, labels):
+                assert widen(graph_of(X, labels)) == (least > 0)
+                assert (power_weights(X, labels) is None) == (least < 0)
+                n_without += least < 0
+    assert n_without or table == "constant"
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+def test_cancelling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):
+    rng = np.random.default_rng(1)
+    for n, d, k in CASES:
+        X = TABLES[table](rng, n, d)
+        partition = Partition(X, split_large_groups(X, some_labels(rng, n, k), k), k)
+        graph = ExchangeGraph(partition, twins_of(X))
+        graph.add_near(8)
+        before, labels = partition.sse, partition.labels()
+        changed = graph.cancel(margin * before / n)
+        after = partition.labels()
+        assert total_sse(X, after) <= total_sse(X, labels)
+        sizes = np.bincount(after)
+        assert k <= sizes.min() <= sizes.max() < 2 * k
+        assert set(labels[labels != after]) | set(after[labels != after]) <= set(changed)
+        assert bool(changed) == (partition.sse < before)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_cancelled(table):
+    rng = np.random.default_rng(2)
+    for n, d, k in CASES:
+        X = TABLES[table](rng, n, d)
+        partition = Partition(X, split_large_groups(X, some_labels(rng, n, k), k), k)
+        graph = ExchangeGraph(partition, twins_of(X))
+        graph.add_near(8)
+        while graph.cancel(0.0) or graph.add_missing():
+            pass
+        labels = partition.labels()
+        costs = with_dummy(exchange_costs(X, labels), labels, k)
+        assert minimum_cycle_mean(costs) >= -1e-9 * partition.sse
+
+
+def test_a_path_gives_a_record_to_a_group_with_room():
+    # 2 would go to the middle and 5 from there to the right: neither pays alone.
+    X = np.array([0.0, 1.0, 2.4, 4.0, 5.0, 6.5, 8.0, 9.0])[:, None]
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    partition = Partition(X, labels, 2)
+    graph = ExchangeGraph(partition, np.full(8, -1))
+    assert graph.add_near(3) == 3
+    before = partition.sse
+    graph.cancel(before / 8)
+    assert partition.sse <= before
+
+
+def test_arcs_are_counted_once():
+    X = np.arange(9.0)[:, None]
+    graph = ExchangeGraph(Partition(X, np.arange(9) // 3, 3), np.full(9, -1))
+    assert graph.add_near(2, n_records=3) == 1
+    assert graph.add_near(2) == 1
+    assert graph.add_near(3) == 1
+    assert graph.add_near(100) == 0
+
+
+def test_groups_must_be_numbered_without_gaps():
+    partition = Partition(np.arange(6.0)[:, None], np.arange(6) // 2, 2)
+    partition.dissolve(1)
+    with pytest.raises(ValueError, match="must be numbered from 0, none left out"):
+        ExchangeGraph(partition, np.full(6, -1))
