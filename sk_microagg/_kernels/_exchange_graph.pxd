@@ -1,20 +1,6 @@
-from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
-from ._boxes cimport Hit
-from ._partition cimport Partition
-from ._tree cimport Tree
-
-
-# An arc from one group to another: the record that costs least to send along it, of those that
-# have no twin in the other group, and of those that have.
-cdef struct Arc:
-    Py_ssize_t target
-    Py_ssize_t record
-    double cost
-    Py_ssize_t twin
-    double twin_cost
-    Py_ssize_t measured_at
+from ._arcs cimport Arc, Arcs
 
 
 # Part of a cycle: who sends which record to whom, and what that costs. Paths have no record where
@@ -28,34 +14,13 @@ cdef struct Step:
     bint has_margin
 
 
-cdef class ExchangeGraph:
-    cdef Partition partition
-    cdef Py_ssize_t dummy
-    cdef const Py_ssize_t[::1] twins
-    cdef vector[char] is_excused
-    cdef vector[vector[Arc]] arcs
-    cdef readonly double margin
+cdef class ExchangeGraph(Arcs):
     cdef bint with_paths
     cdef Py_ssize_t known_at
-    cdef Py_ssize_t checked_at
-    cdef vector[double] checked
-
-    cdef double[::1] potential
     cdef vector[Py_ssize_t] previous
-    cdef deque[Py_ssize_t] queue
-    cdef vector[char] is_queued
     cdef vector[Step] cycle
-    cdef vector[Hit] hits
-    cdef vector[Py_ssize_t] order
-    cdef vector[Py_ssize_t] has_rivals
-    cdef vector[double] distances
 
-    cdef int _order_records(self, n_records) except -1
-    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree) except -1 nogil
-    cdef bint _add_arc(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
-    cdef int _measure(self, Py_ssize_t a, Arc *arc) except -1 nogil
-    cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
-    cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
+    cdef int _check_started(self) except -1
     cdef double _widest_for_pairs(self) except -1 nogil
     cdef bint _find_cycle(self) except -1 nogil
     cdef bint _pull_others(self, Py_ssize_t a) except -1 nogil
@@ -69,5 +34,4 @@ cdef class ExchangeGraph:
     cdef bint _narrow(self) noexcept nogil
     cdef bint _is_rounding(self) noexcept nogil
     cdef bint _excuse(self) except -1 nogil
-    cdef int _enqueue(self, Py_ssize_t group) except -1 nogil
     cdef int _enqueue_around(self, Py_ssize_t group) except -1 nogil

@@ -32,18 +32,20 @@ def exchanged(table, n, d, k):
     return X, Exchange().refine(X, some_labels(rng, n, k), k)
 
 
-def graph_of(X, labels, k=1, near=8):
-    graph = ExchangeGraph(Partition(X, labels, k), twins_of(X))
+def graph_of(partition, twins, near=8):
+    graph = ExchangeGraph(partition, twins)
     graph.add_near(near)
     return graph
 
 
-def widen(graph):
-    """Whether there are potentials that hold for all records and groups."""
-    while graph.widen():
+def potentials(X, labels, near=8):
+    """A graph whose potentials hold for all records and groups, or None if there are none."""
+    graph = graph_of(Partition(X, labels, 1), twins_of(X), near)
+    graph.start()
+    while graph.keep():
         if graph.add_missing() == 0:
-            return True
-    return False
+            return graph
+    return None
 
 
 def has_split_twin(X, labels):
@@ -61,8 +63,7 @@ def centroids_of(X, labels):
 def test_the_margin_is_nearly_the_widest_there_is(table, near):
     for case in CASES:
         X, labels = exchanged(table, *case)
-        graph = graph_of(X, labels, near=near)
-        assert widen(graph)
+        graph = potentials(X, labels, near)
         costs = exchange_costs(X, labels, twins=False)
         widest = minimum_cycle_mean(costs)
         if has_split_twin(X, labels).any():
@@ -77,9 +78,7 @@ def test_the_margin_is_nearly_the_widest_there_is(table, near):
 def test_with_the_weights_every_record_is_nearest_to_its_own_group(table):
     for case in CASES:
         X, labels = exchanged(table, *case)
-        graph = graph_of(X, labels)
-        assert widen(graph)
-        weights = graph.weights()
+        weights = potentials(X, labels).weights()
         assert weights.max() == 0
         alone = ~has_split_twin(X, labels)
         assigned = power_assign(X, centroids_of(X, labels), weights)
@@ -100,7 +99,7 @@ def test_there_are_weights_unless_a_cycle_of_negative_cost_exists(table):
         ):
             least = minimum_cycle_mean(exchange_costs(X, labels))
             if least == math.inf or abs(least) > 1e-9 * total_sse(X, labels):
-                assert widen(graph_of(X, labels)) == (least > 0)
+                assert (potentials(X, labels) is None) == (least < 0)
                 assert (power_weights(X, labels) is None) == (least < 0)
                 n_without += least < 0
     assert n_without or table == "constant"
@@ -113,43 +112,43 @@ def test_cancelling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):
     for n, d, k in CASES:
         X = TABLES[table](rng, n, d)
         partition = Partition(X, split_large_groups(X, some_labels(rng, n, k), k), k)
-        graph = ExchangeGraph(partition, twins_of(X))
-        graph.add_near(8)
         before, labels = partition.sse, partition.labels()
-        changed = graph.cancel(margin * before / n)
+        graph = graph_of(partition, twins_of(X))
+        graph.start(margin * before / n, with_paths=True)
+        changed = graph.cancel()
         after = partition.labels()
-        assert total_sse(X, after) <= total_sse(X, labels)
         sizes = np.bincount(after)
         assert k <= sizes.min() <= sizes.max() < 2 * k
         assert set(labels[labels != after]) | set(after[labels != after]) <= set(changed)
+        assert bool(changed) == (total_sse(X, after) < total_sse(X, labels))
         assert bool(changed) == (partition.sse < before)
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_cancelled(table):
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_cancelled(table, margin):
     rng = np.random.default_rng(2)
     for n, d, k in CASES:
         X = TABLES[table](rng, n, d)
         partition = Partition(X, split_large_groups(X, some_labels(rng, n, k), k), k)
-        graph = ExchangeGraph(partition, twins_of(X))
-        graph.add_near(8)
-        while graph.cancel(0.0) or graph.add_missing():
+        graph = graph_of(partition, twins_of(X))
+        graph.start(margin * partition.sse / n, with_paths=True)
+        while graph.cancel() or graph.add_missing():
             pass
         labels = partition.labels()
         costs = with_dummy(exchange_costs(X, labels), labels, k)
         assert minimum_cycle_mean(costs) >= -1e-9 * partition.sse
 
 
-def test_a_path_gives_a_record_to_a_group_with_room():
-    # 2 would go to the middle and 5 from there to the right: neither pays alone.
-    X = np.array([0.0, 1.0, 2.4, 4.0, 5.0, 6.5, 8.0, 9.0])[:, None]
-    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2])
-    partition = Partition(X, labels, 2)
-    graph = ExchangeGraph(partition, np.full(8, -1))
-    assert graph.add_near(3) == 3
-    before = partition.sse
-    graph.cancel(before / 8)
-    assert partition.sse <= before
+@pytest.mark.parametrize(("with_paths", "sizes"), [(True, [3, 3, 3]), (False, [4, 3, 2])])
+def test_a_path_leads_from_a_group_that_can_spare_a_record_to_one_with_room(with_paths, sizes):
+    # Everyone would rather be in the next group.
+    X = np.array([0.0, 1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 9.0, 10.0])[:, None]
+    partition = Partition(X, np.array([0, 0, 0, 0, 1, 1, 1, 2, 2]), 2)
+    graph = graph_of(partition, np.full(9, -1))
+    graph.start(0.0, with_paths=with_paths)
+    assert bool(graph.cancel()) == with_paths
+    assert np.bincount(partition.labels()).tolist() == sizes
 
 
 def test_arcs_are_counted_once():
