@@ -35,8 +35,8 @@ print(release.iloc[:5, :4].round(2))
 # Anonymise, then train
 # ---------------------
 # In each fold of the cross-validation the model sees centroids only: those of the training records'
-# groups when it is fitted, and the centroid nearest to each test record when it predicts. With
-# `k = 1` every training record is a group of its own.
+# groups when it is fitted, and those of the groups that the test records fall in when it predicts.
+# With `k = 1` every training record is a group of its own.
 pipeline = make_pipeline(MicroAggregator(), StandardScaler(), LogisticRegression())
 ks = [1, 2, 3, 5, 10, 20, 50]
 search = GridSearchCV(pipeline, {"microaggregator__k": ks}, scoring="accuracy", cv=5)

@@ -108,12 +108,11 @@ class MicroAggregator(
     already holds `k` training records. With the default refiner the groups are the cells of a power
     diagram, and `transform` of the training data is the release: `exact_transform_` is True.
 
-    Two things can stand in the way. Identical records may have to be in different groups, if they
-    are neither fewer than `k` nor enough for groups of their own: `transform` sends all of them to
-    one of these groups, and no other record moves. Other refiners, or none, may make groups that
-    are no power diagram: `transform` then takes the nearest centroid. In either case
-    `exact_transform_` is False, `transform` of the training data need not be k-anonymous, and it
-    warns if it is given them.
+    Two things can stand in the way. Identical records may be in different groups: `transform`
+    cannot tell them apart, and sends all of them to one of these groups; no other record moves.
+    And other refiners, or none, may make groups that are no power diagram: `transform` then takes
+    the nearest centroid. In either case `exact_transform_` is False, `transform` of the training
+    data need not be k-anonymous, and it warns if it is given them.
 
     A fitted model holds centroids, weights, sizes and labels, no training record. Two things to know before
     you ship one: with `k=1`, and for a record that `k` or more people share, the centroid *is* the

@@ -1,0 +1,17 @@
+"""Versions of scikit-learn without callbacks get a stand-in that does nothing."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import sk_microagg
+
+
+def test_stand_in_for_callbacks(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.callback", None)
+    names = runpy.run_path(str(Path(sk_microagg.__file__).with_name("_sklearn_compat.py")))
+    context = names["CallbackSupportMixin"]()._init_callback_context(max_subtasks=1)
+    step = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=None)
+    with step.propagate_callback_context(None):
+        assert step.call_on_fit_task_end(estimator=None) is False
+    assert names["with_callbacks"](max) is max
