@@ -19,9 +19,7 @@ from sk_microagg._validation import check_k, check_option, check_records
 FLOATS = (np.float64, np.float32)
 
 
-class MicroAggregator(
-    CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
-):
+class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Make numeric records k-anonymous by microaggregation.
 
     The records are partitioned into groups of at least `k`, and each is replaced by the centroid of
@@ -114,10 +112,10 @@ class MicroAggregator(
     the nearest centroid. In either case `exact_transform_` is False, `transform` of the training
     data need not be k-anonymous, and it warns if it is given them.
 
-    A fitted model holds centroids, weights, sizes and labels, no training record. Two things to know before
-    you ship one: with `k=1`, and for a record that `k` or more people share, the centroid *is* the
-    record; and a scaler keeps statistics of the columns, StandardScaler means and variances,
-    others also single values (RobustScaler medians, QuantileTransformer quantiles).
+    A fitted model holds centroids, weights, sizes and labels, no training record. Two things to
+    know before you ship one: with `k=1`, and for a record that `k` or more people share, the
+    centroid *is* the record; and a scaler keeps statistics of the columns, StandardScaler means and
+    variances, others also single values (RobustScaler medians, QuantileTransformer quantiles).
 
     Examples
     --------

@@ -81,7 +81,6 @@ def check_partition(labels, k, n_samples, source):
     _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if sizes.min() < k:
         raise ValueError(
-            f"{source} with a group of {sizes.min()} records: "
-            f"every group must have at least k={k}."
+            f"{source} with a group of {sizes.min()} records: every group must have at least k={k}."
         )
     return labels

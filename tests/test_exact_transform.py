@@ -85,7 +85,7 @@ def assert_only_twins_move(X, k):
     assert aggregator.exact_transform_ == np.array_equal(moved, release)
     # A twin goes to one of the groups that hold its like.
     for row in np.flatnonzero(is_twin):
-        alike = (X == X[row]).all(axis=1)
+        alike = np.equal(X, X[row]).all(axis=1)
         assert (release[alike] == moved[row]).all(axis=1).any()
     return aggregator
 

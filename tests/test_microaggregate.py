@@ -14,7 +14,6 @@ from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 from sk_microagg.metrics import information_loss
 from sk_microagg.refiners import (
-    Chain,
     Decompose,
     DecomposeShrink,
     Exchange,

@@ -106,7 +106,9 @@ def make_chain(*refiners):
     Chain(steps=[('decompose', Decompose()), ('exchange', Exchange())])
     """
     names = [type(refiner).__name__.lower() for refiner in refiners]
-    return Chain([
-        (f"{name}-{names[:i].count(name) + 1}" if names.count(name) > 1 else name, refiner)
-        for i, (name, refiner) in enumerate(zip(names, refiners, strict=True))
-    ])
+    return Chain(
+        [
+            (f"{name}-{names[:i].count(name) + 1}" if names.count(name) > 1 else name, refiner)
+            for i, (name, refiner) in enumerate(zip(names, refiners, strict=True))
+        ]
+    )
