@@ -1,6 +1,7 @@
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
+from ._boxes cimport Hit
 from ._partition cimport Partition
 
 
@@ -25,7 +26,7 @@ cdef class Descent:
     cdef Py_ssize_t n_moves
     cdef Py_ssize_t n_sweeps
     cdef vector[Py_ssize_t] visited
-    cdef vector[Py_ssize_t] candidates
+    cdef vector[Hit] candidates
     cdef vector[double] to_b
     cdef vector[double] to_a
     cdef vector[Place] places
@@ -34,8 +35,9 @@ cdef class Descent:
     cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil
     cdef int _visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil
-    cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
-    cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, Exchange *best) except -1 nogil
+    cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil
+    cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, double apart,
+                        Exchange *best) except -1 nogil
     cdef bint _some_may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
                              double least) except -1 nogil
     cdef int _do(self, Exchange exchange, Py_ssize_t target) except -1 nogil

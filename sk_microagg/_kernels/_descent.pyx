@@ -18,10 +18,10 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint64_t
-from libcpp.algorithm cimport sort, upper_bound
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ._boxes cimport SAFETY, TINY, squared_distance
+from ._boxes cimport SAFETY, TINY, Hit, squared_distance
 from ._partition cimport Partition
 
 cdef enum:
@@ -131,16 +131,21 @@ cdef class Descent:
         cdef size_t i = 0
         self._find_candidates(a)
         while i < self.candidates.size():
-            b = self.candidates[i]
-            i += 1
+            b = self.candidates[i].second
             # A pair of which the other group has had its visit in this sweep has been tried.
-            if b == a or self.visited[b] == self.n_sweeps or not self._improve_pair(a, b):
+            if (
+                b == a
+                or self.visited[b] == self.n_sweeps
+                or not self._improve_pair(a, b, self.candidates[i].first)
+            ):
+                i += 1
                 continue
             changed.push_back(a)
             changed.push_back(b)
             self._find_candidates(a)
-            i = upper_bound(self.candidates.begin(), self.candidates.end(), b) \
-                - self.candidates.begin()
+            i = 0
+            while i < self.candidates.size() and self.candidates[i].second <= b:
+                i += 1
         self.visited[a] = self.n_sweeps
         return 0
 
@@ -152,18 +157,21 @@ cdef class Descent:
             reaches,
             self.candidates,
         )
-        sort(self.candidates.begin(), self.candidates.end())
+        sort(self.candidates.begin(), self.candidates.end(), &by_record)
         return 0
 
-    cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
-        """Do the best swap or shift between two groups again and again; whether one was done."""
+    cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil:
+        """Do the best swap or shift between two groups again and again; whether one was done.
+
+        Their centroids are `apart2` apart, squared.
+        """
         cdef Exchange best
         cdef double before
         cdef bint improved = False
         while True:
             before = self.partition.group_sse[a] + self.partition.group_sse[b]
             best = Exchange(LEAST_GAIN * before, -1, -1)
-            self._find_best(a, b, &best)
+            self._find_best(a, b, sqrt(apart2), &best)
             if best.record < 0:
                 return improved
             self._do(best, b if self.partition.group_of[best.record] == a else a)
@@ -173,14 +181,15 @@ cdef class Descent:
                 return improved
             self.n_moves += 1
             improved = True
+            apart2 = squared_distance(
+                &self.partition.centroids[a, 0],
+                &self.partition.centroids[b, 0],
+                self.partition.n_columns,
+            )
 
-    cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, Exchange *best) except -1 nogil:
+    cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, double apart,
+                        Exchange *best) except -1 nogil:
         """Find the swap or shift between two groups that gains most, if one gains enough."""
-        cdef double apart = sqrt(squared_distance(
-            &self.partition.centroids[a, 0],
-            &self.partition.centroids[b, 0],
-            self.partition.n_columns,
-        ))
         cdef bint may_swap = self._may_swap(a, b, apart)
         cdef bint may_shift_to_b = self._may_shift(a, b, apart)
         cdef bint may_shift_to_a = self._may_shift(b, a, apart)
@@ -223,7 +232,7 @@ cdef class Descent:
             pull2 = weight * (weight * to_b - 2.0 * along) + apart * apart
             missing = least + 2.0 * along - weight * (to_b + radius * radius)
             missing -= ROUNDING * (to_b + apart * apart + radius * radius) + TINY * TINY
-            if missing < 0.0 or 4.0 * pull2 * radius * radius * SAFETY > missing * missing:
+            if missing < 0.0 or 2.0 * sqrt(max(pull2, 0.0)) * radius * SAFETY > missing:
                 self.may_swap.push_back(i)
         return not self.may_swap.empty()
 
@@ -311,6 +320,10 @@ cdef class Descent:
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
         return z ^ (z >> 31)
+
+
+cdef bint by_record(const Hit &one, const Hit &other) noexcept nogil:
+    return one.second < other.second
 
 
 cdef inline Place place_of(double to_a, double to_b, double apart) noexcept nogil:

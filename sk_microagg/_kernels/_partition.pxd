@@ -6,7 +6,7 @@ from ._ledger cimport Ledger
 
 cdef class Partition(Ledger):
     cdef vector[Hit] hits
-    cdef vector[Py_ssize_t] nearby
+    cdef vector[Hit] nearby
     cdef vector[char] is_taken
 
     cdef Hit _nearest_other(self, const double *point, Py_ssize_t group,

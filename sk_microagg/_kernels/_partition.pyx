@@ -318,22 +318,22 @@ cdef class Partition(Ledger):
     cdef Hit _nearest_excess(self, const double *point) except * nogil:
         """The excess record nearest to a point, of those not taken yet."""
         cdef Hit best = NO_HIT
-        cdef Py_ssize_t m = 8, group
+        cdef Py_ssize_t m = 8
+        cdef size_t i
+        self.nearby.clear()
         if self.larger.size() <= FEW_LARGER_GROUPS:
-            self.nearby = self.larger
+            for i in range(self.larger.size()):
+                self.nearby.push_back(Hit(0.0, self.larger[i]))
         else:
             # Any one that is near tells how far to look for a nearer one.
             while best.first == INFINITY:
                 m = min(2 * m, self.index.size)
-                self.index.nearest(point, m, self.hits)
-                self.nearby.clear()
-                for hit in self.hits:
-                    self.nearby.push_back(hit.second)
-                for group in self.nearby:
-                    self._look_for_excess(group, point, &best)
+                self.index.nearest(point, m, self.nearby)
+                for i in range(self.nearby.size()):
+                    self._look_for_excess(self.nearby[i].second, point, &best)
             self.index.within(point, 2.0 * sqrt(best.first), 2.0, self.nearby)
-        for group in self.nearby:
-            self._look_for_excess(group, point, &best)
+        for i in range(self.nearby.size()):
+            self._look_for_excess(self.nearby[i].second, point, &best)
         return best
 
     cdef int _look_for_excess(self, Py_ssize_t group, const double *point,

@@ -11,7 +11,7 @@ cdef class Tree(Boxes):
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil
     cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil
     cdef int within(self, const double *query, double distance, double reaches,
-                    vector[Py_ssize_t] &records) except -1 nogil
+                    vector[Hit] &hits) except -1 nogil
     cdef int distances(self, const double *query, vector[Hit] &hits) except -1 nogil
 
     cdef void _take_stock(self) noexcept nogil
@@ -29,6 +29,6 @@ cdef class Tree(Boxes):
     cdef void _nearest_in_tile(self, Py_ssize_t tile, const double *query, Py_ssize_t m,
                                vector[Hit] &heap) noexcept nogil
     cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,
-                           double reaches, vector[Py_ssize_t] &records) except -1 nogil
+                           double reaches, vector[Hit] &hits) except -1 nogil
     cdef int _within_tile(self, Py_ssize_t tile, const double *query, double distance,
-                          double reaches, vector[Py_ssize_t] &records) except -1 nogil
+                          double reaches, vector[Hit] &hits) except -1 nogil

@@ -90,18 +90,19 @@ cdef class Tree(Boxes):
         return 0
 
     cdef int within(self, const double *query, double distance, double reaches,
-                    vector[Py_ssize_t] &records) except -1 nogil:
+                    vector[Hit] &hits) except -1 nogil:
         """The records nearer than `distance`, or than `reaches` times their own reach, or both.
 
-        In no order; one beyond by no more than rounding may be among them.
+        With their squared distances, in no order; one beyond by no more than rounding may be among
+        them.
         """
         cdef Py_ssize_t tile
-        records.clear()
+        hits.clear()
         if self.pruning:
-            self._within_below(1, query, distance, reaches, records)
+            self._within_below(1, query, distance, reaches, hits)
         else:
             for tile in range(self.n_tiles):
-                self._within_tile(tile, query, distance, reaches, records)
+                self._within_tile(tile, query, distance, reaches, hits)
         self._take_stock()
         return 0
 
@@ -243,19 +244,19 @@ cdef class Tree(Boxes):
                 push_heap(heap.begin(), heap.end())
 
     cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,
-                           double reaches, vector[Py_ssize_t] &records) except -1 nogil:
+                           double reaches, vector[Hit] &hits) except -1 nogil:
         cdef Py_ssize_t child
         if node >= self.n_tiles:
-            return self._within_tile(node - self.n_tiles, query, distance, reaches, records)
+            return self._within_tile(node - self.n_tiles, query, distance, reaches, hits)
         for child in range(2 * node, 2 * node + 2):
             if self._nearest_possible(child, query) <= squared_bound(
                 distance, reaches * self._largest_reach(child)
             ):
-                self._within_below(child, query, distance, reaches, records)
+                self._within_below(child, query, distance, reaches, hits)
         return 0
 
     cdef int _within_tile(self, Py_ssize_t tile, const double *query, double distance,
-                          double reaches, vector[Py_ssize_t] &records) except -1 nogil:
+                          double reaches, vector[Hit] &hits) except -1 nogil:
         cdef double distances[TILE]
         cdef Py_ssize_t lane
         self._tile_distances(tile, query, distances)
@@ -263,7 +264,7 @@ cdef class Tree(Boxes):
             if distances[lane] <= squared_bound(
                 distance, reaches * self.reach_at[tile * TILE + lane]
             ):
-                records.push_back(self.record_at[tile * TILE + lane])
+                hits.push_back(Hit(distances[lane], self.record_at[tile * TILE + lane]))
         return 0
 
 

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.partition import squared_distances
+from oracles.tables import TABLES
+
+from sk_microagg._kernels import Pool
+
+SEARCHES = ["auto", "tree", "scan"]
+every_search = pytest.mark.parametrize("search", SEARCHES)
+every_table = pytest.mark.parametrize("table", TABLES)
+
+
+def scan(X, weights, point, m):
+    """The m records of least squared distance less weight; ties to the lowest."""
+    return np.argsort(squared_distances(X, point) - weights, kind="stable")[:m].tolist()
+
+
+def some_weights(rng, X):
+    """From none that matter to some that outweigh all distances, with ties among them."""
+    spread = np.ptp(X, axis=0).max() ** 2
+    return rng.choice([0.0, 0.01, 1.0, 10.0]) * spread * rng.integers(-8, 1, size=len(X)) / 8
+
+
+def some_points(rng, X, n_points):
+    spread = max(X.max(), -X.min())
+    far = spread * rng.normal(size=(n_points, X.shape[1]))
+    return np.concatenate([far, rng.choice(X, n_points), rng.choice(X, n_points) + 1e-3 * far])
+
+
+@every_search
+@every_table
+@settings(deadline=None, max_examples=12)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 150), d=st.integers(1, 6))
+def test_nearest_is_by_squared_distance_less_weight(search, table, seed, n, d):
+    rng = np.random.default_rng(seed)
+    X = TABLES[table](rng, n, d)
+    weights, points = some_weights(rng, X), some_points(rng, X, 5)
+    pool = Pool(X, weights=weights, search=search)
+    m = int(rng.integers(1, n + 1))
+    for point in points:
+        assert pool.nearest(point, m).tolist() == scan(X, weights, point, m)
+    expected = [scan(X, weights, point, 1)[0] for point in points]
+    assert pool.nearest_each(points).tolist() == expected
+
+
+@every_search
+@every_table
+@pytest.mark.parametrize(("n", "d"), [(3000, 2), (2000, 12)])
+def test_nearest_among_many_records(search, table, n, d):
+    rng = np.random.default_rng(n)
+    X = TABLES[table](rng, n, d)
+    weights, points = some_weights(rng, X), some_points(rng, X, 40)
+    pool = Pool(X, weights=weights, search=search)
+    # Points in any order, also many of one place: one answer is a guess for the next.
+    expected = [scan(X, weights, point, 1)[0] for point in points]
+    assert pool.nearest_each(points).tolist() == expected
+    for point, first in zip(points, expected, strict=True):
+        assert pool.nearest(point, 1).tolist() == [first]
+    for point in points[::10]:
+        assert pool.nearest(point, 7).tolist() == scan(X, weights, point, 7)
+
+
+@every_search
+def test_records_that_left_are_not_found(search):
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(900, 3)), rng.random(900)
+    pool = Pool(X, weights=weights, search=search)
+    left = np.arange(900)
+    while len(left) > 1:
+        leaving = rng.permutation(left)[: len(left) // 3 + 1]
+        left = np.setdiff1d(left, leaving)
+        pool.remove(leaving)
+        points = some_points(rng, X, 20)
+        expected = [left[scan(X[left], weights[left], point, 1)[0]] for point in points]
+        assert pool.nearest_each(points).tolist() == expected
+
+
+@every_search
+def test_equal_weights_change_nothing(search):
+    rng = np.random.default_rng(1)
+    X = TABLES["grid"](rng, 700, 3)
+    points = some_points(rng, X, 60)
+    weighted = Pool(X, weights=np.full(700, -2.0), search=search)
+    plain = Pool(X, search=search)
+    assert weighted.nearest_each(points).tolist() == plain.nearest_each(points).tolist()
+    assert [weighted.farthest(p) for p in points] == [plain.farthest(p) for p in points]
+
+
+def test_every_batch_gets_the_same_answers():
+    rng = np.random.default_rng(2)
+    X, weights = rng.normal(size=(600, 2)), rng.random(600)
+    points = rng.normal(size=(70_000, 2))  # more than are answered at a time
+    pool = Pool(X, weights=weights)
+    together = pool.nearest_each(points)
+    assert together[-9:].tolist() == [scan(X, weights, point, 1)[0] for point in points[-9:]]
+    parts = [pool.nearest_each(part) for part in np.array_split(points, 7)]
+    assert np.array_equal(np.concatenate(parts), together)
+    assert pool.nearest_each(points[:0]).tolist() == []
+
+
+def test_one_weight_a_record():
+    with pytest.raises(ValueError, match=r"^3 weights, but X has 4 records\.$"):
+        Pool(np.zeros((4, 2)), weights=np.zeros(3))

@@ -1,0 +1,287 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from oracles.iterated import iterated_local_search
+from oracles.partition import total_sse
+from sklearn.base import clone
+
+from sk_microagg.builders import MDAV
+from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch
+
+
+@pytest.fixture(name="X")
+def records():
+    return np.random.default_rng(0).normal(size=(200, 3))
+
+
+@pytest.fixture(name="labels")
+def built(X):
+    return MDAV().build(X, 4)
+
+
+def assert_valid(X, labels, refined):
+    sizes = np.bincount(refined)
+    assert 4 <= sizes.min() <= sizes.max() <= 7
+    assert total_sse(X, refined) <= total_sse(X, labels)
+
+
+def test_ends_below_local_search_and_exchange(X, labels):
+    refined = IteratedLocalSearch(max_iter=500).refine(X, labels, 4, random_state=0)
+    for refiner in (LocalSearch(), Exchange()):
+        other = refiner.refine(X, labels, 4, random_state=0)
+        assert total_sse(X, refined) < 0.97 * total_sse(X, other)
+
+
+def test_about_as_good_as_the_plain_program(X, labels):
+    ours = [IteratedLocalSearch(max_iter=30).refine(X, labels, 4, random_state=s) for s in range(3)]
+    plain = [iterated_local_search(X, labels, 4, max_iter=30, seed=s) for s in range(3)]
+    sse = [np.mean([total_sse(X, refined) for refined in runs]) for runs in (ours, plain)]
+    assert sse[0] < 1.03 * sse[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_trace_tells_every_improvement_and_ends_at_the_result(X, labels, seed, n_init):
+    search = IteratedLocalSearch(max_iter=100, n_init=n_init)
+    refined = search.refine(X, labels, 4, random_state=seed)
+    iteration, seconds, sse = search.trace_.T
+    assert iteration[0] == 0
+    assert iteration[-1] <= 100
+    assert np.all(np.diff(iteration[:-1]) > 0)
+    assert np.all(np.diff(iteration) >= 0)
+    assert np.all(np.diff(seconds) >= 0)
+    assert np.all(np.diff(sse) <= 0)
+    assert sse[-1] == pytest.approx(total_sse(X, refined), rel=1e-12)
+    assert search.n_iter_ == n_init * 100
+
+
+def test_more_searches_give_the_best_of_them(X, labels):
+    sse = [
+        total_sse(
+            X, IteratedLocalSearch(max_iter=40, n_init=n).refine(X, labels, 4, random_state=0)
+        )
+        for n in (1, 2, 5)
+    ]
+    assert sse == sorted(sse, reverse=True)
+
+
+def test_number_of_jobs_changes_nothing(X, labels):
+    searches = [IteratedLocalSearch(max_iter=60, n_init=3, n_jobs=jobs) for jobs in (None, 1, 2)]
+    first, *others = (search.refine(X, labels, 4, random_state=0) for search in searches)
+    assert all(np.array_equal(first, other) for other in others)
+    # All but the seconds.
+    traces = [search.trace_[:, [0, 2]] for search in searches]
+    assert all(np.array_equal(traces[0], trace) for trace in traces)
+    assert {search.n_iter_ for search in searches} == {180}
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_time_limit_ends_the_search_with_the_best_so_far(X, labels, n_init):
+    # Without the limit it would take hours.
+    search = IteratedLocalSearch(max_iter=10**8, time_limit=0.3, n_init=n_init)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert 0 < search.n_iter_ < 10**6
+    assert len(search.trace_) > 2
+
+
+def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless():
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    labels = MDAV().build(X, 4)
+    search = IteratedLocalSearch(time_limit=1e-9)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert search.n_iter_ == 0
+
+
+@pytest.mark.parametrize("patience", [1, 20])
+def test_stops_after_so_many_iterations_without_a_better_partition(X, labels, patience):
+    search = IteratedLocalSearch(max_iter=10**6, n_iter_no_change=patience)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    # The last row is the closing exchange.
+    assert search.n_iter_ == search.trace_[-2, 0] + patience
+
+
+@pytest.mark.parametrize("acceptance", [0, 0.0, 0.8, np.float32(0.5), 1.0, "dynamic"])
+def test_acceptance(X, labels, acceptance):
+    search = IteratedLocalSearch(max_iter=80, acceptance=acceptance)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert search.n_iter_ == 80
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 1e-20, 1e300])
+def test_any_temperature_above_0_will_do(X, labels, temperature):
+    search = IteratedLocalSearch(max_iter=300, temperature=temperature)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    # Errors that fall by less than rounding, up and down many times over.
+    assert np.bincount(search.refine(X[:, :1] ** 9, labels, 4, random_state=0)).min() >= 4
+
+
+@pytest.mark.parametrize("n_groups", [1, 2])
+def test_with_one_group_there_is_nothing_to_search(n_groups):
+    X = np.random.default_rng(0).normal(size=(4 * n_groups + 3, 2))
+    search = IteratedLocalSearch(max_iter=50)
+    refined = search.refine(X, np.zeros(len(X), dtype=int), 4, random_state=0)
+    assert refined.max() + 1 <= n_groups
+    assert search.n_iter_ == (0 if n_groups == 1 else 50)
+
+
+@pytest.mark.parametrize(
+    ("X", "k"),
+    [
+        (np.full((40, 2), 0.1), 4),
+        (np.arange(10.0).repeat(4)[:, None], 4),
+        (np.random.default_rng(0).normal(size=(20, 2)), 1),
+    ],
+    ids=["constant", "twins", "k=1"],
+)
+@pytest.mark.parametrize("acceptance", ["dynamic", 0.8])
+def test_a_partition_without_error_is_kept(X, k, acceptance):
+    labels = np.arange(len(X)) // k
+    search = IteratedLocalSearch(max_iter=50, acceptance=acceptance)
+    assert total_sse(X, search.refine(X, labels, k, random_state=0)) == 0
+
+
+# What is printed
+
+
+def test_verbose_prints_one_line_that_updates(X, labels, capsys):
+    IteratedLocalSearch(max_iter=50, verbose=1).refine(X, labels, 4, random_state=0)
+    out = capsys.readouterr().out
+    assert out.startswith("\r")
+    assert out.endswith("\n")
+    assert out.count("\n") == 1
+    *_, last = out.rstrip().split("\r")
+    assert "iteration 50 of 50" in last
+    assert "information loss" in last
+    assert "0 s left" in last
+
+
+def test_nothing_is_printed_by_default(X, labels, capsys):
+    IteratedLocalSearch(max_iter=50).refine(X, labels, 4, random_state=0)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_verbose_on_a_table_without_variance(capsys):
+    search = IteratedLocalSearch(max_iter=5, verbose=1, acceptance=0.5)
+    search.refine(np.zeros((12, 1)), np.arange(12) // 4, 4, random_state=0)
+    assert "information loss 0.0000 %" in capsys.readouterr().out
+
+
+# What is refused
+
+COUNT = "must be an integer of at least 1"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT}\.$"),
+        ({"max_iter": None}, TypeError, rf"^max_iter=None {COUNT}, got NoneType\.$"),
+        ({"max_iter": 5.0}, TypeError, rf"^max_iter=5\.0 {COUNT}, got float\.$"),
+        ({"n_candidates": 0}, ValueError, rf"^n_candidates=0 {COUNT}\.$"),
+        ({"n_candidates": True}, TypeError, rf"^n_candidates=True {COUNT}, got bool\.$"),
+        ({"n_init": -2}, ValueError, rf"^n_init=-2 {COUNT}\.$"),
+        ({"n_init": "5"}, TypeError, rf"^n_init='5' {COUNT}, got str\.$"),
+        ({"n_iter_no_change": 0}, ValueError, rf"^n_iter_no_change=0 {COUNT} or None\.$"),
+        ({"n_iter_no_change": 1.5}, TypeError, rf"^n_iter_no_change=1\.5 {COUNT} or None, got f"),
+        ({"temperature": 0}, ValueError, r"^temperature=0 must be a number above 0\.$"),
+        ({"temperature": -1.0}, ValueError, r"^temperature=-1\.0 must be a number above 0\.$"),
+        ({"temperature": np.nan}, ValueError, r"^temperature=nan must be a number above 0\.$"),
+        ({"temperature": None}, TypeError, "^temperature=None must be a number above 0, got None"),
+        ({"time_limit": 0}, ValueError, r"^time_limit=0 must be a number above 0"),
+        ({"time_limit": "1"}, TypeError, r"^time_limit='1' must be a number above 0.*, got str"),
+        ({"acceptance": 1.1}, ValueError, r"^acceptance=1\.1 must be a number at least 0 and at m"),
+        ({"acceptance": -0.1}, ValueError, r"^acceptance=-0\.1 must be a number at least 0 and at"),
+        ({"acceptance": np.nan}, ValueError, "^acceptance=nan must be a number at least 0 and at"),
+        ({"acceptance": True}, TypeError, "^acceptance=True must be a number .*, got bool"),
+        ({"acceptance": "always"}, ValueError, "^acceptance='always' must be .*'dynamic'"),
+        ({"acceptance": "a number from 0 to 1"}, ValueError, "^acceptance=.* must be .*'dynamic'"),
+        ({"acceptance": None}, (TypeError, ValueError), "^acceptance=None must be .*'dynamic'"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(X, labels, parameters, error, message):
+    search = IteratedLocalSearch(**parameters)
+    with pytest.raises(error, match=message):
+        search.refine(X, labels, 4)
+    assert not [name for name in vars(search) if name.endswith("_")]
+
+
+def test_parameters_can_be_read_set_and_cloned():
+    search = IteratedLocalSearch(max_iter=7, acceptance=0.8)
+    assert str(clone(search)) == "IteratedLocalSearch(acceptance=0.8, max_iter=7)"
+    assert search.set_params(n_init=2).get_params()["n_init"] == 2
+
+
+# Leaving early
+
+INTERRUPTED = """
+import _thread, threading, time
+import numpy as np
+from sk_microagg.builders import MDAV
+from sk_microagg.refiners import Exchange, IteratedLocalSearch
+
+X = np.random.default_rng(0).normal(size=({n}, 8))
+labels = MDAV().build(X, 5)
+refiner = {refiner}
+threading.Timer(0.7, _thread.interrupt_main).start()
+start = time.monotonic()
+try:
+    refiner.refine(X, labels, 5, random_state=0)
+except KeyboardInterrupt:
+    print(time.monotonic() - start)
+print([name for name in vars(refiner) if name.endswith("_")])
+"""
+
+
+# In a process of its own: an interrupt that comes too late would stop the tests.
+@pytest.mark.parametrize(
+    ("n", "refiner"),
+    [
+        (60_000, Exchange()),
+        (2000, IteratedLocalSearch(max_iter=10**7, n_init=2)),
+        (2000, IteratedLocalSearch(max_iter=10**7, n_init=2, n_jobs=2)),
+    ],
+    ids=str,
+)
+def test_long_work_can_be_interrupted(n, refiner):
+    script = INTERRUPTED.format(n=n, refiner=refiner)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True
+    )
+    seconds, fitted = done.stdout.splitlines()
+    # Uninterrupted, the first takes about ten seconds, and the others hours.
+    assert float(seconds) < 4
+    assert fitted == "[]"
+
+
+class StopAfter:
+    """A callback that ends the search after some steps."""
+
+    def __init__(self, n_steps):
+        self.n_steps = n_steps
+        self.events = []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"{context.task_name} begins")
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(f"{context.task_name} ends")
+        return self.events.count("step ends") >= self.n_steps
+
+
+def test_a_callback_hears_of_the_search_and_can_end_it(X, labels):
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    callback = StopAfter(3)
+    search = IteratedLocalSearch(max_iter=1000).set_callbacks(callback)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert search.n_iter_ == 30
+    steps = ["step begins", "step ends"] * 3
+    assert callback.events == ["setup", "refine begins", *steps, "refine ends", "teardown"]

@@ -1,0 +1,298 @@
+import subprocess
+import sys
+
+import numpy as np
+import published
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import refiners as oracles
+from oracles.partition import canonical, total_sse
+from oracles.tables import TABLES
+from sklearn.base import clone
+
+from sk_microagg.builders import MDAV
+from sk_microagg.metrics import information_loss
+from sk_microagg.refiners import (
+    Decompose,
+    DecomposeShrink,
+    Exchange,
+    IteratedLocalSearch,
+    LocalSearch,
+    Refiner,
+    make_chain,
+)
+from sk_microagg.refiners._decompose_shrink import shrink
+from sk_microagg.refiners._split import split_large_groups
+
+FAST = [Decompose(), DecomposeShrink(), LocalSearch()]
+# These have a test of their own for squares that underflow: it shows whether they end at all.
+EXCHANGING = [Exchange(), IteratedLocalSearch(max_iter=30), make_chain(LocalSearch(), Exchange())]
+REFINERS = FAST + EXCHANGING
+MOST_TABLES = [table for table in TABLES if table != "tiny"]
+
+every_refiner = pytest.mark.parametrize("refiner", REFINERS, ids=lambda r: type(r).__name__)
+some_records = given(
+    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 70), d=st.integers(1, 4), k=st.integers(1, 6)
+)
+
+
+def some_labels(rng, n, k):
+    n_groups = rng.integers(1, n // k + 1)
+    return rng.permutation(np.arange(n) % n_groups)
+
+
+def some_case(table, seed, n, d, k):
+    rng, k = np.random.default_rng(seed), min(k, n)
+    X = TABLES[table](rng, n, d)
+    return X, MDAV().build(X, k) if seed % 2 else some_labels(rng, n, k), k
+
+
+def assert_refined(X, labels, refined, k):
+    """A k-partition, numbered from 0, with no more squared error."""
+    sizes = np.bincount(refined)
+    assert refined.shape == labels.shape
+    assert sizes.min() >= k
+    for number in np.flatnonzero(sizes >= 2 * k):
+        assert len(np.unique(X[refined == number], axis=0)) == 1
+    # Squares that are denormal numbers are off by one unit each.
+    assert total_sse(X, refined) <= total_sse(X, labels) + 5e-324 * X.size
+
+
+@pytest.mark.parametrize(
+    ("refiner", "table"),
+    [(refiner, table) for refiner in FAST for table in TABLES]
+    + [(refiner, table) for refiner in EXCHANGING for table in MOST_TABLES],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+@settings(deadline=None, max_examples=15)
+@some_records
+def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, table, seed, n, d, k):
+    X, labels, k = some_case(table, seed, n, d, k)
+    before = X.copy(), labels.copy()
+    refined = clone(refiner).refine(X, labels, k, random_state=seed)
+    assert_refined(X, labels, refined, k)
+    if refiner in FAST:
+        assert np.bincount(refined).max() < 2 * k
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(labels, before[1])
+
+
+UNDERFLOW = """
+import numpy as np
+from sk_microagg._power import power_weights
+from sk_microagg.refiners import Exchange, IteratedLocalSearch
+
+for seed in range(40):
+    rng = np.random.default_rng(seed)
+    n, d, k = rng.integers(6, 80), rng.integers(1, 5), int(rng.integers(1, 5))
+    X, labels = 1e-161 * rng.normal(size=(n, d)), rng.permutation(np.arange(n) % (n // k))
+    refined = {refiner}.refine(X, labels, k, random_state=0)
+    assert np.bincount(refined).min() >= k
+    power_weights(X, refined)
+"""
+
+
+# In a process of its own: an endless search would stop the tests.
+@pytest.mark.parametrize("refiner", [Exchange(), IteratedLocalSearch(max_iter=30)], ids=str)
+def test_squares_that_underflow_keep_no_search_from_ending(refiner):
+    script = UNDERFLOW.format(refiner=refiner)
+    subprocess.run([sys.executable, "-P", "-c", script], check=True, timeout=60)
+
+
+@every_refiner
+@pytest.mark.parametrize("exponent", [-300, 300])
+def test_the_unit_of_the_table_does_not_matter(refiner, exponent):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    labels = some_labels(rng, 80, 3)
+    one, other = (refiner.refine(Z, labels, 3, random_state=0) for Z in (X, 2.0**exponent * X))
+    assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("refiner", [Exchange(), IteratedLocalSearch(max_iter=30)], ids=str)
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.append(1e-8 * np.arange(12), [1e6] * 4)[:, None],
+        1e9 + 1e-4 * np.random.default_rng(0).normal(size=(16, 2)),
+    ],
+    ids=["outlier", "offset"],
+)
+def test_groups_that_are_close_to_each_other_for_the_size_of_values_are_not_merged(refiner, X):
+    labels = np.arange(16) // 2
+    assert_refined(X, labels, refiner.refine(X, labels, 2, random_state=0), 2)
+
+
+@pytest.mark.parametrize("table", MOST_TABLES)
+@pytest.mark.parametrize(
+    "refiner", [DecomposeShrink(), LocalSearch(), Exchange()], ids=lambda r: type(r).__name__
+)
+@settings(deadline=None, max_examples=15)
+@some_records
+def test_a_result_that_is_refined_again_stays_as_it_is(refiner, table, seed, n, d, k):
+    X, labels, k = some_case(table, seed, n, d, k)
+    once = refiner.refine(X, labels, k, random_state=0)
+    assert np.array_equal(refiner.refine(X, once, k, random_state=1), once)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    ("refine", "oracle"),
+    [
+        (Decompose().refine, oracles.decompose),
+        (DecomposeShrink().refine, oracles.decompose_shrink),
+        (shrink, oracles.shrink),
+        (split_large_groups, oracles.split_large_groups),
+    ],
+    ids=["decompose", "decompose_shrink", "shrink", "split_large_groups"],
+)
+@settings(deadline=None, max_examples=15)
+@some_records
+def test_same_partition_as_by_the_description(refine, oracle, table, seed, n, d, k):
+    X, labels, k = some_case(table, seed, n, d, k)
+    assert np.array_equal(canonical(refine(X, labels, k)), canonical(oracle(X, labels, k)))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+@pytest.mark.parametrize("d", [1, 3])
+@every_refiner
+def test_at_the_smallest_numbers_of_records(refiner, k, d):
+    rng = np.random.default_rng(k)
+    for n in (k, 2 * k - 1, 2 * k, 3 * k - 1):
+        X = rng.normal(size=(n, d))
+        labels = np.zeros(n, dtype=int)
+        refined = refiner.refine(X, labels, k, random_state=0)
+        assert_refined(X, labels, refined, k)
+        assert np.bincount(refined).max() < 2 * k
+
+
+@pytest.mark.parametrize("table", MOST_TABLES)
+def test_exchange_leaves_no_cycle_of_negative_cost(table):
+    for seed in range(8):
+        X, labels, k = some_case(table, seed, 60, 1 + seed % 4, 2 + seed % 3)
+        refined = Exchange().refine(X, labels, k)
+        assert oracles.negative_cycle_free(X, refined)
+        if np.bincount(refined).max() < 2 * k:  # nothing was merged
+            assert oracles.negative_cycle_free(X, refined, k)
+
+
+@every_refiner
+def test_equal_seeds_give_equal_labels(refiner):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    labels = some_labels(rng, 150, 3)
+    first, *others = (
+        clone(refiner).refine(X, labels, 3, random_state=state)
+        for state in (7, 7, np.random.RandomState(7))
+    )
+    assert all(np.array_equal(first, other) for other in others)
+
+
+def test_other_seeds_give_other_labels_where_chance_has_a_part():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    labels = some_labels(rng, 500, 5)
+    for refiner, n_results in ((LocalSearch(), 3), (Exchange(), 1)):
+        results = {tuple(refiner.refine(X, labels, 5, random_state=s)) for s in range(3)}
+        assert len(results) == n_results
+
+
+@pytest.mark.parametrize("refiner", [DecomposeShrink, LocalSearch, Exchange])
+def test_no_more_rounds_than_allowed(refiner):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    labels = some_labels(rng, 500, 5)
+    unlimited, limited = refiner(), refiner(max_iter=1)
+    full = unlimited.refine(X, labels, 5, random_state=0)
+    cut_short = limited.refine(X, labels, 5, random_state=0)
+    assert limited.n_iter_ == 1 < unlimited.n_iter_
+    assert total_sse(X, full) < total_sse(X, cut_short) < total_sse(X, labels)
+
+
+@every_refiner
+@pytest.mark.parametrize(
+    "as_given",
+    [
+        list,
+        lambda labels: 10 * labels - 7,
+        lambda labels: labels.astype(np.int8),
+        lambda labels: labels.astype(np.uint64),
+        lambda labels: labels.astype(object).astype(int)[::1],
+    ],
+    ids=["list", "any integers", "int8", "uint64", "copy"],
+)
+def test_labels_may_be_any_integers(refiner, as_given):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    labels = some_labels(rng, 40, 3)
+    expected = refiner.refine(X, labels, 3, random_state=0)
+    assert np.array_equal(refiner.refine(X.tolist(), as_given(labels), 3, random_state=0), expected)
+    assert set(expected) == set(range(expected.max() + 1))
+
+
+@every_refiner
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([7, 7, 7, -3, -3], "^labels with a group of 2 records.*at least k=3"),
+        ([0, 0, 0], r"^labels of shape \(3,\) and type int.*must be 5 integers"),
+        (np.zeros((5, 1), dtype=int), r"^labels of shape \(5, 1\) .*must be 5 integers"),
+        (np.zeros(5), r"^labels of shape \(5,\) and type float64.*must be 5 integers"),
+        (["a"] * 5, r"^labels of shape \(5,\) and type <U1.*must be 5 integers"),
+        (np.zeros(5, dtype=bool), r"^labels of shape \(5,\) and type bool.*must be 5 integers"),
+        (None, r"^labels of shape \(\) and type object.*must be 5 integers"),
+    ],
+)
+def test_labels_that_are_no_k_partition(refiner, labels, message):
+    with pytest.raises(ValueError, match=message):
+        refiner.refine(np.arange(5.0)[:, None], labels, 3)
+
+
+@every_refiner
+@pytest.mark.parametrize(
+    ("X", "k", "error", "message"),
+    [
+        ([[1.0], [np.nan], [2.0]], 2, ValueError, "Input X contains NaN"),
+        ([[1.0], [np.inf], [2.0]], 2, ValueError, "Input X contains infinity"),
+        ([[1.0], [1e200], [2.0]], 2, ValueError, "X holds values as large as 1e"),
+        ([1.0, 2.0, 3.0], 2, ValueError, "Expected 2D array"),
+        ([[1.0], [2.0], [3.0]], 4, ValueError, "^k=4 must be at most .* n_samples=3"),
+        ([[1.0], [2.0], [3.0]], 0, ValueError, "^k=0 must be at least 1"),
+        ([[1.0], [2.0], [3.0]], 2.0, TypeError, r"^k=2\.0 must be an integer, got float"),
+    ],
+)
+def test_bad_records_or_k(refiner, X, k, error, message):
+    refiner = clone(refiner)
+    with pytest.raises(error, match=message):
+        refiner.refine(X, [0, 0, 0], k)
+    assert not [name for name in vars(refiner) if name.endswith("_")]
+
+
+@pytest.mark.parametrize("refiner", [DecomposeShrink, LocalSearch, Exchange])
+@pytest.mark.parametrize(
+    ("max_iter", "error"), [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)]
+)
+def test_bad_max_iter(refiner, max_iter, error):
+    with pytest.raises(error, match=rf"^max_iter={max_iter} must be an integer of at least 1 or N"):
+        refiner(max_iter=max_iter).refine([[1.0], [2.0]], [0, 0], 2)
+
+
+def test_a_refiner_of_ones_own_gets_checked_arguments():
+    class Reverse(Refiner):
+        def _refine(self, X, labels, k, random_state):
+            assert X.dtype == np.float64
+            assert isinstance(random_state, np.random.RandomState)
+            return labels.max() - labels
+
+    assert Reverse().refine([[1], [2], [3], [4]], [9, 9, 5, 5], 2).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("dataset", "most"), [("Census", 5.30), ("Tarragona", 14.95)])
+def test_local_search_alone_on_real_data(dataset, most, data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    X = published.standardised(dataset)
+    labels = MDAV().build(X, 3)
+    for seed in range(5):
+        refined = LocalSearch().refine(X, labels, 3, random_state=seed)
+        assert 100 * information_loss(X, refined) <= most
