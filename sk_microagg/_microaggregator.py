@@ -6,7 +6,6 @@ from warnings import warn
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._groups import group_means, group_sizes, share_of_total, squared_error
@@ -106,16 +105,19 @@ class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMix
     already holds `k` training records. With the default refiner the groups are the cells of a power
     diagram, and `transform` of the training data is the release: `exact_transform_` is True.
 
-    Two things can stand in the way. Identical records may be in different groups: `transform`
+    Three things can stand in the way. Identical records may be in different groups: `transform`
     cannot tell them apart, and sends all of them to one of these groups; no other record moves.
-    And other refiners, or none, may make groups that are no power diagram: `transform` then takes
-    the nearest centroid. In either case `exact_transform_` is False, `transform` of the training
-    data need not be k-anonymous, and it warns if it is given them.
+    Other refiners, or none, may make groups that are no power diagram: `transform` then takes the
+    nearest centroid. And where scaled values differ by seven orders of magnitude or more, weights
+    may lack the digits. In each case `exact_transform_` is False, `transform` of the training data
+    need not be k-anonymous, and it warns if it is given them.
 
     A fitted model holds centroids, weights, sizes and labels, no training record. Two things to
     know before you ship one: with `k=1`, and for a record that `k` or more people share, the
     centroid *is* the record; and a scaler keeps statistics of the columns, StandardScaler means and
-    variances, others also single values (RobustScaler medians, QuantileTransformer quantiles).
+    variances, others also single values (RobustScaler medians, QuantileTransformer quantiles). With
+    a scaler that is not linear, such as a logarithm, means in both spaces together tell more than
+    the release: ship the release, not the model, or scale linearly.
 
     Examples
     --------
@@ -188,10 +190,15 @@ class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMix
         scaled_centroids = group_means(scaled, labels)
         sse = squared_error(scaled, scaled_centroids, labels)
         information_loss = share_of_total(sse, scaled)
-        weights = power_weights(scaled, labels)
-        if weights is None:
-            weights = np.zeros(len(centroids))
-        exact_transform = _is_exact(scaled, scaled_centroids, weights, centroids, labels)
+        weights = np.zeros(len(centroids))
+        n_moved = _n_moved(scaled, scaled_centroids, weights, centroids, labels)
+        power = power_weights(scaled, labels) if n_moved else None
+        if power is not None:
+            n_moved_by_power = _n_moved(scaled, scaled_centroids, power, centroids, labels)
+            # Rounding can spoil weights where values differ by many orders of magnitude.
+            if n_moved_by_power <= n_moved:
+                weights, n_moved = power, n_moved_by_power
+        exact_transform = n_moved == 0
         training_digest = None if exact_transform else _digest(records)
         task.call_on_fit_task_end(estimator=self, X=X)
 
@@ -334,15 +341,11 @@ def _scale(scaler, records):
     return scaled
 
 
-def _is_exact(scaled, scaled_centroids, weights, centroids, labels):
-    """Whether every training record lies in the power cell of the centroid that is released."""
-    pool = Pool(scaled_centroids, weights=weights)
-    # In batches: where it is not, a few records show it.
-    for batch in gen_batches(len(scaled), 10_000):
-        groups = pool.nearest_each(scaled[batch])
-        if not np.array_equal(centroids[groups], centroids[labels[batch]]):
-            return False
-    return True
+def _n_moved(scaled, scaled_centroids, weights, centroids, labels):
+    """Number of training records to which `transform` gives another centroid than the release."""
+    groups = Pool(scaled_centroids, weights=weights).nearest_each(scaled)
+    moved = np.flatnonzero(groups != labels)
+    return int((centroids[groups[moved]] != centroids[labels[moved]]).any(axis=1).sum())
 
 
 def _digest(records):

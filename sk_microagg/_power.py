@@ -1,9 +1,6 @@
 """The weights with which a partition is a power diagram of its own centroids."""
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from sk_microagg._groups import group_means, group_sizes
 from sk_microagg._kernels import ExchangeGraph, Partition
@@ -13,9 +10,6 @@ N_NEAR = 8
 
 # Records to look at first: most partitions that are no power diagram show it in these.
 N_TO_TRY = 2_000
-
-# Centroids nearer than this share of the largest coordinate are the same but for rounding.
-SAME = 1e-12
 
 
 def power_weights(X, labels):
@@ -61,11 +55,7 @@ def twins_of(X):
 
 def merge_equal_groups(X, labels):
     """Make one group of those whose centroids are the same; others keep their order."""
-    centroids = group_means(X, labels)
-    distinct, number = np.unique(centroids, axis=0, return_inverse=True)
-    pairs = cKDTree(distinct).query_pairs(SAME * np.abs(distinct).max(), output_type="ndarray")
-    links = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(distinct), len(distinct)))
-    _, component = connected_components(links, directed=False)
-    merged = component[number.ravel()]
-    _, first, position = np.unique(merged, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[position][labels]
+    _, first, merged = np.unique(
+        group_means(X, labels), axis=0, return_index=True, return_inverse=True
+    )
+    return np.argsort(np.argsort(first))[merged.ravel()][labels]

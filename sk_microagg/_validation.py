@@ -6,6 +6,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_array
 
+NOTHING = object()
+
 # A sum of squares of a table of any size is finite.
 LARGEST_VALUE = 1e140
 
@@ -33,14 +35,19 @@ def check_count(name, value, *, or_none=False):
     return int(value)
 
 
-def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf):
-    """Return a parameter as a float, or say in which range it must be."""
+def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_option=NOTHING):
+    """Return a parameter as a float, or say in which range it must be.
+
+    `or_option` is what else it can be, for the message.
+    """
     bounds = [
         f"{words} {bound}"
         for words, bound in (("above", above), ("at least", at_least), ("at most", at_most))
         if abs(bound) != inf
     ]
     allowed = f"a number {' and '.join(bounds)}"
+    if or_option is not NOTHING:
+        allowed += f" or {or_option!r}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
     if not (above < value and at_least <= value <= at_most):

@@ -17,6 +17,7 @@ cdef struct Step:
 cdef class ExchangeGraph(Arcs):
     cdef bint with_paths
     cdef Py_ssize_t known_at
+    cdef Py_ssize_t n_steps
     cdef vector[Py_ssize_t] previous
     cdef vector[Step] cycle
 

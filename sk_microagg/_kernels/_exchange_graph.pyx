@@ -148,13 +148,13 @@ cdef class ExchangeGraph(Arcs):
 
     cdef bint _find_cycle(self) except -1 nogil:
         """Correct potentials until they hold, or a cycle of negative cost is found."""
-        cdef Py_ssize_t group, n_steps = 0
+        cdef Py_ssize_t group
         while not self.queue.empty():
             group = self.queue.front()
             self.queue.pop_front()
             self.is_queued[group] = 0
-            n_steps += 1
-            if n_steps % STEPS_BETWEEN_SIGNALS == 0:
+            self.n_steps += 1
+            if self.n_steps % STEPS_BETWEEN_SIGNALS == 0:
                 with gil:
                     PyErr_CheckSignals()  # Ctrl-C
             if self._pull_others(group):
@@ -271,7 +271,9 @@ cdef class ExchangeGraph(Arcs):
             cost += self.cycle[i].cost
             rounding += self.cycle[i].rounding
             n_margins += self.cycle[i].has_margin
-        if cost <= rounding:
+        # The narrower margin may round to the same one, where numbers are so small that they have few
+        # digits.
+        if cost <= rounding or NARROWED * cost / n_margins >= self.margin:
             return False
         self.margin = NARROWED * cost / n_margins
         return True

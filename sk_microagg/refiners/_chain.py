@@ -71,17 +71,19 @@ class Chain(Refiner, _BaseComposition):
 
     def _refine(self, X, labels, k, random_state):
         self._check_steps()
-        self.steps_ = [(name, clone(refiner, safe=False)) for name, refiner in self.steps]
-        for _, refiner in self.steps_:
+        steps = [(name, clone(refiner, safe=False)) for name, refiner in self.steps]
+        for _, refiner in steps:
             labels = refiner.refine(X, labels, k, random_state=random_state)
-        self.n_iter_ = sum(getattr(refiner, "n_iter_", 0) for _, refiner in self.steps_)
+        self.steps_ = steps
+        self.n_iter_ = sum(getattr(refiner, "n_iter_", 0) for _, refiner in steps)
         return labels
 
     def _check_steps(self):
         if not isinstance(self.steps, list) or not self.steps:
             raise TypeError(f"steps={self.steps!r} must be a list of (name, refiner) tuples.")
         for step in self.steps:
-            if not (isinstance(step, tuple) and len(step) == 2 and hasattr(step[1], "refine")):
+            is_pair = isinstance(step, tuple) and len(step) == 2
+            if not is_pair or isinstance(step[1], type) or not hasattr(step[1], "refine"):
                 raise TypeError(f"step {step!r} must be a tuple of a name and a refiner.")
         self._validate_names([name for name, _ in self.steps])
 

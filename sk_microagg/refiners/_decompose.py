@@ -32,8 +32,9 @@ class Decompose(Refiner):
     """
 
     def _refine(self, X, labels, k, random_state):
+        labels = decompose(X, labels, k)
         self.n_iter_ = 1
-        return decompose(X, labels, k)
+        return labels
 
 
 def decompose(X, labels, k):

@@ -44,14 +44,15 @@ class DecomposeShrink(Refiner):
     def _refine(self, X, labels, k, random_state):
         max_iter = check_count("max_iter", self.max_iter, or_none=True)
         sse = Partition(X, labels, k).sse
-        self.n_iter_ = 0
-        while self.n_iter_ != max_iter:
-            self.n_iter_ += 1
+        n_iter = 0
+        while n_iter != max_iter:
+            n_iter += 1
             before = sse
             labels = shrink(X, decompose(X, labels, k), k)
             sse = Partition(X, labels, k).sse
             if not sse < before:
                 break
+        self.n_iter_ = n_iter
         return labels
 
 

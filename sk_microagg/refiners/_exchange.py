@@ -62,12 +62,14 @@ class Exchange(Refiner):
         # Cycles that cost up to the mean squared distance of a record to its centroid are worth a
         # try: the centroids follow, which may make up for it.
         graph.start(partition.sse / len(X), with_paths=True)
-        self.n_iter_ = 0
-        while self.n_iter_ != max_iter:
-            self.n_iter_ += 1
+        n_iter = 0
+        while n_iter != max_iter:
+            n_iter += 1
             changed = graph.cancel()
             if changed:
                 descent.run(changed)
             elif graph.add_missing() == 0:
                 break
-        return merge_equal_groups(X, partition.labels())
+        labels = merge_equal_groups(X, partition.labels())
+        self.n_iter_ = n_iter
+        return labels

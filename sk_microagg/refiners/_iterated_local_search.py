@@ -2,7 +2,6 @@
 
 import math
 import time
-from numbers import Real
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -11,7 +10,7 @@ from sklearn.utils import check_random_state
 from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Descent, Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import check_count, check_number, check_option
+from sk_microagg._validation import check_count, check_number
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose_shrink import DecomposeShrink
 from sk_microagg.refiners._exchange import Exchange
@@ -47,8 +46,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         For the dynamic acceptance: the larger, the more is accepted.
 
     time_limit : float or None, default=None
-        Seconds after which the searches end, with the best found so far; the closing exchange comes
-        on top. Where the limit strikes depends on the machine, and so does the result.
+        Seconds after which the searches end, with the best found so far; the round of
+        :class:`DecomposeShrink` before and the exchange after them come on top. Where the limit
+        strikes depends on the machine, and so does the result.
 
     n_iter_no_change : int or None, default=None
         End a search after so many perturbations without a better partition.
@@ -65,8 +65,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     Attributes
     ----------
     trace_ : ndarray of shape (n_improvements, 3)
-        How the search that won came to its result: iteration, seconds and sum of squared errors,
-        one row for every partition better than those before. The last row is the result.
+        How the search that won came to its result: iteration, seconds of the search and sum of
+        squared errors, one row for every partition better than those before. The last row is the
+        result after the exchange, with the seconds of the whole.
 
     n_iter_ : int
         Number of perturbations in all searches.
@@ -157,11 +158,13 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         descent.run(partition.groups(), deadline=deadline)
         partition.mark()
         best = partition.sse
+        progress.note(best)
         trace = [(0, time.monotonic() - start, best)]
         patience = self.max_iter if self.n_iter_no_change is None else self.n_iter_no_change
         n_iter = 0
         while (
-            n_iter < self.max_iter
+            best > 0
+            and n_iter < self.max_iter
             and n_iter - trace[-1][0] < patience
             and partition.n_groups > 1
             and time.monotonic() < deadline
@@ -193,7 +196,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     def _acceptance(self, best, sse):
         if self.acceptance != "dynamic":
             return self.acceptance
-        return math.exp((best - sse) / (self.temperature * best))
+        return math.exp(min((best - sse) / best / self.temperature, 0.0))
 
     def _check_parameters(self):
         for name in ("max_iter", "n_candidates", "n_init"):
@@ -201,11 +204,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         check_count("n_iter_no_change", self.n_iter_no_change, or_none=True)
         check_number("temperature", self.temperature, above=0)
         if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, above=0)
-        if isinstance(self.acceptance, Real):
-            check_number("acceptance", self.acceptance, at_least=0, at_most=1)
-        else:
-            check_option("acceptance", self.acceptance, ("dynamic", "a number from 0 to 1"))
+            check_number("time_limit", self.time_limit, above=0, or_option=None)
+        if self.acceptance != "dynamic":
+            check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
 
 
 def dissolve(partition, n_candidates, rng):

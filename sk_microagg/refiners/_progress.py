@@ -49,11 +49,16 @@ class Progress:
         self._best = float("inf")
         self._next_line = 0.0
 
+    def note(self, sse):
+        """Note the SSE with which a search starts."""
+        with self._lock:
+            self._best = min(self._best, sse)
+
     def advance(self, best):
         """Note that a search has done one more iteration, and the least SSE that it has found."""
+        self.note(best)
         with self._lock:
             self._n_done += 1
-            self._best = min(self._best, best)
             while self._n_steps < N_STEPS * self._n_done // self.n_iterations:
                 self._n_steps += 1
                 step = self.context.subcontext(task_name="step")
@@ -65,7 +70,7 @@ class Progress:
 
     def finish(self):
         """End the line."""
-        if self.verbose:
+        if self.verbose and self._best < float("inf"):
             self._print()
             sys.stdout.write("\n")
 
