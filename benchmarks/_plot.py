@@ -3,16 +3,17 @@
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
-# Shapes tell refiners apart without colour; dark is MDAV, light are the other builders.
+# Shapes tell refiners apart without colour; dark is the first builder, light are the others.
 SHAPES = {
     "none": "o",
     "Decompose": "v",
     "DecomposeShrink": "D",
     "LocalSearch": "s",
-    "Exchange": "X",
+    "Exchange": "P",
     "IteratedLocalSearch": "*",
 }
-DARK, LIGHT, SEARCH = "black", "0.72", "#0072B2"
+NAMES = {"none": "no refiner", "IteratedLocalSearch": "IteratedLocalSearch and its way there"}
+DARK, LIGHT, SEARCH = "black", "0.75", "#0072B2"
 
 
 def plot_losses(cells, path):
@@ -29,23 +30,30 @@ def plot_losses(cells, path):
         draw_panel(panel, name, [cell for cell in cells if cell["data"] == name])
     for panel in panels[len(names) :]:
         panel.axis("off")
-    panels[len(names)].legend(handles=legend_handles(), loc="center", frameon=False)
+    panels[len(names)].legend(
+        handles=legend_handles(),
+        title=f"dark: from {cells[0]['builder']}\nlight: from other builders",
+        loc="center",
+        frameon=False,
+    )
     figure.tight_layout()
     figure.savefig(path, dpi=110)
 
 
 def draw_panel(panel, name, cells):
-    main = cells[0]["builder"]
-    for cell in sorted(cells, key=lambda cell: cell["builder"] == main):
-        is_main = cell["builder"] == main
+    first = cells[0]["builder"]
+    # The dark ones last, so that nothing hides them.
+    for cell in sorted(cells, key=lambda cell: cell["builder"] == first):
+        is_first = cell["builder"] == first
         seconds = cell["builder_seconds"]
-        if is_main and "trace" in cell:
+        if is_first and "trace" in cell:
             times, losses = zip(*cell["trace"], strict=True)
             panel.step([seconds + t for t in times], losses, where="post", color=SEARCH)
-        style = {"color": point_colour(cell, is_main), "markeredgecolor": "white"}
-        size = 11 if cell["refiner"] == "IteratedLocalSearch" else 8
-        shape = SHAPES[cell["refiner"]]
-        panel.plot(seconds + cell["seconds"], cell["loss_percent"], shape, ms=size, **style)
+        panel.plot(
+            seconds + cell["seconds"],
+            cell["loss_percent"],
+            **point_style(cell["refiner"], is_first),
+        )
     panel.set_xscale("log")
     panel.set_title(f"{name}, k = {cells[0]['k']}", fontsize=10)
     panel.set_xlabel("seconds, with the builder's")
@@ -53,29 +61,23 @@ def draw_panel(panel, name, cells):
     panel.grid(alpha=0.25)
 
 
-def point_colour(cell, is_main):
-    if not is_main:
-        return LIGHT
-    return SEARCH if cell["refiner"] == "IteratedLocalSearch" else DARK
+def point_style(refiner, is_first=True):
+    is_search = refiner == "IteratedLocalSearch"
+    colour = SEARCH if is_search else DARK
+    return {
+        "color": colour if is_first else LIGHT,
+        "marker": SHAPES[refiner],
+        "markersize": 12 if is_search else 9 if SHAPES[refiner] in "vP" else 8,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.6,
+        "linestyle": "",
+    }
 
 
 def legend_handles():
-    def handle(label, **style):
-        return Line2D([], [], label=label, markeredgecolor="white", **style)
-
-    names = {"none": "no refiner", "IteratedLocalSearch": "IteratedLocalSearch, and its way there"}
-    points = [
-        handle(
-            names.get(refiner, refiner),
-            marker=shape,
-            markersize=11 if shape == "*" else 8,
-            color=SEARCH if shape == "*" else DARK,
-            linestyle="-" if shape == "*" else "",
-        )
-        for refiner, shape in SHAPES.items()
+    handles = [
+        Line2D([], [], label=NAMES.get(refiner, refiner), **point_style(refiner))
+        for refiner in SHAPES
     ]
-    return [
-        *points,
-        handle("dark: from MDAV", marker="o", color=DARK, ls="", markersize=8),
-        handle("light: from other builders", marker="o", color=LIGHT, ls="", markersize=8),
-    ]
+    handles[-1].set_linestyle("-")
+    return handles

@@ -66,12 +66,11 @@ def measure_cell(cell):
     found |= {"seconds": 0.0, "peak_mb": 0.0}
     refiner = make_refiner(cell["refiner"], cell["time_limit"])
     if refiner is not None:
-        refined, measured = measure(lambda: refine(refiner, X, labels, k))
-        labels, trace = refined
+        start = labels
+        (labels, trace), measured = measure(lambda: refine(refiner, X, start, k))
         found |= {"seconds": measured["seconds"], "peak_mb": measured["peak_mb"]}
         if trace is not None:
-            total = sse(X, np.zeros(len(X), dtype=int))
-            found["trace"] = [[t, 100 * error / total] for _, t, error in thin(trace)]
+            found["trace"] = curve(trace, X, start, k)
             found["n_iter"] = refiner.n_iter_
     return found | {
         "loss_percent": 100 * information_loss(X, labels),
@@ -84,11 +83,17 @@ def refine(refiner, X, labels, k):
     return refiner.refine(X, labels, k, random_state=0), getattr(refiner, "trace_", None)
 
 
-def thin(trace):
-    """Rows of a trace that are evenly spread over the logarithm of time; the ends are kept."""
-    times = np.geomspace(max(trace[0, 1], 1e-4), trace[-1, 1], N_POINTS)
-    rows = np.searchsorted(trace[:, 1], times, side="right") - 1
-    return trace[np.unique(np.clip([0, *rows, len(trace) - 1], 0, None))].tolist()
+def curve(trace, X, labels, k):
+    """Seconds and loss in percent, evenly spread over the logarithm of time; the ends are kept."""
+    # A trace begins with the search, after a decomposition: only its last row counts that in.
+    _, opening = measure(lambda: refiners.DecomposeShrink(max_iter=1).refine(X, labels, k))
+    _, seconds, errors = trace.T
+    seconds[:-1] = np.minimum(seconds[:-1] + opening["seconds"], seconds[-1])
+    times = np.geomspace(seconds[0], seconds[-1], N_POINTS)
+    rows = np.searchsorted(seconds, times, side="right") - 1
+    rows = np.unique(np.clip([0, *rows, len(trace) - 1], 0, None))
+    losses = 100 * errors / sse(X, np.zeros(len(X), dtype=int))
+    return np.column_stack([seconds, losses])[rows].tolist()
 
 
 def run_cells(arguments):

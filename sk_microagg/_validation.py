@@ -48,6 +48,8 @@ def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_opti
     allowed = f"a number {' and '.join(bounds)}"
     if or_option is not NOTHING:
         allowed += f" or {or_option!r}"
+    if isinstance(value, str) and isinstance(or_option, str):
+        raise ValueError(f"{name}={value!r} must be {allowed}.")
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
     if not (above < value and at_least <= value <= at_most):

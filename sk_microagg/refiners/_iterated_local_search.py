@@ -2,6 +2,7 @@
 
 import math
 import time
+from itertools import cycle
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -15,6 +16,7 @@ from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose_shrink import DecomposeShrink
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Progress
+from sk_microagg.refiners._split import split_large_groups
 
 # An SSE lower by less than this share of it may be rounding.
 LEAST_GAIN = 1e-12
@@ -54,7 +56,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         End a search after so many perturbations without a better partition.
 
     n_init : int, default=1
-        Number of independent searches, of which the best is kept.
+        Number of independent searches, of which the best is kept. Every second one begins without
+        the round of :class:`DecomposeShrink`.
 
     n_jobs : int or None, default=None
         Number of searches that run at the same time, in threads. The result does not depend on it.
@@ -116,7 +119,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     @with_callbacks
     def _refine(self, X, labels, k, random_state):
         self._check_parameters()
-        start = time.monotonic()
+        began = time.monotonic()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
         time_limit = math.inf if self.time_limit is None else self.time_limit
@@ -130,19 +133,20 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             context,
         )
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
-        # Groups in the wrong places are hard to get rid of later, one perturbation at a time.
-        labels = DecomposeShrink(max_iter=1).refine(X, labels, k)
+        # Groups in the wrong places are hard to get rid of later, one perturbation at a time. But
+        # searches from the one partition and the other end in different places, so take turns.
+        starts = DecomposeShrink(max_iter=1).refine(X, labels, k), split_large_groups(X, labels, k)
         try:
             searches = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                delayed(self._search)(X, labels, k, seed, time_limit / n_rounds, progress)
-                for seed in seeds
+                delayed(self._search)(X, start, k, seed, time_limit / n_rounds, progress)
+                for seed, start in zip(seeds, cycle(starts), strict=False)
             )
         finally:
             progress.stopped = True
             progress.finish()
         best, trace, _ = min(searches, key=lambda search: search[1][-1][2])
         labels = Exchange().refine(X, best, k)
-        result = (trace[-1][0], time.monotonic() - start, Partition(X, labels, k).sse)
+        result = (trace[-1][0], time.monotonic() - began, Partition(X, labels, k).sse)
         self.n_iter_ = sum(n_iter for _, _, n_iter in searches)
         self.trace_ = np.array([*trace, result])
         context.call_on_fit_task_end(estimator=self, X=X)
@@ -153,7 +157,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         start = time.monotonic()
         deadline = start + time_limit
         rng = check_random_state(seed)
-        partition = Partition(X, labels, k)
+        # The first sweep of a descent follows the numbers of the groups: let searches differ in it.
+        partition = Partition(X, rng.permutation(labels.max() + 1)[labels], k)
         descent = Descent(partition, seed=seed)
         descent.run(partition.groups(), deadline=deadline)
         partition.mark()
