@@ -26,7 +26,7 @@ cdef class Ledger:
     cdef Py_ssize_t n_settled
     cdef double total_sse
     cdef double lost_sse
-    cdef double total_when_summed
+    cdef double largest_total
     cdef Tree index
 
     cdef vector[Py_ssize_t] unsettled

@@ -184,7 +184,8 @@ cdef class Ledger:
         self._add_to_total(-self.group_sse[group])
         self.group_sse[group] = self._measure(group)
         self._add_to_total(self.group_sse[group])
-        if self.total_sse < SHARE_TO_SUM_ANEW * self.total_when_summed:
+        self.largest_total = max(self.largest_total, self.total_sse)
+        if self.total_sse < SHARE_TO_SUM_ANEW * self.largest_total:
             self._sum_groups()
         self._list_if_larger(group)
         if self.index is None:
@@ -243,7 +244,7 @@ cdef class Ledger:
         self.lost_sse = 0.0
         for group in range(self.n_slots):
             self._add_to_total(self.group_sse[group])
-        self.total_when_summed = self.total_sse
+        self.largest_total = self.total_sse
 
     cdef int _list_if_larger(self, Py_ssize_t group) except -1 nogil:
         cdef Py_ssize_t place = self.place_in_larger[group]

