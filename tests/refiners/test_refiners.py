@@ -56,7 +56,8 @@ def assert_refined(X, labels, refined, k):
     for number in np.flatnonzero(sizes >= 2 * k):
         assert len(np.unique(X[refined == number], axis=0)) == 1
     # Squares that are denormal numbers are off by one unit each.
-    assert total_sse(X, refined) <= total_sse(X, labels) + 5e-324 * X.size
+    # In one order of groups: the same partition under other numbers sums to another last digit.
+    assert total_sse(X, canonical(refined)) <= total_sse(X, canonical(labels)) + 5e-324 * X.size
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,7 @@ def test_no_more_rounds_than_allowed(refiner):
     full = unlimited.refine(X, labels, 5, random_state=0)
     cut_short = limited.refine(X, labels, 5, random_state=0)
     assert limited.n_iter_ == 1 < unlimited.n_iter_
-    assert total_sse(X, full) < total_sse(X, cut_short) < total_sse(X, labels)
+    assert total_sse(X, full) < total_sse(X, cut_short) < total_sse(X, canonical(labels))
 
 
 @every_refiner
