@@ -195,7 +195,7 @@ COUNT = "must be an integer of at least 1"
         ({"acceptance": -0.1}, ValueError, r"^acceptance=-0\.1 must be a number at least 0 and at"),
         ({"acceptance": np.nan}, ValueError, "^acceptance=nan must be a number at least 0 and at"),
         ({"acceptance": True}, TypeError, "^acceptance=True must be a number .*, got bool"),
-        ({"acceptance": "always"}, TypeError, "^acceptance='always' must be .* or 'dynamic', got"),
+        ({"acceptance": "always"}, ValueError, "^acceptance='always' must be .* or 'dynamic'"),
         ({"acceptance": None}, TypeError, "^acceptance=None must be .* or 'dynamic', got NoneT"),
     ],
     ids=str,
