@@ -109,15 +109,15 @@ def time_transform(n, d, n_groups):
     """Transform onto more groups than there is time to fit.
 
     The model is one of fewer groups, with other centroids put in: normal ones. Each gets the weight
-    of the nearest group of that model. Weights were found to spread as widely among 2 000 groups of
-    normal records as among 10 000.
+    of the nearest group of that model, smaller as the squared distances between groups are.
     """
     rng = np.random.default_rng([0, n, d])
     model = MicroAggregator(k=5).fit(rng.normal(size=(min(5 * n_groups, 20_000), d)))
     spread = model.centroids_.std(axis=0)
     model.centroids_ = rng.normal(size=(n_groups, d)) * spread
     scaled = model.scaler_.transform(model.centroids_)
-    model.weights_ = model.weights_[model._assign(scaled)]
+    denser = (len(model.weights_) / n_groups) ** (2 / d)
+    model.weights_ = model.weights_[model._assign(scaled)] * denser
     model._scaled_centroids = scaled
     X = rng.normal(size=(n, d))
     return measure(lambda: model.transform(X))[1]

@@ -4,6 +4,7 @@ from hashlib import sha256
 from warnings import warn
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,6 +17,9 @@ from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import check_k, check_option, check_records
 
 FLOATS = (np.float64, np.float32)
+
+# So many rows are transformed by one thread.
+FEW_ROWS = 10_000
 
 
 class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -47,8 +51,8 @@ class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMix
         Handed to the refiner. Builders leave nothing to chance, nor does "exchange".
 
     n_jobs : int or None, default=None
-        Number of parallel jobs of a refiner that has this parameter and leaves it at None. The
-        result does not depend on it.
+        Number of threads of `transform`, and of parallel jobs of a refiner that has this parameter
+        and leaves it at None. The result does not depend on it.
 
     verbose : int, default=0
         Verbosity of a refiner that has the parameter and leaves it at 0.
@@ -310,7 +314,12 @@ class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMix
 
     def _assign(self, scaled):
         """Group of each record, by the power diagram."""
-        return Pool(self._scaled_centroids, weights=self.weights_).nearest_each(scaled)
+        n_parts = min(effective_n_jobs(self.n_jobs), -(-len(scaled) // FEW_ROWS))
+        parts = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(_cells)(part, self._scaled_centroids, self.weights_)
+            for part in np.array_split(scaled, n_parts)
+        )
+        return np.concatenate(parts)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -341,9 +350,14 @@ def _scale(scaler, records):
     return scaled
 
 
+def _cells(points, centroids, weights):
+    """The cell of the power diagram that each point is in."""
+    return Pool(centroids, weights=weights).nearest_each(points)
+
+
 def _n_moved(scaled, scaled_centroids, weights, centroids, labels):
     """Number of training records to which `transform` gives another centroid than the release."""
-    groups = Pool(scaled_centroids, weights=weights).nearest_each(scaled)
+    groups = _cells(scaled, scaled_centroids, weights)
     moved = np.flatnonzero(groups != labels)
     return int((centroids[groups[moved]] != centroids[labels[moved]]).any(axis=1).sum())
 

@@ -179,10 +179,11 @@ cdef class Pool:
         self.tree.nearest(&points[0, 0], 1, self.hits)
         record = self.hits[0].second
         boxes.in_order(order)
-        for i in range(order.size()):
-            if i % POINTS_BETWEEN_SIGNALS == 0:
-                PyErr_CheckSignals()  # Ctrl-C
-            with nogil:
+        with nogil:
+            for i in range(order.size()):
+                if i % POINTS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()  # Ctrl-C
                 record = self.tree.nearest_one(&points[order[i], 0], record)
                 records[order[i]] = record
         return 0

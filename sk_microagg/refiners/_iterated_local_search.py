@@ -12,6 +12,7 @@ from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Descent, Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import check_count, check_number
+from sk_microagg.builders import MDAV
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose_shrink import DecomposeShrink
 from sk_microagg.refiners._exchange import Exchange
@@ -56,8 +57,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         End a search after so many perturbations without a better partition.
 
     n_init : int, default=1
-        Number of independent searches, of which the best is kept. Every second one begins without
-        the round of :class:`DecomposeShrink`.
+        Number of independent searches, of which the best is kept. They differ in their chances, and
+        in turn in their start: with the round of :class:`DecomposeShrink`, without it, and from a
+        partition of their own that :class:`~sk_microagg.builders.MDAV` grows around centroids.
 
     n_jobs : int or None, default=None
         Number of searches that run at the same time, in threads. The result does not depend on it.
@@ -133,9 +135,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             context,
         )
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
-        # Groups in the wrong places are hard to get rid of later, one perturbation at a time. But
-        # searches from the one partition and the other end in different places, so take turns.
-        starts = DecomposeShrink(max_iter=1).refine(X, labels, k), split_large_groups(X, labels, k)
+        starts = [start(X, labels, k) for start in STARTS[: self.n_init]]
         try:
             searches = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
                 delayed(self._search)(X, start, k, seed, time_limit / n_rounds, progress)
@@ -212,6 +212,19 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             check_number("time_limit", self.time_limit, above=0, or_option=None)
         if self.acceptance != "dynamic":
             check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
+
+
+def without_bad_groups(X, labels, k):
+    """Groups in the wrong places are hard to get rid of later, one perturbation at a time."""
+    return DecomposeShrink(max_iter=1).refine(X, labels, k)
+
+
+def grown_around_centroids(X, labels, k):
+    return MDAV(growth="nc").build(X, k)
+
+
+# Searches from different partitions end in different places, so they take turns.
+STARTS = (without_bad_groups, split_large_groups, grown_around_centroids)
 
 
 def dissolve(partition, n_candidates, rng):

@@ -1,14 +1,14 @@
 """The iterated local search with memory of changed groups (ILSMC), as an ordinary NumPy program.
 
 It is there to compare squared errors and times with; its random numbers are not the package's.
-A group is compared with all others at once: first by radii, then all swaps and shifts.
+A group that was touched is compared with all others, one by one.
 """
 
 import math
 
 import numpy as np
 from oracles.partition import centroid, group_sse, groups_of, labels_of, squared_distances
-from oracles.refiners import NO_GAIN, dissolve, improve_pair, split, split_large_groups
+from oracles.refiners import dissolve, improve_pair, split, split_large_groups
 
 N_DRAWN = 5
 TEMPERATURE = 1e-5
@@ -40,7 +40,6 @@ class Solution:
         self.groups = [np.arange(0)] * n_places
         self.centroids = np.full((n_places, X.shape[1]), np.inf)
         self.sizes = np.zeros(n_places, dtype=int)
-        self.radii = np.zeros(n_places)
         self.errors = np.zeros(n_places)
         for number, members in enumerate(groups):
             self.put(number, members)
@@ -50,9 +49,6 @@ class Solution:
         self.sizes[number] = len(members)
         self.centroids[number] = centroid(self.X, members)
         self.errors[number] = group_sse(self.X, members)
-        self.radii[number] = 0.0
-        if len(members):
-            self.radii[number] = math.sqrt(self.squared_distances_in(number).max())
 
     def add(self, members):
         number = int(np.argmin(self.sizes))  # an empty place
@@ -73,7 +69,7 @@ class Solution:
     def copy(self):
         twin = object.__new__(Solution)
         twin.X, twin.groups = self.X, list(self.groups)
-        for name in ("centroids", "sizes", "radii", "errors"):
+        for name in ("centroids", "sizes", "errors"):
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
@@ -125,67 +121,12 @@ def search(solution, targets, k, rng):
         changed, visited = set(), []
         for a in rng.permutation(sorted(targets)):
             visited.append(a)
-            waiting = rng.permutation(np.setdiff1d(solution.numbers, visited))
-            while len(waiting):
-                promising = gaining(solution, a, waiting, k)
-                place = next((i for i in promising if improve(solution, a, waiting[i], k)), None)
-                if place is None:
-                    break
-                changed |= {a, waiting[place]}
-                waiting = waiting[place + 1 :]
+            for b in rng.permutation(np.setdiff1d(solution.numbers, visited)):
+                *pair, improved = improve_pair(
+                    solution.X, solution.groups[a], solution.groups[b], k
+                )
+                if improved:
+                    solution.put(a, pair[0])
+                    solution.put(b, pair[1])
+                    changed |= {a, b}
         targets = changed
-
-
-def improve(solution, a, b, k):
-    *pair, improved = improve_pair(solution.X, solution.groups[a], solution.groups[b], k)
-    if improved:
-        solution.put(a, pair[0])
-        solution.put(b, pair[1])
-    return improved
-
-
-def gaining(solution, a, others, k):
-    """The places of those among others with which a has a swap or shift that gains."""
-    places = np.flatnonzero(may_gain(solution, a, others, k))
-    if len(places) == 0:
-        return places
-    others = others[places]
-    gains = best_gains(solution, a, others, k)
-    return places[gains > NO_GAIN * (solution.errors[a] + solution.errors[others])]
-
-
-def best_gains(solution, a, others, k):
-    X, m, sizes = solution.X, solution.sizes[a], solution.sizes[others]
-    x, y = X[solution.groups[a]], X[np.concatenate([solution.groups[b] for b in others])]
-    x_own = squared_distances(x, solution.centroids[a])[:, None]
-    x_other = squared_distances(x[:, None], solution.centroids[others])
-    y_own = squared_distances(y, np.repeat(solution.centroids[others], sizes, axis=0))
-    y_other = squared_distances(y, solution.centroids[a])
-    of_each = np.repeat(np.arange(len(others)), sizes)  # the group of each y
-    swaps = (x_own - x_other)[:, of_each] + (y_own - y_other)
-    swaps += (1 / m + 1 / sizes)[of_each] * squared_distances(x[:, None], y)
-    to_other = m / max(m - 1, 1) * x_own - sizes / (sizes + 1) * x_other
-    to_a = (sizes / np.maximum(sizes - 1, 1))[of_each] * y_own - m / (m + 1) * y_other
-    starts = np.cumsum(sizes) - sizes
-    gains = np.maximum.reduceat(swaps.max(axis=0), starts)
-    for shifts, allowed in (
-        (to_other.max(axis=0), (m > k) & (sizes < 2 * k - 1)),
-        (np.maximum.reduceat(to_a, starts), (sizes > k) & (m < 2 * k - 1)),
-    ):
-        gains = np.where(allowed, np.maximum(gains, shifts), gains)
-    return gains
-
-
-def may_gain(solution, a, others, k):
-    """Whether a swap or a shift between a and each of the others can gain at all."""
-    apart = np.sqrt(squared_distances(solution.centroids[others], solution.centroids[a]))
-    one = solution.sizes[a], solution.radii[a]
-    other = solution.sizes[others], solution.radii[others]
-    swap = one[1] + other[1] > apart
-    return swap | may_shift(*one, *other, apart, k) | may_shift(*other, *one, apart, k)
-
-
-def may_shift(m, radius, t, _, apart, k):
-    """From m records to t: none is nearer to the other centroid than `apart` less the radius."""
-    gain = m / np.maximum(m - 1, 1) * radius**2 - t / (t + 1) * np.maximum(apart - radius, 0) ** 2
-    return (m > k) & (t < 2 * k - 1) & (gain > 0)
