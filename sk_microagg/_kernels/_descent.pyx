@@ -169,13 +169,13 @@ cdef class Descent:
         cdef double before
         cdef bint improved = False
         while True:
-            before = self.partition.group_sse[a] + self.partition.group_sse[b]
+            before = self.partition.group_cost[a] + self.partition.group_cost[b]
             best = Exchange(LEAST_GAIN * before, -1, -1)
             self._find_best(a, b, sqrt(apart2), &best)
             if best.record < 0:
                 return improved
             self._do(best, b if self.partition.group_of[best.record] == a else a)
-            if self.partition.group_sse[a] + self.partition.group_sse[b] >= before:
+            if self.partition.group_cost[a] + self.partition.group_cost[b] >= before:
                 # It was rounding. Take it back.
                 self._do(best, a if self.partition.group_of[best.record] == b else b)
                 return improved

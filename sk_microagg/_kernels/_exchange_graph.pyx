@@ -259,7 +259,7 @@ cdef class ExchangeGraph(Arcs):
         cdef size_t i
         for i in range(self.cycle.size()):
             if self.cycle[i].target != self.dummy:
-                total += self.partition.group_sse[self.cycle[i].target]
+                total += self.partition.group_cost[self.cycle[i].target]
         return total
 
     cdef bint _narrow(self) noexcept nogil:

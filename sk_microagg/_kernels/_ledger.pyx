@@ -1,9 +1,9 @@
 """The books of a partition: who is in which group, what that costs, and how to go back.
 
-All that is known of a group (centroid, radius, SSE, the distances of its members) is a function of
-its members alone, taken in ascending order: it does not depend on the moves that led there, errors
-never pile up, and a partition that is rolled back is the same to the last bit. So a move only notes
-that two groups have changed. They are measured, from their members, when they are next looked at.
+All that is known of a group is a function of its members alone, taken in ascending order: it does
+not depend on the moves that led there, errors never pile up, and groups that are rolled back are
+the same to the last bit. So a move only notes that two groups have changed. They are measured, from
+their members, when they are next looked at. What there is to measure, a kind of partition says.
 
 Groups are numbered by slots. A group that loses its last record vanishes, and a new one takes the
 lowest free slot.
@@ -11,55 +11,156 @@ lowest free slot.
 
 import numpy as np
 
-from libc.math cimport fabs, sqrt
+from cython.operator cimport dereference
+from libc.math cimport fabs
 from libcpp.algorithm cimport lower_bound
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from ._boxes cimport AUTO, squared_distance
-from ._tree cimport Tree
-
-# The sum of all squared errors is summed anew when it has fallen to this share: what rounding took
-# from the large sum would show in the small one.
+# The sum of all costs is summed anew when it has fallen to this share: what rounding took from the
+# large sum would show in the small one.
 cdef double SHARE_TO_SUM_ANEW = 1e-3
 
 
 cdef class Ledger:
 
-    def __init__(self, const double[:, ::1] X, const Py_ssize_t[::1] labels, Py_ssize_t k):
-        cdef Py_ssize_t n_records = X.shape[0], record, group
+    def __init__(self, const Py_ssize_t[::1] labels, Py_ssize_t k):
+        cdef Py_ssize_t record, group
         if k < 1:
             raise ValueError(f"k={k} must be at least 1.")
-        if labels.shape[0] != n_records or n_records == 0:
-            raise ValueError(f"{labels.shape[0]} labels for {n_records} records.")
-        self.X = X
         self.k = k
-        self.n_columns = X.shape[1]
+        self.n_records = labels.shape[0]
         sizes = np.bincount(labels)
         if sizes.min() == 0:
             raise ValueError("Labels must be numbered from 0 with none left out.")
         self.n_groups = len(sizes)
-        self.n_slots = max(self.n_groups, n_records // k)
+        self.n_slots = max(self.n_groups, self.n_records // k)
         self.members.resize(self.n_slots)
-        self.group_of.resize(n_records)
-        for record in range(n_records):
+        self.group_of.resize(self.n_records)
+        for record in range(self.n_records):
             self.group_of[record] = labels[record]
             self.members[labels[record]].push_back(record)
         for group in range(self.n_groups, self.n_slots):
             self.free_slots.insert(group)
-        self.centroids = np.zeros((self.n_slots, self.n_columns))
-        self.radius = np.zeros(self.n_slots)
-        self.own_distance.assign(n_records, 0.0)
-        self.group_sse.assign(self.n_slots, 0.0)
+        self.group_cost.assign(self.n_slots, 0.0)
         self.version.assign(self.n_slots, 0)
         self.is_unsettled.assign(self.n_slots, 0)
         self.place_in_larger.assign(self.n_slots, -1)
         self.n_settled = 0
         self.recording = False
+
+    cdef int measure_all(self) except -1 nogil:
+        """Measure every group. A kind of partition does so when it is ready to."""
+        cdef Py_ssize_t group
         for group in range(self.n_groups):
-            self.group_sse[group] = self._measure(group)
+            self.group_cost[group] = self.measure(group)
             self._list_if_larger(group)
         self._sum_groups()
+        return 0
+
+    # What a partition is
+
+    @property
+    def cost(self):
+        """Sum of the costs of all groups."""
+        return self.cost_of_all()
+
+    @property
+    def n_larger(self):
+        """Number of groups with more than k records."""
+        self.settle()
+        return self.larger.size()
+
+    def groups(self):
+        """Numbers of the groups, ascending."""
+        return np.array([g for g in range(self.n_slots) if not self.members[g].empty()], np.intp)
+
+    def labels(self):
+        """Group of each record, numbered from 0 in the order of the groups' slots."""
+        cdef Py_ssize_t record, n_before = 0, group
+        cdef Py_ssize_t[::1] number = np.empty(self.n_slots, np.intp)
+        cdef Py_ssize_t[::1] labels = np.empty(self.n_records, np.intp)
+        for group in range(self.n_slots):
+            number[group] = n_before
+            n_before += not self.members[group].empty()
+        for record in range(self.n_records):
+            labels[record] = number[self.group_of[record]]
+        return labels.base
+
+    def group(self, Py_ssize_t record):
+        """Group of a record."""
+        self.check_record(record)
+        return self.group_of[record]
+
+    def size(self, Py_ssize_t group):
+        """Number of records in a group; 0 if the slot is free."""
+        if not 0 <= group < self.n_slots:
+            raise ValueError(f"group={group} must be from 0 to {self.n_slots - 1}.")
+        return self.members[group].size()
+
+    def members_of(self, Py_ssize_t group):
+        """Records of a group, ascending."""
+        self.check_group(group)
+        return np.array(self.members[group], dtype=np.intp)
+
+    def cost_of(self, Py_ssize_t group):
+        """Cost of a group."""
+        self.check_group(group)
+        self.settle()
+        return self.group_cost[group]
+
+    def larger_group(self, Py_ssize_t place):
+        """One of the groups with more than k records, which have places from 0 to `n_larger` - 1.
+        """
+        self.settle()
+        if not 0 <= place < <Py_ssize_t>self.larger.size():
+            n_larger = <Py_ssize_t>self.larger.size()
+            raise ValueError(f"place={place} must be from 0 to {n_larger - 1}.")
+        return self.larger[place]
+
+    # Changes
+
+    def move(self, Py_ssize_t record, Py_ssize_t group):
+        """Move a record to another group."""
+        self.check_record(record)
+        self.check_group(group)
+        if self.group_of[record] != group:
+            self.shift(record, group)
+
+    def swap(self, Py_ssize_t one, Py_ssize_t other):
+        """Let two records change places."""
+        cdef Py_ssize_t group
+        self.check_record(one)
+        self.check_record(other)
+        group = self.group_of[one]
+        if group != self.group_of[other]:
+            self.shift(one, self.group_of[other])
+            self.shift(other, group)
+
+    def create(self, const Py_ssize_t[::1] records):
+        """Make a group of records of any groups; return its number."""
+        cdef Py_ssize_t i, group
+        for i in range(records.shape[0]):
+            self.check_record(records[i])
+        if records.shape[0] == 0 or self.free_slots.empty():
+            raise ValueError(f"No group of {records.shape[0]} can be made: {self.n_groups} exist.")
+        group = dereference(self.free_slots.begin())
+        for i in range(records.shape[0]):
+            self.shift(records[i], group)
+        return group
+
+    def split(self, Py_ssize_t group, const Py_ssize_t[::1] parts):
+        """Part the records of a group, ascending, by the numbers given; return all the groups.
+
+        Part 0 stays, every other becomes a new group.
+        """
+        members = self.members_of(group)
+        if parts.shape[0] != len(members):
+            raise ValueError(f"{parts.shape[0]} parts for {len(members)} records.")
+        n_parts = np.max(parts) + 1
+        return [group] + [
+            self.create(members[np.equal(parts, part)]) for part in range(1, n_parts)
+        ]
 
     # Journal
 
@@ -80,69 +181,29 @@ cdef class Ledger:
 
     # Moves and measures
 
-    cdef int distances(self, Py_ssize_t group, const double *point,
-                       vector[double] &distances) except -1 nogil:
-        """Squared distances of a group's members to a point, each summed in the columns' order."""
-        cdef const Py_ssize_t *members = self.members[group].data()
-        cdef Py_ssize_t i = 0, j, size = self.members[group].size()
-        cdef const double *row0
-        cdef const double *row1
-        cdef const double *row2
-        cdef const double *row3
-        cdef double total0, total1, total2, total3, gap0, gap1, gap2, gap3
-        distances.resize(size)
-        # Four sums at a time: none waits for another.
-        while i + 4 <= size:
-            row0 = &self.X[members[i], 0]
-            row1 = &self.X[members[i + 1], 0]
-            row2 = &self.X[members[i + 2], 0]
-            row3 = &self.X[members[i + 3], 0]
-            total0 = total1 = total2 = total3 = 0.0
-            for j in range(self.n_columns):
-                gap0 = row0[j] - point[j]
-                gap1 = row1[j] - point[j]
-                gap2 = row2[j] - point[j]
-                gap3 = row3[j] - point[j]
-                total0 += gap0 * gap0
-                total1 += gap1 * gap1
-                total2 += gap2 * gap2
-                total3 += gap3 * gap3
-            distances[i] = total0
-            distances[i + 1] = total1
-            distances[i + 2] = total2
-            distances[i + 3] = total3
-            i += 4
-        while i < size:
-            distances[i] = squared_distance(&self.X[members[i], 0], point, self.n_columns)
-            i += 1
+    cdef double measure(self, Py_ssize_t group) except -1 nogil:
+        """Find what is to be known of a group's members, which may be none; return its cost."""
+        return 0.0
+
+    cdef int reindex(self, Py_ssize_t group) except -1 nogil:
+        """Let an index over the groups know that a group has been measured anew."""
         return 0
 
-    cdef int settle_with_index(self) except -1:
-        """Measure the groups that have changed, and have an index over the centroids."""
+    cdef double cost_of_all(self) except -1 nogil:
         self.settle()
-        if self.index is None:
-            is_member = [not self.members[group].empty() for group in range(self.n_slots)]
-            self.index = Tree(
-                self.centroids,
-                AUTO,
-                reach=self.radius,
-                is_member=np.array(is_member, dtype=np.uint8),
-                roomy=True,
-            )
-        return 0
-
-    cdef double sum_of_squares(self) except -1 nogil:
-        self.settle()
-        return self.total_sse + self.lost_sse
+        return self.total_cost + self.lost_cost
 
     cdef int shift(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
         """Move a record to another group, or to a free slot."""
+        self.note(record, self.group_of[record])
+        self.leave(record)
+        return self.join(record, group)
+
+    cdef int note(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
+        """Write down where a record comes from."""
         if self.recording:
-            self.journal.push_back(
-                pair[Py_ssize_t, Py_ssize_t](record, self.group_of[record])
-            )
-        self._leave(record)
-        return self._join(record, group)
+            self.journal.push_back(pair[Py_ssize_t, Py_ssize_t](record, group))
+        return 0
 
     cdef int settle(self) except -1 nogil:
         """Measure the groups that have changed."""
@@ -152,7 +213,7 @@ cdef class Ledger:
         self.unsettled.clear()
         return 0
 
-    cdef int _leave(self, Py_ssize_t record) except -1 nogil:
+    cdef int leave(self, Py_ssize_t record) except -1 nogil:
         cdef Py_ssize_t group = self.group_of[record]
         cdef vector[Py_ssize_t] *members = &self.members[group]
         members.erase(lower_bound(members.begin(), members.end(), record))
@@ -162,7 +223,7 @@ cdef class Ledger:
             self.n_groups -= 1
         return self._unsettle(group)
 
-    cdef int _join(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
+    cdef int join(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
         cdef vector[Py_ssize_t] *members = &self.members[group]
         if members.empty():
             self.free_slots.erase(group)
@@ -181,70 +242,32 @@ cdef class Ledger:
         self.is_unsettled[group] = 0
         self.n_settled += 1
         self.version[group] = self.n_settled
-        self._add_to_total(-self.group_sse[group])
-        self.group_sse[group] = self._measure(group)
-        self._add_to_total(self.group_sse[group])
-        self.largest_total = max(self.largest_total, self.total_sse)
-        if self.total_sse < SHARE_TO_SUM_ANEW * self.largest_total:
+        self._add_to_total(-self.group_cost[group])
+        self.group_cost[group] = self.measure(group)
+        self._add_to_total(self.group_cost[group])
+        self.largest_total = max(self.largest_total, self.total_cost)
+        if self.total_cost < SHARE_TO_SUM_ANEW * self.largest_total:
             self._sum_groups()
         self._list_if_larger(group)
-        if self.index is None:
-            return 0
-        if self.members[group].empty():
-            if self.index.holds(group):
-                self.index.remove(group)
-        elif self.index.holds(group):
-            self.index.refresh(group)
-        else:
-            self.index.insert(group)
-        return 0
-
-    cdef double _measure(self, Py_ssize_t group) except -1 nogil:
-        """Find centroid, radius and distances of a group's members; return its SSE."""
-        cdef const vector[Py_ssize_t] *members = &self.members[group]
-        cdef double *centroid = &self.centroids[group, 0]
-        cdef const double *base
-        cdef double total = 0.0, farthest = 0.0
-        cdef Py_ssize_t j, record
-        cdef size_t i
-        if members.empty():
-            return 0.0
-        # Deviations from one member are averaged, not the values: a column that is constant in the
-        # group keeps its value to the last digit, and a large offset costs no accuracy.
-        base = &self.X[members.front(), 0]
-        for j in range(self.n_columns):
-            centroid[j] = 0.0
-        for i in range(members.size()):
-            record = members[0][i]
-            for j in range(self.n_columns):
-                centroid[j] += self.X[record, j] - base[j]
-        for j in range(self.n_columns):
-            centroid[j] = base[j] + centroid[j] / members.size()
-        self.distances(group, centroid, self.measured)
-        for i in range(members.size()):
-            self.own_distance[members[0][i]] = self.measured[i]
-            farthest = max(farthest, self.measured[i])
-            total += self.measured[i]
-        self.radius[group] = sqrt(farthest)
-        return total
+        return self.reindex(group)
 
     cdef void _add_to_total(self, double value) noexcept nogil:
         """Neumaier's compensated sum."""
-        cdef double before = self.total_sse
+        cdef double before = self.total_cost
         cdef double after = before + value
         if fabs(before) >= fabs(value):
-            self.lost_sse += (before - after) + value
+            self.lost_cost += (before - after) + value
         else:
-            self.lost_sse += (value - after) + before
-        self.total_sse = after
+            self.lost_cost += (value - after) + before
+        self.total_cost = after
 
     cdef void _sum_groups(self) noexcept nogil:
         cdef Py_ssize_t group
-        self.total_sse = 0.0
-        self.lost_sse = 0.0
+        self.total_cost = 0.0
+        self.lost_cost = 0.0
         for group in range(self.n_slots):
-            self._add_to_total(self.group_sse[group])
-        self.largest_total = self.total_sse
+            self._add_to_total(self.group_cost[group])
+        self.largest_total = self.total_cost
 
     cdef int _list_if_larger(self, Py_ssize_t group) except -1 nogil:
         cdef Py_ssize_t place = self.place_in_larger[group]
@@ -257,4 +280,16 @@ cdef class Ledger:
             self.place_in_larger[self.larger[place]] = place
             self.larger.pop_back()
             self.place_in_larger[group] = -1
+        return 0
+
+    # Checks
+
+    cdef int check_group(self, Py_ssize_t group) except -1:
+        if not 0 <= group < self.n_slots or self.members[group].empty():
+            raise ValueError(f"There is no group {group}.")
+        return 0
+
+    cdef int check_record(self, Py_ssize_t record) except -1:
+        if not 0 <= record < self.n_records:
+            raise ValueError(f"There is no record {record}.")
         return 0

@@ -3,14 +3,13 @@
 import numpy as np
 
 cimport cython
-from cython.operator cimport dereference
 from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
-from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from ._boxes cimport NO_HIT, Hit, squared_distance
+from ._boxes cimport AUTO, NO_HIT, Hit, squared_distance
 from ._ledger cimport Ledger
+from ._tree cimport Tree
 
 cdef enum:
     FEW_LARGER_GROUPS = 64
@@ -59,57 +58,27 @@ cdef class Partition(Ledger):
     """
 
     def __init__(self, const double[:, ::1] X, const Py_ssize_t[::1] labels, Py_ssize_t k):
-        Ledger.__init__(self, X, labels, k)
-        self.is_taken.assign(X.shape[0], 0)
+        if labels.shape[0] != X.shape[0] or X.shape[0] == 0:
+            raise ValueError(f"{labels.shape[0]} labels for {X.shape[0]} records.")
+        Ledger.__init__(self, labels, k)
+        self.X = X
+        self.n_columns = X.shape[1]
+        self.centroids = np.zeros((self.n_slots, self.n_columns))
+        self.radius = np.zeros(self.n_slots)
+        self.own_distance.assign(self.n_records, 0.0)
+        self.is_taken.assign(self.n_records, 0)
+        self.measure_all()
 
     # What a partition is
 
     @property
     def sse(self):
-        """Sum of squared distances of all records to their centroids."""
-        return self.sum_of_squares()
-
-    @property
-    def n_larger(self):
-        """Number of groups with more than k records."""
-        self.settle()
-        return self.larger.size()
-
-    def groups(self):
-        """Numbers of the groups, ascending."""
-        return np.array([g for g in range(self.n_slots) if not self.members[g].empty()], np.intp)
-
-    def labels(self):
-        """Group of each record, numbered from 0 in the order of the groups' slots."""
-        cdef Py_ssize_t record, n_before = 0, group
-        cdef Py_ssize_t[::1] number = np.empty(self.n_slots, np.intp)
-        cdef Py_ssize_t[::1] labels = np.empty(self.X.shape[0], np.intp)
-        for group in range(self.n_slots):
-            number[group] = n_before
-            n_before += not self.members[group].empty()
-        for record in range(self.X.shape[0]):
-            labels[record] = number[self.group_of[record]]
-        return labels.base
-
-    def group(self, Py_ssize_t record):
-        """Group of a record."""
-        self._check_record(record)
-        return self.group_of[record]
-
-    def size(self, Py_ssize_t group):
-        """Number of records in a group; 0 if the slot is free."""
-        if not 0 <= group < self.n_slots:
-            raise ValueError(f"group={group} must be from 0 to {self.n_slots - 1}.")
-        return self.members[group].size()
-
-    def members_of(self, Py_ssize_t group):
-        """Records of a group, ascending."""
-        self._check_group(group)
-        return np.array(self.members[group], dtype=np.intp)
+        """Sum of squared distances of all records to their centroids: the cost."""
+        return self.cost_of_all()
 
     def centroid(self, Py_ssize_t group):
         """Mean of a group's records."""
-        self._check_group(group)
+        self.check_group(group)
         self.settle()
         return np.array(self.centroids[group])
 
@@ -118,24 +87,9 @@ cdef class Partition(Ledger):
         self.settle()
         return np.asarray(self.centroids)[self.groups()]
 
-    def sse_of(self, Py_ssize_t group):
-        """Sum of squared distances of a group's records to their centroid."""
-        self._check_group(group)
-        self.settle()
-        return self.group_sse[group]
-
-    def larger_group(self, Py_ssize_t place):
-        """One of the groups with more than k records, which have places from 0 to `n_larger` - 1.
-        """
-        self.settle()
-        if not 0 <= place < <Py_ssize_t>self.larger.size():
-            n_larger = <Py_ssize_t>self.larger.size()
-            raise ValueError(f"place={place} must be from 0 to {n_larger - 1}.")
-        return self.larger[place]
-
     def excess(self, Py_ssize_t group):
         """Records of a group beyond its k nearest to the centroid, farthest first."""
-        self._check_group(group)
+        self.check_group(group)
         self.settle()
         self._excess(group, self.hits)
         return np.array([hit.second for hit in self.hits], dtype=np.intp)
@@ -162,7 +116,7 @@ cdef class Partition(Ledger):
         cdef Py_ssize_t record, best_record = -1, target = -1
         cdef double gain, best_gain = -INFINITY, size, target_size
         cdef Hit hit
-        self._check_group(group)
+        self.check_group(group)
         if self.members[group].size() < 2:
             raise ValueError(f"group={group} has one record, and cannot be left by it.")
         self.settle_with_index()
@@ -179,48 +133,6 @@ cdef class Partition(Ledger):
         return best_record, target, best_gain
 
     # Changes
-
-    def move(self, Py_ssize_t record, Py_ssize_t group):
-        """Move a record to another group."""
-        self._check_record(record)
-        self._check_group(group)
-        if self.group_of[record] != group:
-            self.shift(record, group)
-
-    def swap(self, Py_ssize_t one, Py_ssize_t other):
-        """Let two records change places."""
-        cdef Py_ssize_t group
-        self._check_record(one)
-        self._check_record(other)
-        group = self.group_of[one]
-        if group != self.group_of[other]:
-            self.shift(one, self.group_of[other])
-            self.shift(other, group)
-
-    def create(self, const Py_ssize_t[::1] records):
-        """Make a group of records of any groups; return its number."""
-        cdef Py_ssize_t i, group
-        for i in range(records.shape[0]):
-            self._check_record(records[i])
-        if records.shape[0] == 0 or self.free_slots.empty():
-            raise ValueError(f"No group of {records.shape[0]} can be made: {self.n_groups} exist.")
-        group = dereference(self.free_slots.begin())
-        for i in range(records.shape[0]):
-            self.shift(records[i], group)
-        return group
-
-    def split(self, Py_ssize_t group, const Py_ssize_t[::1] parts):
-        """Part the records of a group, ascending, by the numbers given; return all the groups.
-
-        Part 0 stays, every other becomes a new group.
-        """
-        members = self.members_of(group)
-        if parts.shape[0] != len(members):
-            raise ValueError(f"{parts.shape[0]} parts for {len(members)} records.")
-        n_parts = np.max(parts) + 1
-        return [group] + [
-            self.create(members[np.equal(parts, part)]) for part in range(1, n_parts)
-        ]
 
     def dissolve(self, Py_ssize_t group, Py_ssize_t full=-1):
         """Hand the records of a group, ascending, each to the nearest other; centroids follow.
@@ -242,7 +154,7 @@ cdef class Partition(Ledger):
         cdef Py_ssize_t record
         cdef size_t i = 0
         cdef Hit hit
-        self._check_group(group)
+        self.check_group(group)
         if full < 0:
             full = self.X.shape[0] + 1
         records = self.members[group]
@@ -250,24 +162,23 @@ cdef class Partition(Ledger):
         with nogil:
             # All leave first, so that none finds its own group.
             for record in records:
-                self._leave(record)
+                self.leave(record)
             while i < records.size():
                 self.settle()
                 hit = self._nearest_other(&self.X[records[i], 0], group, full)
                 if hit.first == INFINITY:
                     break
-                if self.recording:
-                    self.journal.push_back(pair[Py_ssize_t, Py_ssize_t](records[i], group))
-                self._join(records[i], hit.second)
+                self.note(records[i], group)
+                self.join(records[i], hit.second)
                 i += 1
         if i == records.size():
             return sorted({self.group_of[record] for record in records})
         for record in records:
             if self.group_of[record] >= 0:
-                self._leave(record)
+                self.leave(record)
                 if self.recording:
                     self.journal.pop_back()
-            self._join(record, group)
+            self.join(record, group)
         return []
 
     def distill(self, Py_ssize_t first):
@@ -277,10 +188,11 @@ cdef class Partition(Ledger):
         a time, the excess record nearest to the centroid of the new group joins it.
         """
         cdef vector[Py_ssize_t] records
-        cdef double[::1] mean = np.array(self.X[first])
+        cdef double[::1] mean
         cdef Hit hit
         cdef Py_ssize_t j, record
-        self._check_record(first)
+        self.check_record(first)
+        mean = np.array(self.X[first])
         if self.X.shape[0] - self.k * self.n_groups < self.k:
             raise ValueError(f"Fewer than k={self.k} excess records in {self.n_groups} groups.")
         self.settle_with_index()
@@ -365,14 +277,96 @@ cdef class Partition(Ledger):
             records.clear()
         return 0
 
-    # Checks
+    # Measures
 
-    cdef int _check_group(self, Py_ssize_t group) except -1:
-        if not 0 <= group < self.n_slots or self.members[group].empty():
-            raise ValueError(f"There is no group {group}.")
+    cdef double measure(self, Py_ssize_t group) except -1 nogil:
+        """Find centroid, radius and distances of a group's members; return its SSE."""
+        cdef const vector[Py_ssize_t] *members = &self.members[group]
+        cdef double *centroid = &self.centroids[group, 0]
+        cdef const double *base
+        cdef double total = 0.0, farthest = 0.0
+        cdef Py_ssize_t j, record
+        cdef size_t i
+        if members.empty():
+            return 0.0
+        # Deviations from one member are averaged, not the values: a column that is constant in the
+        # group keeps its value to the last digit, and a large offset costs no accuracy.
+        base = &self.X[members.front(), 0]
+        for j in range(self.n_columns):
+            centroid[j] = 0.0
+        for i in range(members.size()):
+            record = members[0][i]
+            for j in range(self.n_columns):
+                centroid[j] += self.X[record, j] - base[j]
+        for j in range(self.n_columns):
+            centroid[j] = base[j] + centroid[j] / members.size()
+        self.distances(group, centroid, self.measured)
+        for i in range(members.size()):
+            self.own_distance[members[0][i]] = self.measured[i]
+            farthest = max(farthest, self.measured[i])
+            total += self.measured[i]
+        self.radius[group] = sqrt(farthest)
+        return total
+
+    cdef int reindex(self, Py_ssize_t group) except -1 nogil:
+        if self.index is None:
+            return 0
+        if self.members[group].empty():
+            if self.index.holds(group):
+                self.index.remove(group)
+        elif self.index.holds(group):
+            self.index.refresh(group)
+        else:
+            self.index.insert(group)
         return 0
 
-    cdef int _check_record(self, Py_ssize_t record) except -1:
-        if not 0 <= record < self.X.shape[0]:
-            raise ValueError(f"There is no record {record}.")
+    cdef int settle_with_index(self) except -1:
+        """Measure the groups that have changed, and have an index over the centroids."""
+        self.settle()
+        if self.index is None:
+            is_member = [not self.members[group].empty() for group in range(self.n_slots)]
+            self.index = Tree(
+                self.centroids,
+                AUTO,
+                reach=self.radius,
+                is_member=np.array(is_member, dtype=np.uint8),
+                roomy=True,
+            )
+        return 0
+
+    cdef int distances(self, Py_ssize_t group, const double *point,
+                       vector[double] &distances) except -1 nogil:
+        """Squared distances of a group's members to a point, each summed in the columns' order."""
+        cdef const Py_ssize_t *members = self.members[group].data()
+        cdef Py_ssize_t i = 0, j, size = self.members[group].size()
+        cdef const double *row0
+        cdef const double *row1
+        cdef const double *row2
+        cdef const double *row3
+        cdef double total0, total1, total2, total3, gap0, gap1, gap2, gap3
+        distances.resize(size)
+        # Four sums at a time: none waits for another.
+        while i + 4 <= size:
+            row0 = &self.X[members[i], 0]
+            row1 = &self.X[members[i + 1], 0]
+            row2 = &self.X[members[i + 2], 0]
+            row3 = &self.X[members[i + 3], 0]
+            total0 = total1 = total2 = total3 = 0.0
+            for j in range(self.n_columns):
+                gap0 = row0[j] - point[j]
+                gap1 = row1[j] - point[j]
+                gap2 = row2[j] - point[j]
+                gap3 = row3[j] - point[j]
+                total0 += gap0 * gap0
+                total1 += gap1 * gap1
+                total2 += gap2 * gap2
+                total3 += gap3 * gap3
+            distances[i] = total0
+            distances[i + 1] = total1
+            distances[i + 2] = total2
+            distances[i + 3] = total3
+            i += 4
+        while i < size:
+            distances[i] = squared_distance(&self.X[members[i], 0], point, self.n_columns)
+            i += 1
         return 0

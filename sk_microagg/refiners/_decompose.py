@@ -41,7 +41,7 @@ def decompose(X, labels, k):
     """Decompose every group once, if that lowers the SSE; return the new labels."""
     partition = Partition(X, labels, k)
     least_gain = LEAST_GAIN * total_sum_of_squares(X)
-    sse = np.array([partition.sse_of(group) for group in partition.groups()])
+    sse = np.array([partition.cost_of(group) for group in partition.groups()])
     for group in np.argsort(-sse, kind="stable"):
         if partition.size(group) >= 2 * k:
             continue

@@ -230,7 +230,7 @@ STARTS = (without_bad_groups, split_large_groups, grown_around_centroids)
 def dissolve(partition, n_candidates, rng):
     """Dissolve the group with the largest SSE of some drawn at random."""
     drawn = [_draw_group(partition, rng) for _ in range(n_candidates)]
-    return partition.dissolve(max(drawn, key=partition.sse_of))
+    return partition.dissolve(max(drawn, key=partition.cost_of))
 
 
 def _draw_group(partition, rng):

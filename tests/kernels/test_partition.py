@@ -147,7 +147,7 @@ def assert_same(partition, plain, rng):
         assert partition.members_of(number).tolist() == members.tolist()
         assert {partition.group(record) for record in members} == {number}
         assert np.array_equal(partition.centroid(number), plain.centroids[number])
-        assert partition.sse_of(number) == group_sse(X, members)
+        assert partition.cost_of(number) == group_sse(X, members)
         assert partition.excess(number).tolist() == plain.excess(number)
         if len(members) > 1 < len(numbers):
             gain, record, target = best_removal(X, plain.groups, plain.centroids, number)
@@ -335,7 +335,7 @@ def two_groups_of_three():
         (lambda p: p.size(2), r"^group=2 must be from 0 to 1\.$"),
         (lambda p: p.members_of(-1), r"^There is no group -1\.$"),
         (lambda p: p.centroid(2), r"^There is no group 2\.$"),
-        (lambda p: p.sse_of(2), r"^There is no group 2\.$"),
+        (lambda p: p.cost_of(2), r"^There is no group 2\.$"),
         (lambda p: p.excess(2), r"^There is no group 2\.$"),
         (lambda p: p.larger_group(0), r"^place=0 must be from 0 to -?\d\.$"),
         (lambda p: p.best_departure(2), r"^There is no group 2\.$"),

@@ -1,0 +1,44 @@
+from libcpp.vector cimport vector
+
+cdef enum Kind:
+    TABLE
+    TREE
+    SPAN
+
+
+cdef struct Column:
+    Kind kind
+    # Positions: one for each leaf, and a last one that only the root covers.
+    int width
+    double weight
+
+    # By lo * width + hi in a table, by node in a tree.
+    vector[double] loss
+    vector[double] info
+    vector[double] content
+
+    # Of a tree.
+    vector[int] parent
+    vector[int] last
+
+    # Of numbers.
+    vector[double] left
+    vector[double] right
+    double extent
+    vector[double] info_before
+    vector[double] mass_before
+
+
+cdef class Columns:
+    cdef readonly Py_ssize_t n_columns
+    cdef vector[Column] columns
+    cdef double constant
+    cdef double largest_constant
+
+    cdef double loss(self, Py_ssize_t j, int lo, int hi) noexcept nogil
+    cdef double info(self, Py_ssize_t j, int lo, int hi) noexcept nogil
+    cdef double content(self, Py_ssize_t j, int lo, int hi) noexcept nogil
+    cdef bint is_missing(self, Py_ssize_t j, int hi) noexcept nogil
+
+    cdef double _constant(self, double mass) noexcept nogil
+    cdef int _tabulate(self, Py_ssize_t j) except -1

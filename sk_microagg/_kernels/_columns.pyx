@@ -1,0 +1,160 @@
+"""What a generalised value loses, for columns of categories and of numbers alike.
+
+The leaves of a column, its categories or its distinct numbers in order, have positions 0, 1, ...
+A generalised value is the smallest node, or the interval, that covers the leaves from `lo` to `hi`.
+One position comes after all leaves and is covered by the root alone: a missing value reaches from
+the first position to that one, and so does everything that is merged with it.
+"""
+
+from libc.math cimport exp, log
+from libcpp.vector cimport vector
+
+cdef enum:
+    LARGEST_TABLE = 256
+
+
+cdef class Columns:
+    """Loss and entropy of generalised values, for every column of a table.
+
+    Parameters
+    ----------
+    domains : list
+        For each column an object with the arrays that describe it. A tree has `parent` and `last`
+        (the last position that a node covers), `loss`, `info` and `mass` by node; the nodes begin
+        with the leaves. Numbers have `left` and `right`, the ends of each leaf, `extent`, the width
+        of the whole, and `info` and `mass` by leaf. All have `is_tree` and `n_leaves`.
+
+    weights : sequence of float
+        Weight of each column.
+
+    constant : float, default=-1
+        Added to the information of a value where the entropy divides by it; below 0, each value has
+        its own, -p log p with its frequency p.
+
+    Attributes
+    ----------
+    n_columns : int
+        Number of columns.
+    """
+
+    def __init__(self, domains, weights, *, double constant=-1.0):
+        cdef Column *column
+        cdef Py_ssize_t j
+        self.n_columns = len(domains)
+        self.constant = constant
+        self.largest_constant = exp(-1.0) if constant < 0.0 else constant
+        self.columns.resize(self.n_columns)
+        for j, (domain, weight) in enumerate(zip(domains, weights, strict=True)):
+            column = &self.columns[j]
+            column.width = domain.n_leaves + 1
+            column.weight = weight
+            if domain.is_tree:
+                column.kind = TREE
+                column.parent = domain.parent
+                column.last = domain.last
+                column.loss = [weight * loss for loss in domain.loss]
+                column.info = domain.info
+                column.content = [
+                    info + self._constant(mass)
+                    for info, mass in zip(domain.info, domain.mass, strict=True)
+                ]
+            else:
+                column.kind = SPAN
+                column.left = domain.left
+                column.right = domain.right
+                column.extent = domain.extent
+                column.info_before = sums_before(domain.info)
+                column.mass_before = sums_before(domain.mass)
+            if column.width <= LARGEST_TABLE:
+                self._tabulate(j)
+
+    def loss_of(self, Py_ssize_t column, int lo, int hi):
+        """Weighted loss of a generalised value."""
+        return self.loss(column, lo, hi)
+
+    def info_of(self, Py_ssize_t column, int lo, int hi):
+        """Information of a generalised value, and what the entropy divides by for it."""
+        return self.info(column, lo, hi), self.content(column, lo, hi)
+
+    cdef double loss(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
+        """The loss of the value that covers positions lo to hi, times the column's weight.
+
+        Never less than that of a value that it covers, to the last bit.
+        """
+        cdef Column *column = &self.columns[j]
+        if column.kind == TABLE:
+            return column.loss[lo * column.width + hi]
+        if column.kind == TREE:
+            return column.loss[lowest_common(column, lo, hi)]
+        if hi == column.width - 1:
+            return column.weight
+        if lo == hi:
+            return 0.0
+        return column.weight * ((column.right[hi] - column.left[lo]) / column.extent)
+
+    cdef double info(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
+        """The information that is lost when a value gets as general as this."""
+        cdef Column *column = &self.columns[j]
+        if column.kind == TABLE:
+            return column.info[lo * column.width + hi]
+        if column.kind == TREE:
+            return column.info[lowest_common(column, lo, hi)]
+        if lo == hi:
+            return 0.0
+        return column.info_before[min(hi + 1, column.width - 1)] - column.info_before[lo]
+
+    cdef double content(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
+        """What the entropy divides by when this value is generalised."""
+        cdef Column *column = &self.columns[j]
+        if column.kind == TABLE:
+            return column.content[lo * column.width + hi]
+        if column.kind == TREE:
+            return column.content[lowest_common(column, lo, hi)]
+        return self.info(j, lo, hi) + self._constant(
+            column.mass_before[min(hi + 1, column.width - 1)] - column.mass_before[lo]
+        )
+
+    cdef bint is_missing(self, Py_ssize_t j, int hi) noexcept nogil:
+        return hi == self.columns[j].width - 1
+
+    cdef double _constant(self, double mass) noexcept nogil:
+        if self.constant >= 0.0:
+            return self.constant
+        return -mass * log(mass) if 0.0 < mass < 1.0 else 0.0
+
+    cdef int _tabulate(self, Py_ssize_t j) except -1:
+        """Write down all values of a column with few leaves."""
+        cdef Column *column = &self.columns[j]
+        cdef int lo, hi, width = column.width
+        cdef vector[double] loss, info, content
+        loss.resize(width * width)
+        info.resize(width * width)
+        content.resize(width * width)
+        for lo in range(width):
+            for hi in range(lo, width):
+                loss[lo * width + hi] = self.loss(j, lo, hi)
+                info[lo * width + hi] = self.info(j, lo, hi)
+                content[lo * width + hi] = self.content(j, lo, hi)
+        column.loss = loss
+        column.info = info
+        column.content = content
+        column.kind = TABLE
+        return 0
+
+
+cdef int lowest_common(const Column *column, int lo, int hi) noexcept nogil:
+    """The smallest node that covers positions lo to hi: climb from the leaf at lo."""
+    cdef int node = lo
+    while column.last[node] < hi:
+        node = column.parent[node]
+    return node
+
+
+cdef vector[double] sums_before(values):
+    cdef vector[double] sums
+    cdef double total = 0.0, value
+    sums.push_back(0.0)
+    for value in values:
+        total += value
+        sums.push_back(total)
+    return sums

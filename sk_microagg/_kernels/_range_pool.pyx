@@ -1,0 +1,254 @@
+"""The records that no group has taken yet, as leaf ranges, and the questions of greedy methods."""
+
+import numpy as np
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from libcpp.vector cimport vector
+
+from ._boxes cimport SAFETY
+from ._columns cimport Columns
+from ._range_tree cimport NOWHERE, RangeTree
+
+cdef enum Criterion:
+    LOSS
+    ENTROPY
+    FARTHEST
+
+_CRITERIA = {"ncp": LOSS, "entropy": ENTROPY}
+
+
+@cython.final
+cdef class RecordTree(RangeTree):
+    """Distinct records. What they cost depends on the centre that they would be merged with."""
+
+    cdef Criterion criterion
+    cdef const int *centre_lo
+    cdef const int *centre_hi
+    cdef double size
+    # By node and column: the largest content of a record, which the entropy divides by.
+    cdef vector[double] largest_content
+    # By column: the content of the centre.
+    cdef vector[double] centre_content
+
+    def __init__(self, Columns columns, Py_ssize_t n_items, const Py_ssize_t[::1] first_row):
+        cdef Py_ssize_t row
+        self.columns = columns
+        self.n_columns = columns.n_columns
+        self.n_items = n_items
+        for row in first_row:
+            self.rank.push_back(row)
+
+    cdef double cost(self, Py_ssize_t place, double limit) noexcept nogil:
+        cdef Py_ssize_t j, at = place * self.n_columns
+        cdef double total = 0.0
+        for j in range(self.n_columns):
+            total += self._cell_cost(j, self.lo[at + j], self.hi[at + j])
+            if total > limit and self.criterion != FARTHEST:
+                break
+        return total
+
+    cdef double _cell_cost(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
+        cdef int merged_lo = min(self.centre_lo[j], lo), merged_hi = max(self.centre_hi[j], hi)
+        cdef double info, to_itself
+        if self.criterion == LOSS:
+            return self.columns.loss(j, merged_lo, merged_hi)
+        if self.criterion == FARTHEST:
+            return -self.columns.loss(j, merged_lo, merged_hi)
+        info = self.columns.info(j, merged_lo, merged_hi)
+        to_itself = rate(info, self.columns.content(j, merged_lo, merged_hi))
+        return self.columns.columns[j].weight * (
+            (rate(info, self.columns.content(j, lo, hi)) + to_itself)
+            + self.size * (rate(info, self.centre_content[j]) + to_itself)
+        )
+
+    cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
+        cdef Py_ssize_t j, at = node * self.n_columns
+        cdef double total = 0.0
+        for j in range(self.n_columns):
+            total += self._cell_bound(j, at + j)
+            if total > limit and self.criterion != FARTHEST:
+                break
+        return total
+
+    cdef double _cell_bound(self, Py_ssize_t j, Py_ssize_t at) noexcept nogil:
+        cdef double info, to_itself
+        cdef int lo = min(self.centre_lo[j], self.max_lo[at])
+        cdef int hi = max(self.centre_hi[j], self.min_hi[at])
+        if self.criterion == LOSS:
+            return self.columns.loss(j, lo, hi)
+        if self.criterion == FARTHEST:
+            lo = min(self.centre_lo[j], self.min_lo[at])
+            hi = max(self.centre_hi[j], self.max_hi[at])
+            return -self.columns.loss(j, lo, hi)
+        info = self.columns.info(j, lo, hi)
+        # The rate of a value to itself need not grow with the value; this bound of it does.
+        to_itself = rate(info, info + self.columns.largest_constant)
+        return self.columns.columns[j].weight / SAFETY * (
+            (rate(info, self.largest_content[at]) + to_itself)
+            + self.size * (rate(info, self.centre_content[j]) + to_itself)
+        )
+
+    cdef int find_contents(self) except -1 nogil:
+        """Find what the bounds of the entropy need to know of each node."""
+        cdef Py_ssize_t m = self.n_columns, node, place, left, j
+        self.largest_content.assign(self.nodes.size() * m, 0.0)
+        for node in range(<Py_ssize_t>self.nodes.size() - 1, -1, -1):
+            left = self.nodes[node].left
+            for j in range(m):
+                if left > 0:
+                    self.largest_content[node * m + j] = max(
+                        self.largest_content[left * m + j],
+                        self.largest_content[(left + 1) * m + j],
+                    )
+                    continue
+                for place in range(self.nodes[node].start, self.nodes[node].stop):
+                    self.largest_content[node * m + j] = max(
+                        self.largest_content[node * m + j],
+                        self.columns.content(j, self.lo[place * m + j], self.hi[place * m + j]),
+                    )
+        return 0
+
+    cdef Py_ssize_t find(self, Criterion criterion, const int *lo, const int *hi,
+                         double size) except -1 nogil:
+        """The record that costs least."""
+        cdef Py_ssize_t j
+        self.criterion = criterion
+        self.centre_lo = lo
+        self.centre_hi = hi
+        self.size = size
+        if criterion == ENTROPY:
+            self.centre_content.resize(self.n_columns)
+            for j in range(self.n_columns):
+                self.centre_content[j] = self.columns.content(j, lo[j], hi[j])
+        self.search(1)
+        return self.best[0].second
+
+
+@cython.final
+cdef class RangePool:
+    """The records not yet grouped: a set that shrinks, with exact questions.
+
+    Records that are alike are looked at once. Of several that fit equally well, the one with the
+    lowest index is the answer.
+
+    Parameters
+    ----------
+    columns : Columns
+        What generalised values lose.
+
+    lo, hi : ndarray of shape (n_records, n_columns), int32, C-contiguous
+        The leaf range of each cell.
+
+    distance : {"ncp", "entropy"}, default="ncp"
+        What the nearest record makes least: the loss after merging, or the generalisation rates.
+
+    Attributes
+    ----------
+    size : int
+        Number of records still in the pool.
+    """
+
+    cdef RecordTree tree
+    cdef Columns columns
+    cdef Criterion criterion
+    cdef readonly Py_ssize_t size
+    cdef int[:, ::1] item_lo
+    cdef int[:, ::1] item_hi
+    cdef Py_ssize_t n_items_when_built
+    cdef Py_ssize_t n_items
+    # Rows that are alike, ascending: those of item i from start[i] on, the first ones gone.
+    cdef Py_ssize_t[::1] item_of
+    cdef Py_ssize_t[::1] rows
+    cdef Py_ssize_t[::1] start
+    cdef Py_ssize_t[::1] stop
+    cdef vector[char] is_gone
+
+    def __init__(self, Columns columns, lo, hi, *, distance="ncp"):
+        if distance not in _CRITERIA:
+            raise ValueError(f"distance={distance!r} must be one of {sorted(_CRITERIA)}.")
+        if lo.shape != hi.shape or lo.shape[1:] != (columns.n_columns,) or len(lo) == 0:
+            raise ValueError(
+                f"Ranges of shapes {lo.shape} and {hi.shape} for {columns.n_columns} columns."
+            )
+        self.columns = columns
+        self.criterion = _CRITERIA[distance]
+        self.size = len(lo)
+        self.is_gone.assign(self.size, 0)
+        cells, item_of = np.unique(np.hstack([lo, hi]), axis=0, return_inverse=True)
+        self.item_of = item_of.reshape(-1)
+        self.item_lo, self.item_hi = map(np.ascontiguousarray, np.hsplit(cells, 2))
+        self.rows = np.argsort(self.item_of, kind="stable")
+        bounds = np.searchsorted(item_of.reshape(-1)[self.rows], np.arange(len(cells) + 1))
+        self.start, self.stop = bounds[: len(cells)].copy(), bounds[1:].copy()
+        self._build()
+
+    def nearest(self, const int[::1] lo, const int[::1] hi, Py_ssize_t size):
+        """The record that a group of so many records and with such a centre takes in best."""
+        return self._find(self.criterion, lo, hi, size)
+
+    def farthest(self, const int[::1] lo, const int[::1] hi):
+        """The record that loses most when it is merged with a range."""
+        return self._find(FARTHEST, lo, hi, 1)
+
+    def remove(self, Py_ssize_t record):
+        """Take a record out of the pool."""
+        cdef Py_ssize_t item
+        if not 0 <= record < self.item_of.shape[0] or self.is_gone[record]:
+            raise ValueError(f"Record {record} is not in the pool.")
+        item = self.item_of[record]
+        self.size -= 1
+        self.is_gone[record] = 1
+        if self.rows[self.start[item]] != record:
+            return
+        while self.start[item] < self.stop[item] and self.is_gone[self.rows[self.start[item]]]:
+            self.start[item] += 1
+        if self.start[item] == self.stop[item]:
+            self.n_items -= 1
+        self.tree.rerank(item, self._first_row(item))
+        # Far fewer records lie in far smaller boxes.
+        if 2 * self.n_items < self.n_items_when_built and self.size > 0:
+            self._build_of_what_is_left()
+
+    def __contains__(self, Py_ssize_t record):
+        return 0 <= record < self.item_of.shape[0] and not self.is_gone[record]
+
+    cdef Py_ssize_t _find(self, Criterion criterion, const int[::1] lo, const int[::1] hi,
+                          Py_ssize_t size) except -1:
+        cdef Py_ssize_t record
+        if self.size == 0:
+            raise ValueError("The pool is empty.")
+        if lo.shape[0] != self.columns.n_columns or hi.shape[0] != self.columns.n_columns:
+            raise ValueError(f"Ranges must have {self.columns.n_columns} columns.")
+        PyErr_CheckSignals()  # Ctrl-C
+        with nogil:
+            record = self.tree.find(criterion, &lo[0], &hi[0], size)
+        return record
+
+    cdef Py_ssize_t _first_row(self, Py_ssize_t item) noexcept nogil:
+        return self.rows[self.start[item]] if self.start[item] < self.stop[item] else NOWHERE
+
+    cdef int _build(self) except -1:
+        cdef Py_ssize_t item
+        first_row = np.array([self._first_row(item) for item in range(self.item_lo.shape[0])])
+        self.n_items = self.n_items_when_built = self.item_lo.shape[0]
+        self.tree = RecordTree(self.columns, self.n_items, first_row)
+        with nogil:
+            self.tree.build(&self.item_lo[0, 0], &self.item_hi[0, 0])
+            self.tree.find_contents()
+        return 0
+
+    cdef int _build_of_what_is_left(self) except -1:
+        left = np.flatnonzero(np.less(self.start, self.stop))
+        number = np.full(self.item_lo.shape[0], -1)
+        number[left] = np.arange(len(left))
+        self.item_of = number[self.item_of]
+        self.item_lo = np.asarray(self.item_lo)[left]
+        self.item_hi = np.asarray(self.item_hi)[left]
+        self.start = np.asarray(self.start)[left]
+        self.stop = np.asarray(self.stop)[left]
+        return self._build()
+
+
+cdef inline double rate(double info, double content) noexcept nogil:
+    return info / content if content > 0.0 else 0.0
