@@ -1,8 +1,23 @@
 """Compiled kernels: arrays in, arrays out, without the GIL."""
 
+from sk_microagg._kernels._centre_index import CentreIndex
+from sk_microagg._kernels._columns import Columns
 from sk_microagg._kernels._descent import Descent
 from sk_microagg._kernels._exchange_graph import ExchangeGraph
 from sk_microagg._kernels._partition import Partition
 from sk_microagg._kernels._pool import Pool
+from sk_microagg._kernels._range_descent import RangeDescent
+from sk_microagg._kernels._range_partition import RangePartition
+from sk_microagg._kernels._range_pool import RangePool
 
-__all__ = ["Descent", "ExchangeGraph", "Partition", "Pool"]
+__all__ = [
+    "CentreIndex",
+    "Columns",
+    "Descent",
+    "ExchangeGraph",
+    "Partition",
+    "Pool",
+    "RangeDescent",
+    "RangePartition",
+    "RangePool",
+]

@@ -6,8 +6,12 @@ One position comes after all leaves and is covered by the root alone: a missing 
 the first position to that one, and so does everything that is merged with it.
 """
 
+import numpy as np
+
 from libc.math cimport exp, log
 from libcpp.vector cimport vector
+
+from ._boxes cimport SAFETY
 
 cdef enum:
     LARGEST_TABLE = 256
@@ -72,6 +76,34 @@ cdef class Columns:
         """Weighted loss of a generalised value."""
         return self.loss(column, lo, hi)
 
+    def costs(self, const int[:, ::1] centre_lo, const int[:, ::1] centre_hi,
+              const Py_ssize_t[::1] sizes, const int[::1] lo, const int[::1] hi, *,
+              bint by_entropy=False):
+        """What it costs each of several groups, with such centres and sizes, to take a record in.
+
+        Their members and the record lose what the merged centre loses, instead of what the old
+        centre did; or by entropy, they are generalised at certain rates.
+        """
+        cdef double[::1] costs = np.zeros(sizes.shape[0])
+        cdef Py_ssize_t group, j
+        with nogil:
+            for group in range(sizes.shape[0]):
+                for j in range(self.n_columns):
+                    costs[group] += self._cost(
+                        j, centre_lo[group, j], centre_hi[group, j], sizes[group], lo[j], hi[j],
+                        by_entropy,
+                    )
+        return costs.base
+
+    cdef double _cost(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo, int hi,
+                      bint by_entropy) noexcept nogil:
+        if by_entropy:
+            return self.rate(j, centre_lo, centre_hi, size, lo, hi)
+        return (
+            (size + 1.0) * self.loss(j, min(centre_lo, lo), max(centre_hi, hi))
+            - size * self.loss(j, centre_lo, centre_hi)
+        )
+
     def info_of(self, Py_ssize_t column, int lo, int hi):
         """Information of a generalised value, and what the entropy divides by for it."""
         return self.info(column, lo, hi), self.content(column, lo, hi)
@@ -114,6 +146,32 @@ cdef class Columns:
             column.mass_before[min(hi + 1, column.width - 1)] - column.mass_before[lo]
         )
 
+    cdef double rate(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo,
+                     int hi) noexcept nogil:
+        """What it costs, by entropy, to merge a value with the centre of so many.
+
+        The rates at which all of them are generalised to the value that covers both, and that value
+        to itself.
+        """
+        cdef int merged_lo = min(centre_lo, lo), merged_hi = max(centre_hi, hi)
+        cdef double info = self.info(j, merged_lo, merged_hi)
+        cdef double to_itself = share(info, self.content(j, merged_lo, merged_hi))
+        return self.columns[j].weight * (
+            (share(info, self.content(j, lo, hi)) + to_itself)
+            + size * (share(info, self.content(j, centre_lo, centre_hi)) + to_itself)
+        )
+
+    cdef double least_rate(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo,
+                           int hi, double largest_content) noexcept nogil:
+        """What no value costs less than, if it covers `lo` and `hi` and has no larger content."""
+        cdef double info = self.info(j, min(centre_lo, lo), max(centre_hi, hi))
+        # The rate of a value to itself need not grow with the value; this bound of it does.
+        cdef double to_itself = share(info, info + self.largest_constant)
+        return self.columns[j].weight / SAFETY * (
+            (share(info, largest_content) + to_itself)
+            + size * (share(info, self.content(j, centre_lo, centre_hi)) + to_itself)
+        )
+
     cdef bint is_missing(self, Py_ssize_t j, int hi) noexcept nogil:
         return hi == self.columns[j].width - 1
 
@@ -140,6 +198,10 @@ cdef class Columns:
         column.content = content
         column.kind = TABLE
         return 0
+
+
+cdef inline double share(double part, double whole) noexcept nogil:
+    return part / whole if whole > 0.0 else 0.0
 
 
 cdef int lowest_common(const Column *column, int lo, int hi) noexcept nogil:

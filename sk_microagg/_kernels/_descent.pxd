@@ -1,8 +1,8 @@
-from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
 from ._boxes cimport Hit
 from ._partition cimport Partition
+from ._sweeps cimport Sweeps
 
 
 # Moving a record to the other group of a pair, in exchange for a partner if that is not below 0.
@@ -18,13 +18,8 @@ cdef struct Place:
     double gain
 
 
-cdef class Descent:
+cdef class Descent(Sweeps):
     cdef Partition partition
-    cdef bint shuffled
-    cdef uint64_t random
-    cdef double stop_at
-    cdef Py_ssize_t n_moves
-    cdef Py_ssize_t n_sweeps
     cdef vector[Py_ssize_t] visited
     cdef vector[Hit] candidates
     cdef vector[double] to_b
@@ -32,8 +27,6 @@ cdef class Descent:
     cdef vector[Place] places
     cdef vector[size_t] may_swap
 
-    cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil
-    cdef int _visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil
     cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, double apart,
@@ -47,5 +40,3 @@ cdef class Descent:
                           Exchange *best) noexcept nogil
     cdef bint _may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
     cdef bint _may_shift(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
-    cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil
-    cdef uint64_t _next_random(self) noexcept nogil

@@ -12,20 +12,14 @@ for some x, hence |a - b| < (2 + 1/k) r_A. A tree over the centroids that knows 
 the groups for which one or the other holds.
 """
 
-import time
-
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, sqrt
-from libc.stdint cimport uint64_t
+from libc.math cimport sqrt
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from ._boxes cimport SAFETY, TINY, Hit, squared_distance
 from ._partition cimport Partition
-
-cdef enum:
-    VISITS_BETWEEN_SIGNALS = 64
+from ._sweeps cimport Sweeps
 
 # A gain below this share of two groups' SSE may be rounding.
 cdef double LEAST_GAIN = 1e-12
@@ -37,7 +31,7 @@ cdef double ROUNDING = 1e-10
 
 
 @cython.final
-cdef class Descent:
+cdef class Descent(Sweeps):
     """Lower the SSE of a partition by swaps and shifts between pairs of groups.
 
     Parameters
@@ -62,70 +56,14 @@ cdef class Descent:
     """
 
     def __init__(self, Partition partition, *, seed=None):
+        Sweeps.__init__(self, seed)
         self.partition = partition
-        self.shuffled = seed is not None
-        self.random = 0 if seed is None else seed
-        self.n_sweeps = 0
         self.visited.assign(partition.n_slots, 0)
 
-    def run(self, groups, *, Py_ssize_t max_sweeps=-1, double deadline=INFINITY):
-        """Improve pairs until none can be, beginning with those that hold one of some groups.
+    cdef int prepare(self) except -1:
+        return self.partition.settle_with_index()
 
-        Parameters
-        ----------
-        groups : iterable of int
-            Groups that may be improved together with others. Those that change are visited again.
-
-        max_sweeps : int, default=-1
-            Stop after so many sweeps; below 0 go on until no pair can be improved.
-
-        deadline : float, default=inf
-            Stop, wherever the search is, when `time.monotonic()` has passed this.
-
-        Returns
-        -------
-        n_sweeps : int
-            Number of sweeps in which a pair was improved.
-        """
-        cdef vector[Py_ssize_t] targets = sorted(set(groups))
-        cdef Py_ssize_t n_before, n_improving = 0
-        self.stop_at = deadline
-        self.partition.settle_with_index()
-        while not targets.empty() and n_improving != max_sweeps:
-            n_before = self.n_moves
-            with nogil:
-                self._sweep(targets)
-            n_improving += self.n_moves > n_before
-            if time.monotonic() >= deadline:
-                break
-        return n_improving
-
-    cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil:
-        """Visit each group once; afterwards `targets` are those that have changed."""
-        cdef vector[Py_ssize_t] changed
-        cdef size_t i
-        cdef bint is_late = False
-        self.n_sweeps += 1
-        # The first sweep keeps the order: none is better on average, but later sweeps move so
-        # little that results hardly depend on the seed.
-        if self.shuffled and self.n_sweeps > 1:
-            self._shuffle(targets)
-        for i in range(targets.size()):
-            self._visit(targets[i], changed)
-            if (i + 1) % VISITS_BETWEEN_SIGNALS == 0:
-                with gil:
-                    PyErr_CheckSignals()  # Ctrl-C
-                    is_late = time.monotonic() >= self.stop_at
-                if is_late:
-                    break
-        sort(changed.begin(), changed.end())
-        targets.clear()
-        for i in range(changed.size()):
-            if i == 0 or changed[i] != changed[i - 1]:
-                targets.push_back(changed[i])
-        return 0
-
-    cdef int _visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil:
+    cdef int visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil:
         """Improve the pairs of a group with all others, in their order."""
         cdef Py_ssize_t b
         cdef size_t i = 0
@@ -305,22 +243,6 @@ cdef class Descent:
             size_a / (size_a - 1.0) * radius * radius * SAFETY + TINY
             > size_b / (size_b + 1.0) * beyond * beyond
         )
-
-    cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil:
-        cdef size_t i, other
-        for i in range(groups.size() - 1, 0, -1):
-            other = self._next_random() % (i + 1)
-            groups[i], groups[other] = groups[other], groups[i]
-
-    cdef uint64_t _next_random(self) noexcept nogil:
-        """SplitMix64 (Steele, Lea and Flood, 2014)."""
-        cdef uint64_t z
-        self.random += 0x9E3779B97F4A7C15ULL
-        z = self.random
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
-        return z ^ (z >> 31)
-
 
 cdef bint by_record(const Hit &one, const Hit &other) noexcept nogil:
     return one.second < other.second

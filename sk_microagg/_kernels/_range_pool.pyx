@@ -6,7 +6,6 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libcpp.vector cimport vector
 
-from ._boxes cimport SAFETY
 from ._columns cimport Columns
 from ._range_tree cimport NOWHERE, RangeTree
 
@@ -28,8 +27,6 @@ cdef class RecordTree(RangeTree):
     cdef double size
     # By node and column: the largest content of a record, which the entropy divides by.
     cdef vector[double] largest_content
-    # By column: the content of the centre.
-    cdef vector[double] centre_content
 
     def __init__(self, Columns columns, Py_ssize_t n_items, const Py_ssize_t[::1] first_row):
         cdef Py_ssize_t row
@@ -49,18 +46,10 @@ cdef class RecordTree(RangeTree):
         return total
 
     cdef double _cell_cost(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
-        cdef int merged_lo = min(self.centre_lo[j], lo), merged_hi = max(self.centre_hi[j], hi)
-        cdef double info, to_itself
-        if self.criterion == LOSS:
-            return self.columns.loss(j, merged_lo, merged_hi)
-        if self.criterion == FARTHEST:
-            return -self.columns.loss(j, merged_lo, merged_hi)
-        info = self.columns.info(j, merged_lo, merged_hi)
-        to_itself = rate(info, self.columns.content(j, merged_lo, merged_hi))
-        return self.columns.columns[j].weight * (
-            (rate(info, self.columns.content(j, lo, hi)) + to_itself)
-            + self.size * (rate(info, self.centre_content[j]) + to_itself)
-        )
+        cdef int centre_lo = self.centre_lo[j], centre_hi = self.centre_hi[j]
+        if self.criterion == ENTROPY:
+            return self.columns.rate(j, centre_lo, centre_hi, self.size, lo, hi)
+        return self._sign() * self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
 
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
         cdef Py_ssize_t j, at = node * self.n_columns
@@ -72,22 +61,18 @@ cdef class RecordTree(RangeTree):
         return total
 
     cdef double _cell_bound(self, Py_ssize_t j, Py_ssize_t at) noexcept nogil:
-        cdef double info, to_itself
-        cdef int lo = min(self.centre_lo[j], self.max_lo[at])
-        cdef int hi = max(self.centre_hi[j], self.min_hi[at])
-        if self.criterion == LOSS:
-            return self.columns.loss(j, lo, hi)
+        cdef int centre_lo = self.centre_lo[j], centre_hi = self.centre_hi[j]
+        cdef int lo = self.max_lo[at], hi = self.min_hi[at]
+        if self.criterion == ENTROPY:
+            return self.columns.least_rate(
+                j, centre_lo, centre_hi, self.size, lo, hi, self.largest_content[at]
+            )
         if self.criterion == FARTHEST:
-            lo = min(self.centre_lo[j], self.min_lo[at])
-            hi = max(self.centre_hi[j], self.max_hi[at])
-            return -self.columns.loss(j, lo, hi)
-        info = self.columns.info(j, lo, hi)
-        # The rate of a value to itself need not grow with the value; this bound of it does.
-        to_itself = rate(info, info + self.columns.largest_constant)
-        return self.columns.columns[j].weight / SAFETY * (
-            (rate(info, self.largest_content[at]) + to_itself)
-            + self.size * (rate(info, self.centre_content[j]) + to_itself)
-        )
+            lo, hi = self.min_lo[at], self.max_hi[at]
+        return self._sign() * self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
+
+    cdef double _sign(self) noexcept nogil:
+        return -1.0 if self.criterion == FARTHEST else 1.0
 
     cdef int find_contents(self) except -1 nogil:
         """Find what the bounds of the entropy need to know of each node."""
@@ -112,15 +97,10 @@ cdef class RecordTree(RangeTree):
     cdef Py_ssize_t find(self, Criterion criterion, const int *lo, const int *hi,
                          double size) except -1 nogil:
         """The record that costs least."""
-        cdef Py_ssize_t j
         self.criterion = criterion
         self.centre_lo = lo
         self.centre_hi = hi
         self.size = size
-        if criterion == ENTROPY:
-            self.centre_content.resize(self.n_columns)
-            for j in range(self.n_columns):
-                self.centre_content[j] = self.columns.content(j, lo[j], hi[j])
         self.search(1)
         return self.best[0].second
 
@@ -248,7 +228,3 @@ cdef class RangePool:
         self.start = np.asarray(self.start)[left]
         self.stop = np.asarray(self.stop)[left]
         return self._build()
-
-
-cdef inline double rate(double info, double content) noexcept nogil:
-    return info / content if content > 0.0 else 0.0

@@ -36,6 +36,7 @@ cdef class RangeTree:
     cdef vector[int] max_lo
     cdef vector[int] min_hi
     cdef vector[int] max_hi
+    cdef vector[double] max_loss
 
     cdef vector[Hit] best
     cdef size_t n_wanted
@@ -43,7 +44,9 @@ cdef class RangeTree:
     # What is searched for.
     cdef double cost(self, Py_ssize_t place, double limit) noexcept nogil
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil
+    cdef void enclose(self, Py_ssize_t node) noexcept nogil
 
+    cdef int set_up(self) except -1 nogil
     cdef int build(self, const int *lo, const int *hi) except -1 nogil
     cdef int search(self, size_t n_wanted) except -1 nogil
     cdef int change(self, Py_ssize_t item, const int *lo, const int *hi,
@@ -59,6 +62,5 @@ cdef class RangeTree:
     cdef void _search_if_promising(self, Py_ssize_t node, double bound) noexcept nogil
     cdef void _offer(self, Hit hit) noexcept nogil
     cdef Hit _worst(self) noexcept nogil
-    cdef void _enclose(self, Py_ssize_t node) noexcept nogil
     cdef void _enclose_places(self, Py_ssize_t node) noexcept nogil
     cdef void _rank(self, Py_ssize_t node) noexcept nogil

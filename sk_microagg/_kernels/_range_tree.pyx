@@ -26,12 +26,19 @@ cdef class RangeTree:
     # What is searched for
 
     cdef double cost(self, Py_ssize_t place, double limit) noexcept nogil:
-        """What the item at a place costs; anything above `limit` if it costs more than that."""
+        """What the item at a place costs; anything above `limit` if it costs more than that.
+
+        It is infinite for an item that must not be found.
+        """
         return 0.0
 
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
         """What every item of a node costs at least; or anything above `limit` that is true."""
         return 0.0
+
+    cdef int set_up(self) except -1 nogil:
+        """Make room for what a kind of tree knows of its nodes."""
+        return 0
 
     # Search
 
@@ -70,8 +77,8 @@ cdef class RangeTree:
             self._search(node)
 
     cdef Hit _worst(self) noexcept nogil:
-        """What an item must be better than to be among the best."""
-        return Hit(INFINITY, NOWHERE) if self.best.size() < self.n_wanted else self.best.back()
+        """What an item must be better than to be among the best. An infinite cost is never."""
+        return Hit(INFINITY, -1) if self.best.size() < self.n_wanted else self.best.back()
 
     cdef void _offer(self, Hit hit) noexcept nogil:
         cdef size_t i
@@ -98,7 +105,7 @@ cdef class RangeTree:
         self.rank[item] = rank
         self.n_changes += 1
         while node >= 0:
-            self._enclose(node)
+            self.enclose(node)
             node = self.nodes[node].parent
         return 0
 
@@ -137,13 +144,15 @@ cdef class RangeTree:
         self.max_lo.resize(self.nodes.size() * m)
         self.min_hi.resize(self.nodes.size() * m)
         self.max_hi.resize(self.nodes.size() * m)
+        self.max_loss.resize(self.nodes.size() * m)
         self.first_rank.resize(self.nodes.size())
+        self.set_up()
         # Children come after their parents.
         for node in range(<Py_ssize_t>self.nodes.size() - 1, -1, -1):
             if self.nodes[node].left == 0:
                 for place in range(self.nodes[node].start, self.nodes[node].stop):
                     self.leaf_of[place] = node
-            self._enclose(node)
+            self.enclose(node)
         self.n_changes = 0
         return 0
 
@@ -206,7 +215,7 @@ cdef class RangeTree:
                 middle += 1
         return middle
 
-    cdef void _enclose(self, Py_ssize_t node) noexcept nogil:
+    cdef void enclose(self, Py_ssize_t node) noexcept nogil:
         """Find what a node spans."""
         cdef Py_ssize_t m = self.n_columns, left = self.nodes[node].left, j, here, one, other
         self._rank(node)
@@ -227,6 +236,7 @@ cdef class RangeTree:
             self.max_lo[here] = max(self.max_lo[one], self.max_lo[other * m + j])
             self.min_hi[here] = min(self.min_hi[one], self.min_hi[other * m + j])
             self.max_hi[here] = max(self.max_hi[one], self.max_hi[other * m + j])
+            self.max_loss[here] = max(self.max_loss[one], self.max_loss[other * m + j])
 
     cdef void _enclose_places(self, Py_ssize_t node) noexcept nogil:
         cdef Py_ssize_t m = self.n_columns, j, here, place, at
@@ -234,6 +244,7 @@ cdef class RangeTree:
             here = node * m + j
             self.min_lo[here] = self.min_hi[here] = INT_MAX
             self.max_lo[here] = self.max_hi[here] = -1
+            self.max_loss[here] = 0.0
         for place in range(self.nodes[node].start, self.nodes[node].stop):
             if self.rank[self.item_at[place]] == NOWHERE:
                 continue
@@ -243,6 +254,9 @@ cdef class RangeTree:
                 self.max_lo[here] = max(self.max_lo[here], self.lo[at])
                 self.min_hi[here] = min(self.min_hi[here], self.hi[at])
                 self.max_hi[here] = max(self.max_hi[here], self.hi[at])
+                self.max_loss[here] = max(
+                    self.max_loss[here], self.columns.loss(j, self.lo[at], self.hi[at])
+                )
 
     cdef void _rank(self, Py_ssize_t node) noexcept nogil:
         """Find the lowest rank of a node."""

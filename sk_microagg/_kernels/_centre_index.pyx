@@ -1,0 +1,105 @@
+"""The centres of groups, and which of them a new record fits best."""
+
+import numpy as np
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+
+from ._boxes cimport TINY
+from ._columns cimport Columns
+from ._range_tree cimport RangeTree
+
+cdef enum:
+    RECORDS_BETWEEN_SIGNALS = 1024
+
+
+@cython.final
+cdef class CentreIndex(RangeTree):
+    """Finds the centre that a record raises least: that would lose least more if it covered both.
+
+    If there are centres that cover the record already, the one of these that loses least is the
+    answer, and the first of several.
+
+    Parameters
+    ----------
+    columns : Columns
+        What generalised values lose.
+
+    low, high : ndarray of shape (n_centres, n_columns), int32, C-contiguous
+        First and last position that each centre covers.
+    """
+
+    cdef const int *record_lo
+    cdef const int *record_hi
+    cdef Py_ssize_t[::1] by_loss
+
+    def __init__(self, Columns columns, const int[:, ::1] low, const int[:, ::1] high):
+        cdef Py_ssize_t centre, j
+        cdef double[::1] losses = np.zeros(low.shape[0])
+        self.columns = columns
+        self.n_columns = columns.n_columns
+        self.n_items = low.shape[0]
+        for centre in range(self.n_items):
+            for j in range(self.n_columns):
+                losses[centre] += columns.loss(j, low[centre, j], high[centre, j])
+        # Ties go to the lowest rank.
+        self.by_loss = np.argsort(losses, kind="stable")
+        self.rank.resize(self.n_items)
+        for j in range(self.n_items):
+            self.rank[self.by_loss[j]] = j
+        self.build(&low[0, 0], &high[0, 0])
+
+    def nearest_each(self, const int[:, ::1] lo, const int[:, ::1] hi):
+        """Index of the centre that each of many records raises least."""
+        cdef Py_ssize_t i
+        cdef Py_ssize_t[::1] centres = np.empty(lo.shape[0], dtype=np.intp)
+        with nogil:
+            for i in range(lo.shape[0]):
+                if i % RECORDS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()  # Ctrl-C
+                self.record_lo = &lo[i, 0]
+                self.record_hi = &hi[i, 0]
+                self.search(1)
+                centres[i] = self.by_loss[self.best[0].second]
+        return centres.base
+
+    cdef double cost(self, Py_ssize_t place, double limit) noexcept nogil:
+        cdef Py_ssize_t j, at = place * self.n_columns
+        cdef double total = 0.0
+        cdef bint is_covered = True
+        for j in range(self.n_columns):
+            if self.record_lo[j] >= self.lo[at + j] and self.record_hi[j] <= self.hi[at + j]:
+                continue
+            is_covered = False
+            total += self.columns.loss(
+                j, min(self.record_lo[j], self.lo[at + j]), max(self.record_hi[j], self.hi[at + j])
+            ) - self.columns.loss(j, self.lo[at + j], self.hi[at + j])
+            if total > limit:
+                break
+        # No record that is not covered passes for one that is, even if it raises a centre by less
+        # than can be seen.
+        return total if is_covered else max(total, TINY)
+
+    cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
+        cdef Py_ssize_t j, at = node * self.n_columns
+        cdef double total = 0.0
+        cdef bint may_cover = True
+        for j in range(self.n_columns):
+            may_cover = (
+                may_cover
+                and self.record_lo[j] >= self.min_lo[at + j]
+                and self.record_hi[j] <= self.max_hi[at + j]
+            )
+            total += max(
+                0.0,
+                self.columns.loss(
+                    j,
+                    min(self.record_lo[j], self.max_lo[at + j]),
+                    max(self.record_hi[j], self.min_hi[at + j]),
+                )
+                - self.max_loss[at + j],
+            )
+            if total > limit:
+                break
+        return total if may_cover else max(total, TINY)

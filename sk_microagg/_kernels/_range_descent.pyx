@@ -1,0 +1,99 @@
+"""Local search for generalised groups: the best swap or shift of each record, until none is left.
+
+A record looks at the few groups that would take it in at the least cost. It may go to one of them
+if its own group has more than k records, or change places with any record there.
+"""
+
+cimport cython
+from libcpp.vector cimport vector
+
+from ._range_partition cimport RangePartition
+from ._sweeps cimport Sweeps
+
+# A gain below this may be rounding.
+cdef double LEAST_GAIN = 1e-9
+
+
+cdef struct Exchange:
+    double gain
+    Py_ssize_t target
+    Py_ssize_t partner  # below 0: nobody comes in return
+
+
+@cython.final
+cdef class RangeDescent(Sweeps):
+    """Lower the loss of a partition by moving records, and by letting pairs change places.
+
+    Parameters
+    ----------
+    partition : RangePartition
+        The partition to work on. No group shrinks below its `k` or grows beyond 2k - 1.
+
+    seed : int, default=None
+        Groups are visited in an order drawn from it, but for the first sweep; with None always in
+        the order of their numbers.
+
+    n_near : int, default=16
+        Number of groups that a record looks at.
+    """
+
+    cdef RangePartition partition
+    cdef Py_ssize_t n_near
+    cdef vector[Py_ssize_t] records
+
+    def __init__(self, RangePartition partition, *, seed=None, Py_ssize_t n_near=16):
+        Sweeps.__init__(self, seed)
+        self.partition = partition
+        self.n_near = n_near
+
+    cdef int prepare(self) except -1:
+        return self.partition.settle_with_index()
+
+    cdef int visit(self, Py_ssize_t group, vector[Py_ssize_t] &changed) except -1 nogil:
+        """Let each record of a group do the best that it can."""
+        cdef Py_ssize_t record
+        cdef Exchange best
+        self.records = self.partition.members[group]
+        for record in self.records:
+            if self.partition.group_of[record] != group or self.partition.group_cost[group] == 0.0:
+                continue
+            self._find_best(record, &best)
+            if best.target < 0:
+                continue
+            self.partition.shift(record, best.target)
+            if best.partner >= 0:
+                self.partition.shift(best.partner, group)
+            self.partition.settle_with_index()
+            self.n_moves += 1
+            changed.push_back(group)
+            changed.push_back(best.target)
+        return 0
+
+    cdef int _find_best(self, Py_ssize_t record, Exchange *best) except -1 nogil:
+        """The shift or swap of a record that gains most, if one gains enough."""
+        cdef Py_ssize_t own = self.partition.group_of[record], target, partner
+        cdef double own_cost = self.partition.group_cost[own], limit, after
+        cdef size_t i
+        best[0] = Exchange(LEAST_GAIN, -1, -1)
+        self.partition.nearest_groups(record, self.n_near, self.partition.n_records)
+        for i in range(self.partition.index.best.size()):
+            target = self.partition.index.best[i].second
+            if self._may_shift(own, target):
+                after = self.partition.cost_without(own, record)
+                after += self.partition.index.best[i].first
+                if own_cost - after > best.gain:
+                    best[0] = Exchange(own_cost - after, target, -1)
+            for partner in self.partition.members[target]:
+                limit = own_cost + self.partition.group_cost[target] - best.gain
+                after = self.partition.cost_exchanged(own, record, partner, limit)
+                if after < limit:
+                    after += self.partition.cost_exchanged(target, partner, record, limit - after)
+                if after < limit:
+                    best[0] = Exchange(limit + best.gain - after, target, partner)
+        return 0
+
+    cdef bint _may_shift(self, Py_ssize_t own, Py_ssize_t target) noexcept nogil:
+        return (
+            <Py_ssize_t>self.partition.members[own].size() > self.partition.k
+            and <Py_ssize_t>self.partition.members[target].size() < 2 * self.partition.k - 1
+        )

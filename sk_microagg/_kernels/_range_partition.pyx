@@ -1,0 +1,338 @@
+"""Groups of records that are generalised: what they lose, and every way to change them.
+
+A group costs, in each column, the loss of the value that covers all its members, times the number
+of members whose value is known: a missing value that is released as missing has lost nothing.
+"""
+
+import numpy as np
+
+cimport cython
+from libc.limits cimport INT_MAX
+from libc.math cimport INFINITY
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+from ._boxes cimport Hit
+from ._columns cimport Columns
+from ._ledger cimport Ledger
+from ._range_tree cimport NOWHERE, RangeTree
+
+cdef enum:
+    FEW_GROUPS = 16
+
+# A difference of costs may be off by so much.
+cdef double ROUNDING = 1e-9
+
+
+@cython.final
+cdef class GroupTree(RangeTree):
+    """The centres of groups, searched for those that take a record in at the least cost."""
+
+    def __init__(self, RangePartition partition):
+        self.partition = partition
+        self.columns = partition.columns
+        self.n_columns = partition.n_columns
+        self.n_items = partition.n_slots
+        self.record = 0
+
+    cdef double cost(self, Py_ssize_t place, double limit) noexcept nogil:
+        cdef Py_ssize_t group = self.item_at[place]
+        cdef double before
+        if (
+            group == self.partition.group_of[self.record]
+            or <Py_ssize_t>self.partition.members[group].size() >= self.full
+        ):
+            return INFINITY
+        before = self.partition.group_cost[group]
+        return self.partition.cost_with(group, self.record, before + limit + ROUNDING) - before
+
+    cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
+        # The record loses, where its value is known, at least what the merged value loses; and the
+        # members of the group lose as much more as that is more than before.
+        cdef const int *lo = &self.partition.lo[self.record, 0]
+        cdef const int *hi = &self.partition.hi[self.record, 0]
+        cdef Py_ssize_t j, at = node * self.n_columns
+        cdef double total = 0.0, merged
+        for j in range(self.n_columns):
+            merged = self.columns.loss(
+                j, min(lo[j], self.max_lo[at + j]), max(hi[j], self.min_hi[at + j])
+            )
+            if merged > self.max_loss[at + j]:
+                total += self.fewest_known[at + j] * (merged - self.max_loss[at + j])
+            if not self.columns.is_missing(j, hi[j]):
+                total += merged
+            if total > limit + ROUNDING:
+                break
+        # Costs are differences of larger numbers, and rounded as such.
+        return total - ROUNDING
+
+    cdef void enclose(self, Py_ssize_t node) noexcept nogil:
+        cdef Py_ssize_t m = self.n_columns, left = self.nodes[node].left, j, place, group, fewest
+        RangeTree.enclose(self, node)
+        for j in range(m):
+            if left > 0:
+                fewest = min(
+                    self.fewest_known[left * m + j], self.fewest_known[(left + 1) * m + j]
+                )
+            else:
+                fewest = self.partition.n_records
+                for place in range(self.nodes[node].start, self.nodes[node].stop):
+                    group = self.item_at[place]
+                    if self.rank[group] != NOWHERE:
+                        fewest = min(fewest, self.partition.n_known[group * m + j])
+            self.fewest_known[node * m + j] = fewest
+
+    cdef int set_up(self) except -1 nogil:
+        self.fewest_known.resize(self.nodes.size() * self.n_columns)
+        return 0
+
+
+@cython.final
+cdef class RangePartition(Ledger):
+    """Groups of generalised records, with moves between them and a journal to take moves back.
+
+    Parameters
+    ----------
+    columns : Columns
+        What generalised values lose.
+
+    lo, hi : ndarray of shape (n_records, n_columns), int32, C-contiguous
+        The leaf range of each cell.
+
+    labels : ndarray of shape (n_records,), intp
+        Group of each record, numbered from 0 with none left out.
+
+    k : int
+        Smallest size that a group is to have in the end.
+
+    Attributes
+    ----------
+    n_groups : int
+        Number of groups.
+
+    n_slots : int
+        Bound of the numbers that groups can have.
+    """
+
+    def __init__(self, Columns columns, const int[:, ::1] lo, const int[:, ::1] hi,
+                 const Py_ssize_t[::1] labels, Py_ssize_t k):
+        if labels.shape[0] != lo.shape[0] or lo.shape[0] == 0:
+            raise ValueError(f"{labels.shape[0]} labels for {lo.shape[0]} records.")
+        Ledger.__init__(self, labels, k)
+        self.columns = columns
+        self.n_columns = columns.n_columns
+        self.lo = lo
+        self.hi = hi
+        self.low.resize(self.n_slots * self.n_columns)
+        self.next_low.resize(self.n_slots * self.n_columns)
+        self.high.resize(self.n_slots * self.n_columns)
+        self.next_high.resize(self.n_slots * self.n_columns)
+        self.n_known.resize(self.n_slots * self.n_columns)
+        self.measure_all()
+
+    # What a partition is
+
+    def centres(self):
+        """First and last position of what each group is generalised to, in the order of slots."""
+        cdef Py_ssize_t i, j, group
+        groups = self.groups()
+        cdef int[:, ::1] low = np.empty((len(groups), self.n_columns), np.int32)
+        cdef int[:, ::1] high = np.empty((len(groups), self.n_columns), np.int32)
+        self.settle()
+        for i, group in enumerate(groups):
+            for j in range(self.n_columns):
+                low[i, j] = self.low[group * self.n_columns + j]
+                high[i, j] = self.high[group * self.n_columns + j]
+        return low.base, high.base
+
+    def excess(self, Py_ssize_t group):
+        """Records of a group beyond k: those without which it would cost least."""
+        cdef vector[Hit] hits
+        cdef Py_ssize_t record
+        self.check_group(group)
+        self.settle()
+        for record in self.members[group]:
+            hits.push_back(Hit(self.cost_without(group, record), record))
+        sort(hits.begin(), hits.end())
+        n_excess = max(<Py_ssize_t>hits.size() - self.k, 0)
+        return np.array([hit.second for hit in hits[:n_excess]], dtype=np.intp)
+
+    # Changes
+
+    def dissolve(self, Py_ssize_t group):
+        """Hand the records of a group, ascending, each to the group that it costs least.
+
+        No group grows beyond 2k - 1 records.
+
+        Returns
+        -------
+        touched : list of int
+            The groups that took the records; empty if they have no room, and nothing changed.
+        """
+        cdef vector[Py_ssize_t] records
+        cdef Py_ssize_t record
+        self.check_group(group)
+        records = self.members[group]
+        if (2 * self.k - 1) * (self.n_groups - 1) < self.n_records:
+            return []
+        with nogil:
+            for record in records:
+                self.settle_with_index()
+                self.nearest_groups(record, 1, 2 * self.k - 1)
+                self.shift(record, self.index.best[0].second)
+        return sorted({self.group_of[record] for record in records})
+
+    def distill(self, Py_ssize_t first):
+        """Make a group of k excess records, from a first one; return its number and those it robs.
+
+        Every group of more than k records has an excess. Of those in the groups near the first, one
+        at a time the record joins with which the new group costs least.
+        """
+        cdef Py_ssize_t m = FEW_GROUPS
+        self.check_record(first)
+        if self.n_records - self.k * self.n_groups < self.k:
+            raise ValueError(f"Fewer than k={self.k} excess records in {self.n_groups} groups.")
+        self.settle_with_index()
+        while True:
+            self.nearest_groups(first, m, self.n_records)
+            near = [hit.second for hit in self.index.best] + [self.group_of[first]]
+            spare = [record for group in near for record in self.excess(group) if record != first]
+            if len(spare) >= self.k - 1:
+                break
+            m *= 4
+        members = self._grow(first, sorted(spare))
+        robbed = {self.group_of[record] for record in members}
+        return self.create(np.array(members, dtype=np.intp)), sorted(robbed)
+
+    def _grow(self, first, spare):
+        members = [first]
+        low, high = np.array(self.lo[first]), np.array(self.hi[first])
+        lows, highs = np.asarray(self.lo)[spare], np.asarray(self.hi)[spare]
+        while len(members) < self.k:
+            costs = self.columns.costs(
+                lows, highs, np.ones(len(lows), dtype=np.intp), low, high
+            )
+            best = np.argmin(costs)
+            members.append(spare[best])
+            np.minimum(low, lows[best], out=low)
+            np.maximum(high, highs[best], out=high)
+            spare = spare[:best] + spare[best + 1 :]
+            lows, highs = np.delete(lows, best, axis=0), np.delete(highs, best, axis=0)
+        return members
+
+    # Measures
+
+    cdef double measure(self, Py_ssize_t group) except -1 nogil:
+        cdef Py_ssize_t j, at, record
+        cdef int lo, hi
+        cdef double total = 0.0
+        for j in range(self.n_columns):
+            at = group * self.n_columns + j
+            self.low[at] = self.next_low[at] = INT_MAX
+            self.high[at] = self.next_high[at] = -1
+            self.n_known[at] = 0
+            for record in self.members[group]:
+                lo, hi = self.lo[record, j], self.hi[record, j]
+                self.next_low[at] = min(self.next_low[at], max(self.low[at], lo))
+                self.low[at] = min(self.low[at], lo)
+                self.next_high[at] = max(self.next_high[at], min(self.high[at], hi))
+                self.high[at] = max(self.high[at], hi)
+                self.n_known[at] += not self.columns.is_missing(j, hi)
+            if self.n_known[at] > 0:
+                total += self.n_known[at] * self.columns.loss(j, self.low[at], self.high[at])
+        return total
+
+    cdef double cost_with(self, Py_ssize_t group, Py_ssize_t record, double limit) noexcept nogil:
+        """What a group would cost with another record; anything above `limit` if it is more."""
+        cdef Py_ssize_t j, at = group * self.n_columns
+        cdef int hi
+        cdef double total = 0.0
+        for j in range(self.n_columns):
+            hi = self.hi[record, j]
+            total += (self.n_known[at + j] + (not self.columns.is_missing(j, hi))) * (
+                self.columns.loss(
+                    j, min(self.low[at + j], self.lo[record, j]), max(self.high[at + j], hi)
+                )
+            )
+            if total > limit:
+                break
+        return total
+
+    cdef double cost_without(self, Py_ssize_t group, Py_ssize_t record) noexcept nogil:
+        """What a group would cost without one of its records."""
+        cdef Py_ssize_t j, at = group * self.n_columns
+        cdef int lo, hi
+        cdef double total = 0.0
+        if self.members[group].size() == 1:
+            return 0.0
+        for j in range(self.n_columns):
+            lo, hi = self.lo[record, j], self.hi[record, j]
+            total += (self.n_known[at + j] - (not self.columns.is_missing(j, hi))) * (
+                self.columns.loss(
+                    j,
+                    self.next_low[at + j] if lo == self.low[at + j] else self.low[at + j],
+                    self.next_high[at + j] if hi == self.high[at + j] else self.high[at + j],
+                )
+            )
+        return total
+
+    cdef double cost_exchanged(self, Py_ssize_t group, Py_ssize_t leaving, Py_ssize_t joining,
+                               double limit) noexcept nogil:
+        """What a group would cost with another record instead of one of its own.
+
+        Anything above `limit` if it is more.
+        """
+        cdef Py_ssize_t j, at = group * self.n_columns
+        cdef int lo, hi
+        cdef double total = 0.0
+        for j in range(self.n_columns):
+            lo, hi = self.lo[leaving, j], self.hi[leaving, j]
+            total += (
+                self.n_known[at + j]
+                - (not self.columns.is_missing(j, hi))
+                + (not self.columns.is_missing(j, self.hi[joining, j]))
+            ) * self.columns.loss(
+                j,
+                min(
+                    self.next_low[at + j] if lo == self.low[at + j] else self.low[at + j],
+                    self.lo[joining, j],
+                ),
+                max(
+                    self.next_high[at + j] if hi == self.high[at + j] else self.high[at + j],
+                    self.hi[joining, j],
+                ),
+            )
+            if total > limit:
+                break
+        return total
+
+    # Index
+
+    cdef int settle_with_index(self) except -1 nogil:
+        """Measure the groups that have changed, and have an index over the centres."""
+        cdef Py_ssize_t group
+        self.settle()
+        # Groups that have moved away make boxes large.
+        if self.index is None or self.index.n_changes > self.n_slots:
+            with gil:
+                self.index = GroupTree(self)
+            for group in range(self.n_slots):
+                self.index.rank.push_back(NOWHERE if self.members[group].empty() else group)
+            self.index.build(self.low.data(), self.high.data())
+        return 0
+
+    cdef int reindex(self, Py_ssize_t group) except -1 nogil:
+        cdef Py_ssize_t at = group * self.n_columns
+        cdef Py_ssize_t rank = NOWHERE if self.members[group].empty() else group
+        if self.index is None:
+            return 0
+        return self.index.change(group, &self.low[at], &self.high[at], rank)
+
+    cdef int nearest_groups(self, Py_ssize_t record, Py_ssize_t m, Py_ssize_t full) except -1 nogil:
+        """Find the `m` groups that a record costs least, of those smaller than `full`.
+
+        They are the `best` of the index. The record's own group is none of them.
+        """
+        self.index.record = record
+        self.index.full = full
+        return self.index.search(m)

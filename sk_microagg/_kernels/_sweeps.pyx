@@ -1,0 +1,103 @@
+"""Local search, sweep after sweep: groups that have changed are visited again.
+
+What is done on a visit, a kind of search says.
+"""
+
+import time
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY
+from libc.stdint cimport uint64_t
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+cdef enum:
+    VISITS_BETWEEN_SIGNALS = 64
+
+
+cdef class Sweeps:
+
+    def __init__(self, seed):
+        self.shuffled = seed is not None
+        self.random = 0 if seed is None else seed
+        self.n_sweeps = 0
+
+    cdef int prepare(self) except -1:
+        """Get ready for visits."""
+        return 0
+
+    cdef int visit(self, Py_ssize_t group, vector[Py_ssize_t] &changed) except -1 nogil:
+        """Improve the partition around a group; note all groups that change, and count moves."""
+        return 0
+
+    def run(self, groups, *, Py_ssize_t max_sweeps=-1, double deadline=INFINITY):
+        """Improve pairs until none can be, beginning with those that hold one of some groups.
+
+        Parameters
+        ----------
+        groups : iterable of int
+            Groups that may be improved together with others. Those that change are visited again.
+
+        max_sweeps : int, default=-1
+            Stop after so many sweeps; below 0 go on until no pair can be improved.
+
+        deadline : float, default=inf
+            Stop, wherever the search is, when `time.monotonic()` has passed this.
+
+        Returns
+        -------
+        n_sweeps : int
+            Number of sweeps in which a pair was improved.
+        """
+        cdef vector[Py_ssize_t] targets = sorted(set(groups))
+        cdef Py_ssize_t n_before, n_improving = 0
+        self.stop_at = deadline
+        self.prepare()
+        while not targets.empty() and n_improving != max_sweeps:
+            n_before = self.n_moves
+            with nogil:
+                self._sweep(targets)
+            n_improving += self.n_moves > n_before
+            if time.monotonic() >= deadline:
+                break
+        return n_improving
+
+    cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil:
+        """Visit each group once; afterwards `targets` are those that have changed."""
+        cdef vector[Py_ssize_t] changed
+        cdef size_t i
+        cdef bint is_late = False
+        self.n_sweeps += 1
+        # The first sweep keeps the order: none is better on average, but later sweeps move so
+        # little that results hardly depend on the seed.
+        if self.shuffled and self.n_sweeps > 1:
+            self._shuffle(targets)
+        for i in range(targets.size()):
+            self.visit(targets[i], changed)
+            if (i + 1) % VISITS_BETWEEN_SIGNALS == 0:
+                with gil:
+                    PyErr_CheckSignals()  # Ctrl-C
+                    is_late = time.monotonic() >= self.stop_at
+                if is_late:
+                    break
+        sort(changed.begin(), changed.end())
+        targets.clear()
+        for i in range(changed.size()):
+            if i == 0 or changed[i] != changed[i - 1]:
+                targets.push_back(changed[i])
+        return 0
+
+    cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil:
+        cdef size_t i, other
+        for i in range(groups.size() - 1, 0, -1):
+            other = self._next_random() % (i + 1)
+            groups[i], groups[other] = groups[other], groups[i]
+
+    cdef uint64_t _next_random(self) noexcept nogil:
+        """SplitMix64 (Steele, Lea and Flood, 2014)."""
+        cdef uint64_t z
+        self.random += 0x9E3779B97F4A7C15ULL
+        z = self.random
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
+        return z ^ (z >> 31)

@@ -1,0 +1,36 @@
+"""How cells are written in a generalised table."""
+
+from numbers import Real
+
+import numpy as np
+
+ROOT = "*"
+
+
+def is_missing(value):
+    """Whether a cell is None, NaN, NaT, pandas.NA or already `*`, which says as much."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    if isinstance(value, str):
+        return value == ROOT
+    return bool(value != value)
+
+
+def is_number(value):
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def label_of(value):
+    """A value as text. Equal numbers give equal text, whatever their type."""
+    if not is_number(value):
+        return str(value)
+    value = float(value)
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def interval_label(low, high):
+    return label_of(low) if low == high else f"[{label_of(low)}, {label_of(high)}]"
+
+
+def bin_label(low, high):
+    return f"[{label_of(low)}, {label_of(high)})"

@@ -1,0 +1,86 @@
+"""The nodes of a generalisation tree."""
+
+import numpy as np
+
+from sk_microagg.generalization._labels import ROOT
+
+
+class Tree:
+    """A tree with its leaves numbered depth first, so that every node covers a range of them.
+
+    Parameters
+    ----------
+    paths : iterable of sequence of str
+        For each leaf the labels from it up to the node below the root. Nodes are told apart by
+        their whole path: a label may occur in several places.
+
+    root : str, default="*"
+        Label of the root.
+
+    Attributes
+    ----------
+    labels : list of str
+        Label of each node. The leaves come first.
+
+    parent : list of int
+        Parent of each node; the root is its own.
+
+    first, last : list of int
+        First and last leaf that each node covers.
+
+    n_leaves : int
+        Number of leaves.
+
+    root : int
+        Number of the root.
+
+    paths : list of tuple of str
+        Labels from below the root down to each node; of the root, none.
+
+    place : dict
+        Number of the node at each path.
+    """
+
+    def __init__(self, paths, root=ROOT):
+        leaves = dict.fromkeys(tuple(path)[::-1] for path in paths)
+        children = {}
+        for leaf in leaves:
+            for depth in range(len(leaf)):
+                children.setdefault(leaf[:depth], {})[leaf[: depth + 1]] = None
+        depth_first, waiting = [], [()]
+        while waiting:
+            depth_first.append(waiting.pop())
+            waiting.extend(reversed(children.get(depth_first[-1], {})))
+        inner = [node for node in depth_first if node not in leaves]
+        self.paths = [node for node in depth_first if node in leaves] + inner
+        self.place = {path: node for node, path in enumerate(self.paths)}
+        self.n_leaves = len(leaves)
+        self.root = self.place[()]
+        self.labels = [path[-1] if path else root for path in self.paths]
+        self.parent = [self.place[path[:-1]] for path in self.paths]
+        self._find_ranges()
+
+    def _find_ranges(self):
+        n_inner = len(self.labels) - self.n_leaves
+        self.first = list(range(self.n_leaves)) + [self.n_leaves] * n_inner
+        self.last = list(range(self.n_leaves)) + [-1] * n_inner
+        for leaf in range(self.n_leaves):
+            node = leaf
+            while node != self.root:
+                node = self.parent[node]
+                self.first[node] = min(self.first[node], leaf)
+                self.last[node] = max(self.last[node], leaf)
+
+    def lowest_common(self, first, last):
+        """The smallest node that covers the leaves from `first` to `last`."""
+        node = first
+        while node != self.root and self.last[node] < last:
+            node = self.parent[node]
+        return node
+
+    def sums(self, of_leaves):
+        """For each node the sum of what its leaves have."""
+        return [
+            float(np.sum(of_leaves[first : last + 1]))
+            for first, last in zip(self.first, self.last, strict=True)
+        ]
