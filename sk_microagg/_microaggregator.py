@@ -1,14 +1,12 @@
 """The estimator: parameters, state and transform. Algorithms live in builders and refiners."""
 
-from hashlib import sha256
-from warnings import warn
-
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sk_microagg._exactness import digest, warn_if_training_data
 from sk_microagg._groups import group_means, group_sizes, share_of_total, squared_error
 from sk_microagg._kernels import Pool
 from sk_microagg._microaggregate import make_builder, make_refiner, own_copy, partition
@@ -203,7 +201,7 @@ class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMix
             if n_moved_by_power <= n_moved:
                 weights, n_moved = power, n_moved_by_power
         exact_transform = n_moved == 0
-        training_digest = None if exact_transform else _digest(records)
+        training_digest = None if exact_transform else digest(records)
         task.call_on_fit_task_end(estimator=self, X=X)
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
@@ -279,13 +277,7 @@ class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMix
         """
         check_is_fitted(self)
         records = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
-        if not self.exact_transform_ and _digest(records) == self._training_digest:
-            warn(
-                "transform was given the training data, but for some of its records it returns the "
-                "centroid of another group than their own: the result need not be k-anonymous. The "
-                "release is what fit_transform returns.",
-                stacklevel=3,  # scikit-learn wraps transform
-            )
+        warn_if_training_data(records, self._training_digest)
         return self.centroids_[self._assign(_scale(self.scaler_, records))]
 
     def score(self, X, y=None):
@@ -360,14 +352,3 @@ def _n_moved(scaled, scaled_centroids, weights, centroids, labels):
     groups = _cells(scaled, scaled_centroids, weights)
     moved = np.flatnonzero(groups != labels)
     return int((centroids[groups[moved]] != centroids[labels[moved]]).any(axis=1).sum())
-
-
-def _digest(records):
-    """Fingerprint of a whole table, to know it again.
-
-    It is so short that trying tables out cannot tell which one it was; another one has the same by
-    chance once in four billion.
-    """
-    digest = sha256(str(records.shape).encode())
-    digest.update(np.ascontiguousarray(records, dtype=np.float64))
-    return digest.hexdigest()[:8]

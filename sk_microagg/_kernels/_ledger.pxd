@@ -7,7 +7,7 @@ cdef class Ledger:
     cdef readonly Py_ssize_t k
     cdef readonly Py_ssize_t n_slots
     cdef readonly Py_ssize_t n_groups
-    cdef Py_ssize_t n_records
+    cdef readonly Py_ssize_t n_records
 
     cdef vector[Py_ssize_t] group_of
     cdef vector[vector[Py_ssize_t]] members

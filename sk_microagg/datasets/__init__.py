@@ -1,6 +1,7 @@
-"""Reference data sets on which microaggregation methods are compared.
+"""Reference data sets on which methods of anonymization are compared.
 
-Nothing is shipped with the package: a fetcher looks for its file in three places.
+No data is shipped with the package, only the hierarchies of :func:`fetch_adult`. A fetcher looks
+for its file in three places.
 
 1. The folder that the environment variable `SK_MICROAGG_DATA` names, if it is set: the upstream
    `.rda` file, or else the same table as `.csv`. No other place is then tried.
@@ -8,9 +9,11 @@ Nothing is shipped with the package: a fetcher looks for its file in three place
 3. The upstream repository, from which the file is downloaded into that folder.
 
 An `.rda` file is used only if its SHA-256 is the known one. Downloading and reading it needs the
-extra `sk-microagg[datasets]`; a `.csv` file needs no extra.
+extra `sk-microagg[datasets]`; a `.csv` file needs no extra. The Adult data set has no `.rda` file:
+scikit-learn downloads it from OpenML, which needs the extra `sk-microagg[table]`.
 """
 
+from sk_microagg.datasets._adult import fetch_adult
 from sk_microagg.datasets._casc import fetch_census, fetch_eia, fetch_tarragona
 
-__all__ = ["fetch_census", "fetch_eia", "fetch_tarragona"]
+__all__ = ["fetch_adult", "fetch_census", "fetch_eia", "fetch_tarragona"]

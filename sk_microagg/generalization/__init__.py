@@ -1,5 +1,7 @@
 """Mixed and incomplete tables, made k-anonymous by generalisation."""
 
 from sk_microagg.generalization._hierarchy import Hierarchy
+from sk_microagg.generalization._k_member import KMember
+from sk_microagg.generalization._kaim import KAIM
 
-__all__ = ["Hierarchy"]
+__all__ = ["KAIM", "Hierarchy", "KMember"]

@@ -7,15 +7,6 @@ import numpy as np
 ROOT = "*"
 
 
-def is_missing(value):
-    """Whether a cell is None, NaN, NaT, pandas.NA or already `*`, which says as much."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    if isinstance(value, str):
-        return value == ROOT
-    return bool(value != value)
-
-
 def is_number(value):
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 

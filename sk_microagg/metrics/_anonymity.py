@@ -1,7 +1,8 @@
 """Anonymity of a released table."""
 
 import numpy as np
-from sklearn.utils import check_array
+
+from sk_microagg._tables import columns_of
 
 
 def anonymity_level(release):
@@ -26,22 +27,13 @@ def anonymity_level(release):
     >>> anonymity_level([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0], [3.0, 4.0]])
     2
     """
-    columns = _columns(release)
+    columns = columns_of(release, "release")
     classes = np.zeros(len(columns[0]), dtype=np.intp)
     for column in columns:
         codes = _codes(column)
         # Numbered anew after every column, so that products of two stay far below overflow.
         _, classes = np.unique(classes * (codes.max() + 1) + codes, return_inverse=True)
     return int(np.bincount(classes).min())
-
-
-def _columns(release):
-    """Columns of a table, each in its own type: one array for all might round large integers."""
-    is_pandas, is_polars = hasattr(release, "iloc"), hasattr(release, "get_columns")
-    if (is_pandas or is_polars) and 0 not in release.shape:
-        table = release.iloc if is_pandas else release
-        return [table[:, j] for j in range(release.shape[1])]
-    return check_array(release, dtype=None, ensure_all_finite=False, input_name="release").T
 
 
 def _codes(column):

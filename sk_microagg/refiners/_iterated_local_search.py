@@ -2,7 +2,6 @@
 
 import math
 import time
-from itertools import cycle
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -120,49 +119,75 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
 
     @with_callbacks
     def _refine(self, X, labels, k, random_state):
-        self._check_parameters()
+        self.check_parameters()
         began = time.monotonic()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
+        starts = [start(X, labels, k) for start in STARTS[: self.n_init]]
+
+        def begin(number, seed, rng):
+            start = starts[number % len(starts)]
+            # The first sweep follows the numbers of the groups: let searches differ in it.
+            partition = Partition(X, rng.permutation(start.max() + 1)[start], k)
+            return partition, Descent(partition, seed=seed)
+
+        best = self.search(begin, total_sum_of_squares(X), random_state, context)
+        labels = Exchange().refine(X, best, k)
+        result = (self.trace_[-1, 0], time.monotonic() - began, Partition(X, labels, k).sse)
+        self.trace_ = np.vstack([self.trace_, result])
+        context.call_on_fit_task_end(estimator=self, X=X)
+        return labels
+
+    def search(self, begin, total, random_state, context=None):
+        """Search among partitions of any kind; set `trace_` and `n_iter_`.
+
+        Parameters
+        ----------
+        begin : callable
+            Given the number of a search, its seed and its RandomState, returns a partition to
+            start from and a descent that improves it.
+
+        total : float
+            What costs are a share of, as the information loss.
+
+        random_state : RandomState instance
+            Where the seeds of the searches come from.
+
+        context : CallbackContext or None, default=None
+            The task of which the searches are a part, if anybody wants to hear of it.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The best partition of all searches.
+        """
         time_limit = math.inf if self.time_limit is None else self.time_limit
         n_rounds = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
-        progress = Progress(
-            self.max_iter * self.n_init,
-            total_sum_of_squares(X),
-            time_limit,
-            self.verbose,
-            self,
-            context,
-        )
+        n_iterations = self.max_iter * self.n_init
+        progress = Progress(n_iterations, total, time_limit, self.verbose, self, context)
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
-        starts = [start(X, labels, k) for start in STARTS[: self.n_init]]
         try:
             searches = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                delayed(self._search)(X, start, k, seed, time_limit / n_rounds, progress)
-                for seed, start in zip(seeds, cycle(starts), strict=False)
+                delayed(self._search)(begin, number, seed, time_limit / n_rounds, progress)
+                for number, seed in enumerate(seeds)
             )
         finally:
             progress.stopped = True
             progress.finish()
-        best, trace, _ = min(searches, key=lambda search: search[1][-1][2])
-        labels = Exchange().refine(X, best, k)
-        result = (trace[-1][0], time.monotonic() - began, Partition(X, labels, k).sse)
+        labels, trace, _ = min(searches, key=lambda search: search[1][-1][2])
         self.n_iter_ = sum(n_iter for _, _, n_iter in searches)
-        self.trace_ = np.array([*trace, result])
-        context.call_on_fit_task_end(estimator=self, X=X)
+        self.trace_ = np.array(trace)
         return labels
 
-    def _search(self, X, labels, k, seed, time_limit, progress):
+    def _search(self, begin, number, seed, time_limit, progress):
         """One search; return its best labels, its trace and its number of iterations."""
         start = time.monotonic()
         deadline = start + time_limit
         rng = check_random_state(seed)
-        # The first sweep of a descent follows the numbers of the groups: let searches differ in it.
-        partition = Partition(X, rng.permutation(labels.max() + 1)[labels], k)
-        descent = Descent(partition, seed=seed)
+        partition, descent = begin(number, seed, rng)
         descent.run(partition.groups(), deadline=deadline)
         partition.mark()
-        best = partition.sse
+        best = partition.cost
         progress.note(best)
         trace = [(0, time.monotonic() - start, best)]
         patience = self.max_iter if self.n_iter_no_change is None else self.n_iter_no_change
@@ -176,21 +201,21 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             and not progress.stopped
         ):
             n_iter += 1
-            touched = self._perturb(partition, len(X), rng)
+            touched = self._perturb(partition, rng)
             descent.run(touched, deadline=deadline)
-            if partition.sse < best * (1 - LEAST_GAIN):
+            if partition.cost < best * (1 - LEAST_GAIN):
                 partition.mark()
-                best = partition.sse
+                best = partition.cost
                 trace.append((n_iter, time.monotonic() - start, best))
-            elif rng.random_sample() >= self._acceptance(best, partition.sse):
+            elif rng.random_sample() >= self._acceptance(best, partition.cost):
                 partition.rollback()
             progress.advance(best)
         partition.rollback()
         return partition.labels(), trace, n_iter
 
-    def _perturb(self, partition, n_records, rng):
+    def _perturb(self, partition, rng):
         """Dissolve a group or distill one; return the groups that were touched."""
-        k, n_groups = partition.k, partition.n_groups
+        k, n_groups, n_records = partition.k, partition.n_groups, partition.n_records
         most = n_records // k
         fewest = most - (most - -(-n_records // (2 * k - 1))) // 5
         n_excess = n_records - k * n_groups
@@ -198,12 +223,13 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             return distill(partition, rng)
         return dissolve(partition, self.n_candidates, rng)
 
-    def _acceptance(self, best, sse):
+    def _acceptance(self, best, cost):
         if self.acceptance != "dynamic":
             return self.acceptance
-        return math.exp(min((best - sse) / best / self.temperature, 0.0))
+        return math.exp(min((best - cost) / best / self.temperature, 0.0))
 
-    def _check_parameters(self):
+    def check_parameters(self):
+        """Raise if a parameter has a value that it cannot have."""
         for name in ("max_iter", "n_candidates", "n_init"):
             check_count(name, getattr(self, name))
         check_count("n_iter_no_change", self.n_iter_no_change, or_none=True)
@@ -228,7 +254,7 @@ STARTS = (without_bad_groups, split_large_groups, grown_around_centroids)
 
 
 def dissolve(partition, n_candidates, rng):
-    """Dissolve the group with the largest SSE of some drawn at random."""
+    """Dissolve the group with the largest cost of some drawn at random."""
     drawn = [_draw_group(partition, rng) for _ in range(n_candidates)]
     return partition.dissolve(max(drawn, key=partition.cost_of))
 

@@ -18,8 +18,8 @@ class Progress:
     n_iterations : int
         Iterations of all searches together, at most.
 
-    total_sum_of_squares : float
-        What squared errors are a share of.
+    total : float
+        What costs are a share of, as the information loss.
 
     time_limit : float
         Seconds that the searches have.
@@ -30,13 +30,13 @@ class Progress:
     refiner : Refiner
         Who searches, for the callbacks.
 
-    context : CallbackContext
+    context : CallbackContext or None
         The task of which every step is a part.
     """
 
-    def __init__(self, n_iterations, total_sum_of_squares, time_limit, verbose, refiner, context):
+    def __init__(self, n_iterations, total, time_limit, verbose, refiner, context):
         self.n_iterations = n_iterations
-        self.total_sum_of_squares = total_sum_of_squares
+        self.total = total
         self.time_limit = time_limit
         self.verbose = verbose
         self.refiner = refiner
@@ -49,24 +49,28 @@ class Progress:
         self._best = float("inf")
         self._next_line = 0.0
 
-    def note(self, sse):
-        """Note the SSE with which a search starts."""
+    def note(self, cost):
+        """Note the cost with which a search starts."""
         with self._lock:
-            self._best = min(self._best, sse)
+            self._best = min(self._best, cost)
 
     def advance(self, best):
-        """Note that a search has done one more iteration, and the least SSE that it has found."""
+        """Note that a search has done one more iteration, and the least cost that it has found."""
         self.note(best)
         with self._lock:
             self._n_done += 1
-            while self._n_steps < N_STEPS * self._n_done // self.n_iterations:
-                self._n_steps += 1
-                step = self.context.subcontext(task_name="step")
-                step.call_on_fit_task_begin(estimator=self.refiner)
-                self.stopped |= bool(step.call_on_fit_task_end(estimator=self.refiner))
+            if self.context is not None:
+                self._call_back()
             if self.verbose and time.monotonic() >= self._next_line:
                 self._print()
                 self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def _call_back(self):
+        while self._n_steps < N_STEPS * self._n_done // self.n_iterations:
+            self._n_steps += 1
+            step = self.context.subcontext(task_name="step")
+            step.call_on_fit_task_begin(estimator=self.refiner)
+            self.stopped |= bool(step.call_on_fit_task_end(estimator=self.refiner))
 
     def finish(self):
         """End the line."""
@@ -80,7 +84,7 @@ class Progress:
             seconds / max(self._n_done, 1) * (self.n_iterations - self._n_done),
             self.time_limit - seconds,
         )
-        loss = self._best / self.total_sum_of_squares if self.total_sum_of_squares else 0.0
+        loss = self._best / self.total if self.total else 0.0
         line = (
             f"iteration {self._n_done} of {self.n_iterations}, "
             f"information loss {100 * loss:.4f} %, {max(left, 0):.0f} s left"

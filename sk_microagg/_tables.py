@@ -1,0 +1,42 @@
+"""Tables of any kind, column by column."""
+
+import numpy as np
+from sklearn.utils import check_array
+
+
+def columns_of(table, name):
+    """Columns of a table, each in its own type: one array for all might round large integers.
+
+    `name` is what the table is called in messages.
+    """
+    is_pandas, is_polars = hasattr(table, "iloc"), hasattr(table, "get_columns")
+    if (is_pandas or is_polars) and 0 not in table.shape:
+        cells = table.iloc if is_pandas else table
+        return [cells[:, j] for j in range(table.shape[1])]
+    return list(check_array(table, dtype=None, ensure_all_finite=False, input_name=name).T)
+
+
+def has_numbers(column):
+    """Whether the type of a column says that it holds numbers, or missing ones, and nothing else.
+
+    Columns of objects may hold numbers too.
+    """
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf"
+
+
+def cells_of(column):
+    """The cells of a column as a list of Python objects."""
+    return column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+
+
+def missing_cells(column):
+    """Which cells of a column are None, NaN, NaT, pandas.NA or "*", which says as much."""
+    if has_numbers(column):
+        return np.isnan(np.asarray(column))
+    return np.array([_is_missing(cell) for cell in cells_of(column)], dtype=bool)
+
+
+def _is_missing(cell):
+    if cell is None or type(cell).__name__ == "NAType":
+        return True
+    return cell == "*" if isinstance(cell, str) else bool(cell != cell)

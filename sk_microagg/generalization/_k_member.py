@@ -1,0 +1,108 @@
+"""k-member clustering, the baseline."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sk_microagg._validation import check_option
+from sk_microagg.generalization._base import Generalizer
+from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
+
+
+class KMember(Generalizer):
+    """Make tables k-anonymous by k-member clustering [1]_, which others are compared with.
+
+    Groups grow as in :class:`KAIM`, each from the record farthest from the one that began the last
+    group. Records in which something is missing are dropped, as most tools do.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Smallest size of a group.
+
+    hierarchies : dict or None, default=None
+        For columns, by name or in an array by position, a :class:`Hierarchy`, the path of a CSV
+        file, or a nested dict. Other columns get intervals if they hold numbers, and else a root
+        above all values.
+
+    incomplete : {"drop", "keep"}, default="drop"
+        What becomes of records in which something is missing. "drop": they belong to no group, are
+        released as "*" in all columns, and have lost everything. "keep": a missing value is the
+        most general one, as in :class:`KAIM`.
+
+    random_state : int, RandomState instance or None, default=None
+        For the first record and the order of the last ones.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Group of each training record; -1 for those that were dropped.
+
+    centers_ : ndarray of shape (n_groups_, n_features_in_)
+        What each group is released as: text, with "*" for the root.
+
+    group_sizes_ : ndarray of shape (n_groups_,)
+        Number of training records in each group, at least `k`.
+
+    n_groups_ : int
+        Number of groups.
+
+    information_loss_ : float
+        Mean loss of a cell, from 0 to 1; all cells of a record that was dropped are lost.
+
+    value_missing_rate_ : float
+        Share of the training cells that are missing.
+
+    record_missing_rate_ : float
+        Share of the training records in which something is missing.
+
+    exact_transform_ : bool
+        Whether `transform` gives every training record what its own group is released as.
+
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if `X` has names that are all strings.
+
+    See Also
+    --------
+    KAIM : Keeps all records, and loses less.
+
+    References
+    ----------
+    .. [1] Byun, Kamra, Bertino and Li (2007). Efficient k-anonymization using clustering
+       techniques.
+
+    Examples
+    --------
+    >>> from sk_microagg.generalization import KMember
+    >>> KMember(k=2, random_state=0).fit_transform([[34, "A"], [36, "A"], [None, "B"]])
+    array([['[34, 36]', 'A'],
+           ['[34, 36]', 'A'],
+           ['*', '*']], dtype=object)
+    """
+
+    def __init__(self, k=5, *, hierarchies=None, incomplete="drop", random_state=None):
+        self.k = k
+        self.hierarchies = hierarchies
+        self.incomplete = incomplete
+        self.random_state = random_state
+
+    def _group(self, columns, lo, hi, missing, k):
+        check_option("incomplete", self.incomplete, ("drop", "keep"))
+        kept = ~missing.any(axis=1) | (self.incomplete == "keep")
+        if kept.sum() < k:
+            raise ValueError(
+                f"incomplete='drop' leaves {kept.sum()} records, but k={k}: "
+                "there must be at least k complete records."
+            )
+        labels = np.full(len(lo), -1, dtype=np.intp)
+        labels[kept] = group_greedily(
+            columns,
+            lo[kept],
+            hi[kept],
+            k,
+            check_random_state(self.random_state),
+            seeds=farthest_seeds,
+        )
+        return labels, None

@@ -1,0 +1,201 @@
+"""KAIM: k-anonymity for incomplete mixed data."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sk_microagg._validation import check_number, check_option
+from sk_microagg.generalization._base import Generalizer
+from sk_microagg.generalization._greedy import group_greedily
+from sk_microagg.generalization._refine import make_policy, refine
+
+
+class KAIM(Generalizer):
+    """Make tables with categories, numbers and holes k-anonymous by generalisation [1]_.
+
+    The records are partitioned into groups of at least `k`. In each column, a group is released as
+    the smallest node of a hierarchy, or the interval, that covers its members. A missing value is
+    the most general one, so that no record need be dropped.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Smallest size of a group.
+
+    hierarchies : dict or None, default=None
+        For columns, by name or in an array by position, a :class:`Hierarchy`, the path of a CSV
+        file, or a nested dict. Other columns get intervals if they hold numbers, and else a root
+        above all values.
+
+    distance : {"ncp", "entropy"}, default="ncp"
+        What is to be least when a record joins a group: what is lost by it, or, as published, the
+        rates at which it is generalised, by entropy.
+
+    c : "own" or float, default="own"
+        For the entropy: what is added to the information of a value before dividing by it. "own":
+        -p log p, with p the value's frequency.
+
+    output : {"interval", "midpoint"}, default="interval"
+        How numbers are released: as text such as "[30, 39]", or as the number in the middle.
+        Categories are text in any case.
+
+    refiner : {"local_search", "iterated_local_search"}, LocalSearch, IteratedLocalSearch or None, \
+            default="local_search"
+        Lowers the loss of the groups by moving and swapping records.
+
+    weights : array-like of shape (n_features,) or None, default=None
+        How much the loss in each column counts; by default all count 1.
+
+    random_state : int, RandomState instance or None, default=None
+        For the order in which records start groups, and for the refiner.
+
+    n_jobs : int or None, default=None
+        Number of parallel jobs of a refiner that has this parameter and leaves it at None. The
+        result does not depend on it.
+
+    verbose : int, default=0
+        Verbosity of a refiner that has the parameter and leaves it at 0.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Group of each training record.
+
+    centers_ : ndarray of shape (n_groups_, n_features_in_)
+        What each group is released as: text, with "*" for the root; floats if `output` is
+        "midpoint" and all columns hold numbers.
+
+    group_sizes_ : ndarray of shape (n_groups_,)
+        Number of training records in each group, at least `k`.
+
+    n_groups_ : int
+        Number of groups.
+
+    information_loss_ : float
+        Mean loss of a cell, from 0 to 1, weighted by `weights`. A cell that is released as it was,
+        known or missing, loses nothing; a category loses the share of leaves below its node, a
+        number the share of the column's range in its interval.
+
+    value_missing_rate_ : float
+        Share of the training cells that are missing.
+
+    record_missing_rate_ : float
+        Share of the training records in which something is missing.
+
+    exact_transform_ : bool
+        Whether `transform` gives every training record what its own group is released as.
+
+    n_iter_ : int
+        Iterations that the refiner reports; 0 without one.
+
+    refiner_ : LocalSearch, IteratedLocalSearch or None
+        The refiner that was used.
+
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if `X` has names that are all strings.
+
+    See Also
+    --------
+    MicroAggregator : For complete tables of numbers, with means instead of intervals.
+    KMember : The method that others are compared with.
+    sk_microagg.metrics.generalization_loss : The loss of any release.
+
+    Notes
+    -----
+    `fit_transform` is the release: every row occurs in it at least `k` times. `transform` sends a
+    record, usually a new one, to the group whose centre it raises least: whose loss would grow
+    least if it covered the record too; if there are centres that cover it already, to the one of
+    these that loses least. That need not be the record's own group for the training data, so
+    `exact_transform_` is False in general, and `transform` warns if it is given them. A value that
+    its hierarchy does not have counts as missing there, and a number beyond the numbers of the
+    training data counts as the last of these.
+
+    Widths of intervals count integers: [30, 39] is 10 wide. In a column with other numbers the
+    width is the difference of the ends.
+
+    A fitted model holds what the groups are released as, and the widths of columns. It holds no
+    record, and no value that is not in the release.
+
+    References
+    ----------
+    .. [1] Gong, Yang and Luo (2013). A k-anonymity method for incomplete mixed data.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_microagg import KAIM
+    >>> patients = pd.DataFrame(
+    ...     {"age": [34, 36, None, 51, 58], "ward": ["A", "A", "B", "B", "C"]}
+    ... )
+    >>> kaim = KAIM(k=2, random_state=0).set_output(transform="pandas")
+    >>> kaim.fit_transform(patients)
+            age ward
+    0  [34, 36]    A
+    1  [34, 36]    A
+    2         *    *
+    3         *    *
+    4         *    *
+    """
+
+    def __init__(
+        self,
+        k=5,
+        *,
+        hierarchies=None,
+        distance="ncp",
+        c="own",
+        output="interval",
+        refiner="local_search",
+        weights=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.k = k
+        self.hierarchies = hierarchies
+        self.distance = distance
+        self.c = c
+        self.output = output
+        self.refiner = refiner
+        self.weights = weights
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _group(self, columns, lo, hi, missing, k):
+        check_option("distance", self.distance, ("ncp", "entropy"))
+        check_option("output", self.output, ("interval", "midpoint"))
+        policy = make_policy(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
+        random_state = check_random_state(self.random_state)
+        labels = group_greedily(columns, lo, hi, k, random_state, distance=self.distance)
+        total = len(lo) * self._weights(lo.shape[1]).sum()
+        return refine(columns, lo, hi, labels, k, total, policy, random_state), policy
+
+    def _weights(self, n_columns):
+        if self.weights is None:
+            return np.ones(n_columns)
+        weights = np.asarray(self.weights, dtype=np.float64)
+        if weights.shape != (n_columns,) or not np.all((0 <= weights) & (weights < np.inf)):
+            raise ValueError(
+                f"weights={self.weights!r} must be {n_columns} finite numbers of at least 0, one a "
+                "column, or None."
+            )
+        if not weights.any():
+            raise ValueError(f"weights={self.weights!r} must not all be 0.")
+        return weights
+
+    def _constant(self):
+        if self.c == "own":
+            return -1.0
+        return check_number("c", self.c, at_least=0, or_option="own")
+
+    def _write(self, centres):
+        return centres.middles() if self.output == "midpoint" else centres.labels()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if self.output == "midpoint":
+            tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags

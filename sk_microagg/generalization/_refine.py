@@ -1,0 +1,69 @@
+"""Local search for generalised groups: the policies of the numeric refiners on another loss."""
+
+import numpy as np
+
+from sk_microagg._kernels import RangeDescent, RangePartition
+from sk_microagg._microaggregate import make_refiner
+from sk_microagg._validation import check_count
+from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
+
+POLICIES = (LocalSearch, IteratedLocalSearch)
+
+
+def make_policy(refiner, **defaults):
+    """Return a refiner of its own for each call, from a name or an object, or None."""
+    policy = make_refiner(refiner, **defaults)
+    if policy is not None and not isinstance(policy, POLICIES):
+        raise ValueError(
+            f"refiner={refiner!r} must be None, 'local_search', 'iterated_local_search', or a "
+            "LocalSearch or IteratedLocalSearch."
+        )
+    return policy
+
+
+def refine(columns, lo, hi, labels, k, total, policy, random_state):
+    """Lower the loss of a partition of generalised records.
+
+    Parameters
+    ----------
+    columns : Columns
+        What generalised values lose.
+
+    lo, hi : ndarray of shape (n_records, n_columns), int32
+        The records, as leaf ranges.
+
+    labels : ndarray of shape (n_records,)
+        Group of each record; groups have k to 2k - 1.
+
+    k : int
+        Smallest size of a group.
+
+    total : float
+        What losses are a share of.
+
+    policy : LocalSearch, IteratedLocalSearch or None
+        What to do.
+
+    random_state : RandomState instance
+        For the chances that are taken.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_records,)
+        A partition that loses no more.
+    """
+    if policy is None:
+        return labels
+
+    def begin(number, seed, rng):
+        partition = RangePartition(columns, lo, hi, labels, k)
+        return partition, RangeDescent(partition, seed=seed)
+
+    if isinstance(policy, IteratedLocalSearch):
+        policy.check_parameters()
+        return policy.search(begin, total, random_state)
+    max_iter = check_count("max_iter", policy.max_iter, or_none=True)
+    seed = random_state.randint(np.iinfo(np.int32).max)
+    partition, descent = begin(0, seed, random_state)
+    policy.n_iter_ = descent.run(partition.groups(), max_sweeps=max_iter)
+    return partition.labels()

@@ -1,0 +1,106 @@
+"""A table with categories, numbers and holes, ready to be generalised."""
+
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import check_array
+
+from sk_microagg._tables import cells_of, columns_of, has_numbers, missing_cells
+from sk_microagg.generalization._hierarchy import Hierarchy
+from sk_microagg.generalization._labels import is_number
+
+
+class Table:
+    """The columns of a table: the values that are known, and where they are missing.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_records, n_columns)
+        The table.
+
+    estimator : estimator
+        Whom messages about a bad table name.
+
+    Attributes
+    ----------
+    names : list
+        Names of the columns; of an array, their positions.
+
+    known : list of ndarray
+        Known values of each column, floats if all are numbers.
+
+    missing : ndarray of shape (n_records, n_columns), bool
+        Which cells are missing.
+    """
+
+    def __init__(self, X, estimator):
+        checked = check_array(
+            X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X"
+        )
+        columns = columns_of(X if hasattr(X, "columns") else checked, "X")
+        self.names = list(getattr(X, "columns", range(len(columns))))
+        self.missing = np.column_stack([missing_cells(column) for column in columns])
+        self.known = [
+            _known_values(column, missing)
+            for column, missing in zip(columns, self.missing.T, strict=True)
+        ]
+
+    def __len__(self):
+        return len(self.missing)
+
+    def encode(self, domains):
+        """First and last position of each cell, in the domains of the columns."""
+        ranges = np.empty((2, *self.missing.shape), dtype=np.int32)
+        for j, domain in enumerate(domains):
+            ranges[:, self.missing[:, j], j] = np.array(domain.range_of(()))[:, None]
+            ranges[:, ~self.missing[:, j], j] = domain.encode(self.known[j]).T
+        return ranges[0], ranges[1]
+
+    def hierarchies(self, given):
+        """A hierarchy for each column: the one given for its name, or what suits its values."""
+        given = {} if given is None else given
+        if not isinstance(given, dict):
+            raise TypeError(
+                f"hierarchies={given!r} must be a dict from columns to hierarchies or None, "
+                f"got {type(given).__name__}."
+            )
+        for name in given:
+            if name not in self.names:
+                raise ValueError(f"hierarchies names {name!r}; the columns are {self.names}.")
+        return [
+            _make_hierarchy(name, given[name]) if name in given else _default_hierarchy(values)
+            for name, values in zip(self.names, self.known, strict=True)
+        ]
+
+    def domains(self, hierarchies):
+        """What each hierarchy becomes with the values of its column."""
+        return [
+            hierarchy.domain(values, f"Column {name!r}")
+            for hierarchy, values, name in zip(hierarchies, self.known, self.names, strict=True)
+        ]
+
+
+def _known_values(column, missing):
+    if has_numbers(column):
+        return np.asarray(column, dtype=np.float64)[~missing]
+    values = np.empty(len(missing), dtype=object)
+    values[:] = cells_of(column)
+    values = values[~missing]
+    return values.astype(np.float64) if len(values) and all(map(is_number, values)) else values
+
+
+def _default_hierarchy(values):
+    return Hierarchy.flat() if values.dtype == object else Hierarchy.intervals()
+
+
+def _make_hierarchy(name, hierarchy):
+    if isinstance(hierarchy, Hierarchy):
+        return hierarchy
+    if isinstance(hierarchy, (str, Path)):
+        return Hierarchy.from_csv(hierarchy)
+    if isinstance(hierarchy, (dict, list)):
+        return Hierarchy.from_nested(hierarchy)
+    raise TypeError(
+        f"hierarchies[{name!r}]={hierarchy!r} must be a Hierarchy, a path or a nested dict, "
+        f"got {type(hierarchy).__name__}."
+    )

@@ -1,0 +1,53 @@
+"""Missing values of a table."""
+
+import numpy as np
+
+from sk_microagg._tables import columns_of, missing_cells
+
+
+def value_missing_rate(X):
+    """Share of the cells of a table that are missing.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The table. None, NaN, pandas.NA and "*" are missing.
+
+    Returns
+    -------
+    rate : float
+        The share, from 0 to 1.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import value_missing_rate
+    >>> value_missing_rate([["a", 1], ["b", None], [None, None], ["a", 2]])
+    0.375
+    """
+    return float(np.mean(_missing(X)))
+
+
+def record_missing_rate(X):
+    """Share of the records of a table in which something is missing.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The table. None, NaN, pandas.NA and "*" are missing.
+
+    Returns
+    -------
+    rate : float
+        The share, from 0 to 1.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import record_missing_rate
+    >>> record_missing_rate([["a", 1], ["b", None], [None, None], ["a", 2]])
+    0.5
+    """
+    return float(np.mean(_missing(X).any(axis=1)))
+
+
+def _missing(X):
+    return np.column_stack([missing_cells(column) for column in columns_of(X, "X")])
