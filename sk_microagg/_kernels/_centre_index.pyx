@@ -27,6 +27,18 @@ cdef class CentreIndex(RangeTree):
 
     low, high : ndarray of shape (n_centres, n_columns), int32, C-contiguous
         First and last position that each centre covers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import CentreIndex, Columns
+    >>> from sk_microagg.generalization import Hierarchy
+    >>> columns = Columns([Hierarchy.intervals().domain([1, 2, 9, 10], "x")], [1.0])
+    >>> low, high = np.array([[0], [2]], dtype=np.int32), np.array([[1], [3]], dtype=np.int32)
+    >>> centres = CentreIndex(columns, low, high)  # [1, 2] and [9, 10]
+    >>> position = np.arange(4, dtype=np.int32)[:, None]
+    >>> centres.nearest_each(position, position)
+    array([0, 0, 1, 1])
     """
 
     cdef const int *record_lo

@@ -39,6 +39,15 @@ cdef class Columns:
     ----------
     n_columns : int
         Number of columns.
+
+    Examples
+    --------
+    >>> from sk_microagg._kernels import Columns
+    >>> from sk_microagg.generalization import Hierarchy
+    >>> country = Hierarchy.from_nested({"Europe": ["France", "Spain"], "Asia": ["India"]})
+    >>> columns = Columns([country.domain(["Spain", "India", "India"], "country")], [1.0])
+    >>> columns.loss_of(0, 0, 1), columns.loss_of(0, 0, 2)  # Europe, and all
+    (0.6666666666666666, 1.0)
     """
 
     def __init__(self, domains, weights, *, double constant=-1.0):

@@ -35,6 +35,19 @@ cdef class RangeDescent(Sweeps):
 
     n_near : int, default=16
         Number of groups that a record looks at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import Columns, RangeDescent, RangePartition
+    >>> from sk_microagg.generalization import Hierarchy
+    >>> columns = Columns([Hierarchy.intervals().domain([1, 2, 9, 10], "x")], [1.0])
+    >>> position = np.arange(4, dtype=np.int32)[:, None]
+    >>> partition = RangePartition(columns, position, position, np.array([0, 1, 0, 1]), k=2)
+    >>> RangeDescent(partition).run(partition.groups())
+    1
+    >>> partition.labels()
+    array([1, 1, 0, 0])
     """
 
     cdef RangePartition partition

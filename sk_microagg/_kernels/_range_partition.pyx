@@ -112,6 +112,20 @@ cdef class RangePartition(Ledger):
 
     n_slots : int
         Bound of the numbers that groups can have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import Columns, RangePartition
+    >>> from sk_microagg.generalization import Hierarchy
+    >>> columns = Columns([Hierarchy.intervals().domain([1, 2, 4, 10], "x")], [1.0])
+    >>> position = np.arange(4, dtype=np.int32)[:, None]
+    >>> partition = RangePartition(columns, position, position, np.array([0, 1, 1, 1]), k=1)
+    >>> partition.cost  # 3 values in [2, 10], of [1, 10]
+    2.7
+    >>> partition.move(1, 0)
+    >>> round(partition.cost, 12)
+    1.8
     """
 
     def __init__(self, Columns columns, const int[:, ::1] lo, const int[:, ::1] hi,
@@ -154,8 +168,8 @@ cdef class RangePartition(Ledger):
         for record in self.members[group]:
             hits.push_back(Hit(self.cost_without(group, record), record))
         sort(hits.begin(), hits.end())
-        n_excess = max(<Py_ssize_t>hits.size() - self.k, 0)
-        return np.array([hit.second for hit in hits[:n_excess]], dtype=np.intp)
+        hits.resize(max(<Py_ssize_t>hits.size() - self.k, 0))
+        return np.array([hit.second for hit in hits], dtype=np.intp)
 
     # Changes
 

@@ -127,6 +127,18 @@ cdef class RangePool:
     ----------
     size : int
         Number of records still in the pool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import Columns, RangePool
+    >>> from sk_microagg.generalization import Hierarchy
+    >>> age = Hierarchy.intervals().domain([30, 34, 39, 60], "age")
+    >>> position = np.arange(4, dtype=np.int32)[:, None]
+    >>> pool = RangePool(Columns([age], [1.0]), position, position)
+    >>> pool.remove(2)
+    >>> pool.nearest(position[2], position[2], 1), pool.farthest(position[2], position[2])
+    (1, 3)
     """
 
     cdef RecordTree tree

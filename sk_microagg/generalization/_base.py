@@ -89,7 +89,9 @@ class Generalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self.fit(X)
         release = self.centers_[self.labels_]
-        release[self.labels_ < 0] = ROOT
+        dropped = self.labels_ < 0
+        if dropped.any():
+            release[dropped] = ROOT
         return release
 
     def fit_predict(self, X, y=None):

@@ -4,8 +4,11 @@ A released cell is told apart from others by a tuple: in a tree the labels from 
 to the node, for numbers the ends of the interval. The root is the empty tuple.
 """
 
+from collections import Counter
+
 import numpy as np
 
+from sk_microagg._tables import has_numbers
 from sk_microagg.generalization._labels import ROOT, interval_label, is_number, label_of
 
 
@@ -51,10 +54,9 @@ class TreeDomain:
         self._middles = middles
         self._bins_of = bins_of
         self._leaf_of = {path[-1]: leaf for leaf, path in enumerate(tree.paths[: tree.n_leaves])}
-        labels, n_times = np.unique([label_of(value) for value in values], return_counts=True)
         counts = np.zeros(tree.n_leaves)
-        for label, n in zip(labels, n_times, strict=True):
-            counts[self._leaf_of[label]] = n
+        for label, n_times in Counter(map(label_of, values)).items():
+            counts[self._leaf_of[label]] = n_times
         self.mass = tree.sums(counts / max(counts.sum(), 1))
         self.info = tree.sums(information(counts))
         self.info[: tree.n_leaves] = [0.0] * tree.n_leaves
@@ -87,6 +89,15 @@ class TreeDomain:
     def label(self, cell):
         return self._tree.labels[self._tree.place[cell]]
 
+    def read(self, label, lo):
+        """The cell that a label stands for, given a leaf below it; None if there is no such."""
+        node = lo
+        while self._tree.labels[node] != label:
+            if node == self._tree.root:
+                return None
+            node = self._tree.parent[node]
+        return self._tree.paths[node]
+
     def middle(self, cell):
         """The number in the middle of a cell; None if these are no numbers."""
         return None if self._middles is None else self._middles[self._tree.place[cell]]
@@ -116,13 +127,21 @@ class NumberDomain:
         self.scale = scale
 
     def encode(self, values):
-        """First and last position of each number, outwards where it lies between two of them."""
-        if self.n_leaves == 0:
-            return np.zeros((len(values), 2), dtype=np.int32)
-        values = np.clip(np.asarray(values, dtype=np.float64), self.left[0], self.left[-1])
-        lo = np.searchsorted(self.left, values, side="right") - 1
-        hi = np.searchsorted(self.left, values, side="left")
-        return np.column_stack([lo, hi]).astype(np.int32)
+        """First and last position of each number, outwards where it lies between two of them.
+
+        What is no number has those of the root.
+        """
+        ranges = np.tile(np.array(self.range_of(()), dtype=np.int32), (len(values), 1))
+        values = np.asarray(values)
+        if has_numbers(values):
+            known = np.ones(len(values), dtype=bool)
+        else:
+            known = np.array([is_number(value) for value in values], dtype=bool)
+        if self.n_leaves > 0:
+            numbers = np.clip(values[known].astype(np.float64), self.left[0], self.left[-1])
+            ranges[known, 0] = np.searchsorted(self.left, numbers, side="right") - 1
+            ranges[known, 1] = np.searchsorted(self.left, numbers, side="left")
+        return ranges
 
     def cell(self, lo, hi):
         """The interval from the value at position `lo` to that at `hi`."""
@@ -136,6 +155,18 @@ class NumberDomain:
 
     def label(self, cell):
         return interval_label(*cell) if cell else ROOT
+
+    def read(self, label, lo):
+        """The interval that a label stands for, given a value in it; None if there is no such."""
+        if label == ROOT:
+            return ()
+        is_interval = label.startswith("[") and label.endswith("]")
+        try:
+            low, high = map(float, label[1:-1].split(", ") if is_interval else [label, label])
+        except ValueError:
+            return None
+        is_known = np.isin([low, high], self.left).all()
+        return (low, high) if is_known and low <= self.left[lo] <= high else None
 
     def middle(self, cell):
         """The number in the middle of a cell."""

@@ -1,7 +1,11 @@
 """Generalisation hierarchies."""
 
+from collections import Counter
+from itertools import pairwise
+
 import numpy as np
 
+from sk_microagg._validation import LARGEST_VALUE
 from sk_microagg.generalization._domain import NumberDomain, Scale, TreeDomain
 from sk_microagg.generalization._labels import bin_label, is_number, label_of
 from sk_microagg.generalization._paths import (
@@ -209,15 +213,25 @@ class TreeHierarchy(Hierarchy):
         if len(roots) > 1:
             raise ValueError(f"A hierarchy must have one root, got {' and '.join(roots[:3])}.")
         leaves = [row[0] for row in rows]
-        for leaf in leaves:
-            if leaves.count(leaf) > 1:
-                raise ValueError(f"The leaf {leaf!r} must occur once, but occurs twice.")
+        for leaf, n_times in Counter(leaves).items():
+            if n_times > 1:
+                raise ValueError(f"The leaf {leaf!r} must occur once, but occurs {n_times} times.")
+        below = {row[depth:]: row[depth - 1] for row in rows for depth in range(1, len(row))}
+        for row in rows:
+            if row in below:
+                raise ValueError(
+                    f"The leaf {row[0]!r} must have nothing below it, but has {below[row]!r}."
+                )
         self._tree = Tree([row[:-1] for row in rows], roots[0])
         self.leaves = self._tree.labels[: self._tree.n_leaves]
         self.root = roots[0]
         n_below = np.subtract(self._tree.last, self._tree.first) + 1
         self._losses = (n_below / len(leaves)).tolist()
         self._losses[: len(leaves)] = [0.0] * len(leaves)
+        # Files repeat the root to make rows equally long; all that is released as it says nothing.
+        for node in range(len(leaves), len(self._losses)):
+            if set(self._tree.paths[node]) == {self.root}:
+                self._losses[node] = 1.0
 
     def lowest_common(self, *values):
         """Label of the smallest node above all of some values.
@@ -280,9 +294,12 @@ class TreeHierarchy(Hierarchy):
         return TreeDomain(self._tree, values, self._losses)
 
     def published(self, domain, cells):
-        return domain
+        # The leaves are given, but not how often each occurs.
+        return TreeDomain(self._tree, [], self._losses)
 
     def _node_above(self, values):
+        if not values:
+            raise ValueError("Give at least one leaf of the hierarchy, got none.")
         places = {label: leaf for leaf, label in enumerate(self.leaves)}
         for value in values:
             if label_of(value) not in places:
@@ -328,7 +345,7 @@ class BinHierarchy(Hierarchy):
 
     def __init__(self, levels):
         self._levels = [_check_edges(edges) for edges in levels]
-        for finer, coarser in zip(self._levels, self._levels[1:], strict=False):
+        for finer, coarser in pairwise(self._levels):
             same_ends = coarser[0] == finer[0] and coarser[-1] == finer[-1]
             if not (same_ends and np.isin(coarser, finer).all()):
                 raise ValueError(
@@ -352,7 +369,7 @@ class BinHierarchy(Hierarchy):
         return self._domain(leaves, [], domain.scale)
 
     def _domain(self, leaves, values, scale):
-        bins = {bin_label(*ends): ends for edges in self._levels for ends in zip(edges, edges[1:])}
+        bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
         # In every bin a leaf without a name stands for the numbers that are not known.
         paths = [(None, *self._path(edge)) for edge in self._levels[0][:-1]]
         paths += [(label_of(leaf), *self._path(leaf)) for leaf in sorted({*leaves})]
@@ -387,15 +404,21 @@ class BinHierarchy(Hierarchy):
 def numbers(values, column):
     """The values as floats, if they are finite numbers."""
     for value in dict.fromkeys(values):
-        if not is_number(value) or not np.isfinite(value):
+        if not is_number(value) or not abs(value) <= LARGEST_VALUE:
+            shown = label_of(value) if is_number(value) else repr(value)
             raise ValueError(
-                f"{column} has the value {value!r}, but its hierarchy is one of finite numbers."
+                f"{column} has the value {shown}, but its hierarchy is one of finite numbers "
+                f"of at most {LARGEST_VALUE:g}."
             )
     return np.array(values, dtype=np.float64)
 
 
 def _check_edges(edges):
-    checked = np.asarray(edges, dtype=np.float64)
-    if checked.ndim != 1 or len(checked) < 2 or not np.all(np.diff(checked) > 0):
-        raise ValueError(f"edges={edges!r} must be two or more ascending numbers.")
+    try:
+        checked = np.asarray(edges, dtype=np.float64)
+    except (TypeError, ValueError):
+        checked = np.empty(0)
+    is_finite = np.isfinite(checked).all()
+    if checked.ndim != 1 or len(checked) < 2 or not is_finite or not np.all(np.diff(checked) > 0):
+        raise ValueError(f"edges={edges!r} must be two or more ascending finite numbers.")
     return checked

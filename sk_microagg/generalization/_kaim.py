@@ -177,7 +177,7 @@ class KAIM(Generalizer):
         if self.weights is None:
             return np.ones(n_columns)
         weights = np.asarray(self.weights, dtype=np.float64)
-        if weights.shape != (n_columns,) or not np.all((0 <= weights) & (weights < np.inf)):
+        if weights.shape != (n_columns,) or not np.all((weights >= 0) & (weights < np.inf)):
             raise ValueError(
                 f"weights={self.weights!r} must be {n_columns} finite numbers of at least 0, one a "
                 "column, or None."

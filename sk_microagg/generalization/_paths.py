@@ -5,19 +5,29 @@ from pathlib import Path
 
 from sk_microagg.generalization._labels import ROOT, label_of
 
+COLLECTIONS = (dict, list, tuple, set, frozenset)
+BYTE_ORDER_MARK = "\ufeff"
+
 
 def paths_from_csv(path, sep):
     """A leaf in each row, then its parent and so on up to the root."""
     if hasattr(path, "read"):
-        rows = list(csv.reader(path, delimiter=sep))
-    else:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file, delimiter=sep))
-    rows = [row for row in rows if row]
-    for number, row in enumerate(rows, start=1):
+        return _read_rows(path, sep, getattr(path, "name", "the file"))
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return _read_rows(file, sep, path)
+
+
+def _read_rows(file, sep, name):
+    rows = []
+    for number, row in enumerate(csv.reader(file, delimiter=sep), start=1):
+        if number == 1 and row:
+            row[0] = row[0].removeprefix(BYTE_ORDER_MARK)
+        if not any(label.strip() for label in row):
+            continue
+        rows.append(row)
         if len(row) != len(rows[0]):
             raise ValueError(
-                f"Row {number} of {path} has {len(row)} labels, but the first has {len(rows[0])}; "
+                f"Row {number} of {name} has {len(row)} labels, but the first has {len(rows[0])}; "
                 "all rows must be equally long."
             )
     return rows
@@ -27,13 +37,18 @@ def paths_from_nested(tree, above=(ROOT,)):
     """A dict of nodes with what is below each, or a list of leaves."""
     if isinstance(tree, dict) and above == (ROOT,) and list(tree) == [ROOT]:
         tree = tree[ROOT]
-    if not isinstance(tree, (dict, list, tuple, set, frozenset)):
+    if not isinstance(tree, COLLECTIONS):
         raise TypeError(
             f"tree must be made of dicts and lists, but below {above[0]!r} it is "
             f"{type(tree).__name__}."
         )
     paths = []
     for label in tree:
+        if isinstance(label, COLLECTIONS):
+            raise TypeError(
+                f"Lists in tree must hold leaves, but below {above[0]!r} one holds a "
+                f"{type(label).__name__}; nodes with something below them are keys of dicts."
+            )
         path = (label_of(label), *above)
         below = tree[label] if isinstance(tree, dict) else None
         paths.extend(paths_from_nested(below, path) if below else [path])
@@ -42,7 +57,18 @@ def paths_from_nested(tree, above=(ROOT,)):
 
 def paths_from_parents(parents):
     """A mapping from every node but the root to its parent."""
-    parents = {label_of(node): label_of(parent) for node, parent in parents.items()}
+    if not hasattr(parents, "items"):
+        raise TypeError(
+            f"parents={parents!r} must be a dict from nodes to their parents, "
+            f"got {type(parents).__name__}."
+        )
+    given, parents = parents, {}
+    for node, parent in given.items():
+        if parents.setdefault(label_of(node), label_of(parent)) != label_of(parent):
+            raise ValueError(
+                f"parents must name one parent of {label_of(node)!r}, "
+                f"got {parents[label_of(node)]!r} and {label_of(parent)!r}."
+            )
     inner = set(parents.values())
     # From every node, not only from leaves: a cycle may have no leaf below it.
     paths = [_climb(node, parents) for node in parents]

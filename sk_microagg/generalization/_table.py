@@ -34,6 +34,9 @@ class Table:
     """
 
     def __init__(self, X, estimator):
+        if isinstance(X, list | tuple):
+            # One type for all cells would turn numbers into text.
+            X = np.array(X, dtype=object)
         checked = check_array(
             X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X"
         )

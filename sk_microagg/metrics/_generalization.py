@@ -1,0 +1,96 @@
+"""What a generalised table has lost."""
+
+import numpy as np
+
+from sk_microagg._kernels import Columns
+from sk_microagg._tables import cells_of, columns_of, missing_cells
+from sk_microagg._validation import check_option
+from sk_microagg.generalization._labels import ROOT, label_of
+from sk_microagg.generalization._table import Table
+
+
+def generalization_loss(X, release, *, hierarchies=None, level="table"):
+    """What a table has lost by generalisation.
+
+    A cell that is released as it was, known or missing, loses nothing. A category loses the share
+    of the leaves that are below its node, a number the share of the column's range that is in its
+    interval, and a known value that is released as the root loses 1.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The table as it was. None, NaN, pandas.NA and "*" are missing.
+
+    release : array-like or DataFrame of shape (n_samples, n_features)
+        The generalised table, in text as :class:`KAIM` releases it: labels of nodes, intervals such
+        as "[30, 39]", and "*".
+
+    hierarchies : dict or None, default=None
+        Hierarchies of the columns, as for :class:`KAIM`.
+
+    level : {"table", "record", "cell"}, default="table"
+        What to return the loss of.
+
+    Returns
+    -------
+    loss : float, or ndarray of shape (n_samples,) or (n_samples, n_features)
+        The loss of each cell, from 0 to 1; of each record, the mean of its cells; or of the table,
+        the mean of all.
+
+    See Also
+    --------
+    KAIM : Its `information_loss_` is the loss of the table that it releases.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import generalization_loss
+    >>> X = [[30, "M"], [39, "F"], [49, "F"]]
+    >>> release = [["[30, 39]", "*"], ["[30, 39]", "*"], ["49", "F"]]
+    >>> generalization_loss(X, release, level="cell")
+    array([[0.5, 1. ],
+           [0.5, 1. ],
+           [0. , 0. ]])
+    >>> generalization_loss(X, release)
+    0.5
+    """
+    check_option("level", level, ("table", "record", "cell"))
+    table = Table(X, estimator=None)
+    released = columns_of(release, "release")
+    shape = (len(released[0]), len(released))
+    if shape != table.missing.shape:
+        raise ValueError(
+            f"release of shape {shape} must have the shape of X, {table.missing.shape}."
+        )
+    domains = table.domains(table.hierarchies(hierarchies))
+    columns = Columns(domains, np.ones(len(domains)))
+    lo, hi = table.encode(domains)
+    losses = np.empty(shape)
+    for j, (name, domain) in enumerate(zip(table.names, domains, strict=True)):
+        known = {}
+        for i, key in enumerate(zip(lo[:, j], hi[:, j], _labels(released[j]), strict=True)):
+            if key not in known:
+                cell = _read(domain, *key)
+                if cell is None:
+                    raise ValueError(
+                        f"release has {key[2]!r} in column {name!r} and row {i}, "
+                        "which does not stand for the value in X."
+                    )
+                known[key] = columns.loss_of(j, *domain.range_of(cell))
+            losses[i, j] = known[key]
+    losses[table.missing] = 0.0
+    if level == "cell":
+        return losses
+    return losses.mean(axis=1) if level == "record" else float(losses.mean())
+
+
+def _labels(column):
+    labels = np.array([label_of(cell) for cell in cells_of(column)], dtype=object)
+    labels[missing_cells(column)] = ROOT
+    return labels
+
+
+def _read(domain, lo, hi, label):
+    """The cell that a label stands for, of those that cover a cell; None if there is no such."""
+    if label in (ROOT, domain.label(())):
+        return ()
+    return None if (lo, hi) == domain.range_of(()) else domain.read(label, lo)

@@ -1,0 +1,162 @@
+"""What `transform` promises: rows of the release, no record in the model, a warning."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from oracles.mixed_tables import HIERARCHIES, covers, draw
+
+from sk_microagg import KAIM
+from sk_microagg.generalization import Hierarchy, KMember
+
+ESTIMATORS = [
+    KAIM(4, hierarchies=HIERARCHIES, random_state=0),
+    KAIM(4, hierarchies=HIERARCHIES, refiner=None, distance="entropy", random_state=0),
+    KAIM(4, hierarchies=HIERARCHIES, output="midpoint", random_state=0),
+    KMember(4, hierarchies=HIERARCHIES, random_state=0),
+    KMember(4, hierarchies=HIERARCHIES, incomplete="keep", random_state=0),
+]
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+
+
+@pytest.fixture(name="X")
+def table():
+    return draw(120)
+
+
+@pytest.fixture(name="new")
+def new_table():
+    return draw(80, seed=1)
+
+
+def rows(table):
+    return set(map(tuple, np.asarray(table).tolist()))
+
+
+@every_estimator
+def test_new_records_get_rows_of_the_release(estimator, X, new):
+    release = estimator.fit_transform(X)
+    assert rows(estimator.transform(new)) <= rows(release[estimator.labels_ >= 0])
+
+
+@every_estimator
+def test_rows_in_any_order_and_in_batches(estimator, X, new):
+    whole = estimator.fit(X).transform(new)
+    order = np.random.default_rng(0).permutation(len(new))
+    assert_array_equal(estimator.transform(new.iloc[order]), whole[order])
+    batches = [estimator.transform(new.iloc[start : start + 7]) for start in range(0, 80, 7)]
+    assert_array_equal(np.concatenate(batches), whole)
+
+
+@every_estimator
+def test_pickled_and_fitted_again(estimator, X, new):
+    whole = estimator.fit(X).transform(new)
+    assert_array_equal(pickle.loads(pickle.dumps(estimator)).transform(new), whole)
+    release = estimator.fit_transform(X)
+    assert_array_equal(estimator.transform(new), whole)
+    assert_array_equal(release, estimator.fit_transform(X))
+
+
+def test_a_record_that_some_centre_covers_gets_one_that_is_true_of_it(X):
+    kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        moved = kaim.transform(X)
+    # Every training record is covered by the centre of its own group.
+    assert all(map(covers, moved.ravel(), X.to_numpy().ravel()))
+
+
+def test_the_tightest_of_the_centres_that_cover_a_record():
+    X = [["a", 1], ["a", 1], ["a", 1], ["a", 9], ["b", 5], ["b", 6]]
+    kaim = KAIM(2, refiner=None, random_state=0).fit(X)
+    assert kaim.transform([["a", 1]]).tolist() == [["a", "1"]]
+    assert kaim.transform([["b", 5]]).tolist() == [["b", "[5, 6]"]]
+    # Nearest, though covered by none.
+    assert kaim.transform([["b", 7]]).tolist() == [["b", "[5, 6]"]]
+
+
+def test_unknown_values_count_as_missing(X, new):
+    kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0).fit(X)
+    stranger, hole = new.copy(), new.copy()
+    stranger["country"], hole["country"] = "Atlantis", None
+    stranger["sex"], hole["sex"] = "X", None
+    assert_array_equal(kaim.transform(stranger), kaim.transform(hole))
+
+
+def test_numbers_beyond_the_training_data_count_as_the_last_ones(X, new):
+    kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0).fit(X)
+    beyond, last = new.copy(), new.copy()
+    beyond["age"], last["age"] = 500.0, X["age"].max()
+    assert_array_equal(kaim.transform(beyond), kaim.transform(last))
+
+
+def test_numbers_outside_all_bins_count_as_missing():
+    hierarchies = {0: Hierarchy.from_bins([0, 10, 20])}
+    kaim = KAIM(2, hierarchies=hierarchies, random_state=0)
+    kaim.fit([[1, "a"], [2, "a"], [12, "b"], [13, "b"], [None, "c"], [None, "c"]])
+    assert_array_equal(kaim.transform([[99, "a"]]), kaim.transform([[None, "a"]]))
+    assert kaim.transform([[5, "a"]]).tolist() == [["[0, 10)", "a"]]
+
+
+def test_warning_where_transform_of_the_training_data_is_not_the_release(X, new):
+    kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0)
+    release = kaim.fit_transform(X)
+    assert not kaim.exact_transform_
+    with pytest.warns(UserWarning, match="given the training data") as caught:
+        moved = kaim.transform(X)
+    assert caught[0].filename == __file__
+    assert (moved != release).any()
+    # Warnings are errors here: no other table gets one.
+    kaim.transform(new)
+    kaim.transform(X.iloc[:-1])
+
+
+def test_no_warning_where_transform_is_exact():
+    X = [["a", 1], ["a", 2], ["b", 8], ["b", 9]]
+    kaim = KAIM(2, random_state=0)
+    release = kaim.fit_transform(X)
+    assert kaim.exact_transform_
+    assert_array_equal(kaim.transform(X), release)
+
+
+def test_records_dropped_by_k_member_are_not_counted():
+    X = [["a", 1], ["a", 2], ["b", None], ["b", 9], ["b", 8]]
+    estimator = KMember(2, random_state=0)
+    release = estimator.fit_transform(X)
+    assert release.tolist() == [["a", "[1, 2]"]] * 2 + [["*", "*"]] + [["b", "[8, 9]"]] * 2
+    assert estimator.labels_[2] == -1
+    assert_array_equal(np.sort(estimator.group_sizes_), [2, 2])
+    # Four values lose 2 of 9, the record that was dropped loses both cells.
+    assert estimator.information_loss_ == pytest.approx((4 * 2 / 9 + 2) / 10)
+    assert not estimator.exact_transform_
+
+
+@pytest.mark.parametrize("incomplete", ["drop", "keep"])
+def test_k_member_with_and_without_incomplete_records(X, incomplete):
+    estimator = KMember(4, hierarchies=HIERARCHIES, incomplete=incomplete, random_state=0).fit(X)
+    has_holes = X.isna().any(axis=1).to_numpy()
+    assert_array_equal(estimator.labels_ < 0, has_holes if incomplete == "drop" else False)
+    assert estimator.group_sizes_.min() >= 4
+    assert estimator.group_sizes_.sum() == len(X) if incomplete == "keep" else (~has_holes).sum()
+
+
+def test_a_fitted_model_holds_no_value_that_is_not_released():
+    rng = np.random.default_rng(0)
+    names = [f"person{i:03d}" for i in range(60)]
+    X = pd.DataFrame({"name": names, "income": rng.lognormal(size=60), "debt": rng.normal(size=60)})
+    hierarchies = {"debt": Hierarchy.from_bins([-9, -1, 0, 1, 9])}
+    kaim = KAIM(5, hierarchies=hierarchies, random_state=0)
+    release = kaim.fit_transform(X)
+    model = pickle.dumps(kaim)
+    assert not any(name.encode() in model for name in names)
+    released = {end for cell in release[:, 1] for end in cell.strip("[]*").split(", ")}
+    for column in ("income", "debt"):
+        for value in X[column]:
+            is_released = column == "income" and repr(value) in released
+            number = np.float64(value)
+            # Arrays and single floats are pickled in different byte orders.
+            for pattern in (number.tobytes(), number.byteswap().tobytes(), repr(value).encode()):
+                assert (pattern in model) <= is_released
