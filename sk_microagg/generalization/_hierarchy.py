@@ -1,6 +1,7 @@
 """Generalisation hierarchies."""
 
 from collections import Counter
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -405,7 +406,7 @@ def numbers(values, column):
     """The values as floats, if they are finite numbers."""
     for value in dict.fromkeys(values):
         if not is_number(value) or not abs(value) <= LARGEST_VALUE:
-            shown = label_of(value) if is_number(value) else repr(value)
+            shown = f"{float(value):g}" if is_number(value) else repr(value)
             raise ValueError(
                 f"{column} has the value {shown}, but its hierarchy is one of finite numbers "
                 f"of at most {LARGEST_VALUE:g}."
