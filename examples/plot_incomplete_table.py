@@ -28,7 +28,7 @@ TOWNS = {"coast": ["Bari", "Genoa", "Naples"], "inland": ["Milan", "Rome", "Turi
 rng = np.random.default_rng(0)
 n = 600
 age = rng.integers(18, 90, n)
-town = rng.choice(sum(TOWNS.values(), []), n)
+town = rng.choice([*TOWNS["coast"], *TOWNS["inland"]], n)
 ward = rng.choice(["surgery", "medicine", "eyes"], n)
 stays = rng.random(n) < 1 / (1 + np.exp(-(age - 55) / 10 - 2 * (ward == "surgery")))
 visits = pd.DataFrame({"age": age.astype(float), "town": town, "ward": ward})

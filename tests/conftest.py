@@ -13,4 +13,4 @@ def data_folder():
         return Path(named).expanduser()
     if beside.is_dir():
         return beside
-    pytest.skip("needs the benchmark data files: set SK_MICROAGG_DATA to the folder that holds them")
+    pytest.skip("needs the real data files: set SK_MICROAGG_DATA to the folder that holds them")

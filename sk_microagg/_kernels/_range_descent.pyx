@@ -1,4 +1,4 @@
-"""Local search for generalised groups: the best swap or shift of each record, until none is left.
+"""Local search for generalised groups: the best swap or shift of each record, again and again.
 
 A record looks at the few groups that would take it in at the least cost. It may go to one of them
 if its own group has more than k records, or change places with any record there.

@@ -200,7 +200,7 @@ cdef class RangePartition(Ledger):
         """Make a group of k excess records, from a first one; return its number and those it robs.
 
         Every group of more than k records has an excess. Of those in the groups near the first, one
-        at a time the record joins with which the new group costs least.
+        at a time the record joins that being merged with the others raises least.
         """
         cdef Py_ssize_t m = FEW_GROUPS
         self.check_record(first)

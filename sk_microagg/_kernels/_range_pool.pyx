@@ -4,6 +4,7 @@ import numpy as np
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
 from ._columns cimport Columns
@@ -77,21 +78,26 @@ cdef class RecordTree(RangeTree):
     cdef int find_contents(self) except -1 nogil:
         """Find what the bounds of the entropy need to know of each node."""
         cdef Py_ssize_t m = self.n_columns, node, place, left, j
+        cdef double largest, content
         self.largest_content.assign(self.nodes.size() * m, 0.0)
+        # Children come after their parents.
         for node in range(<Py_ssize_t>self.nodes.size() - 1, -1, -1):
             left = self.nodes[node].left
             for j in range(m):
                 if left > 0:
-                    self.largest_content[node * m + j] = max(
+                    largest = max(
                         self.largest_content[left * m + j],
                         self.largest_content[(left + 1) * m + j],
                     )
-                    continue
-                for place in range(self.nodes[node].start, self.nodes[node].stop):
-                    self.largest_content[node * m + j] = max(
-                        self.largest_content[node * m + j],
-                        self.columns.content(j, self.lo[place * m + j], self.hi[place * m + j]),
-                    )
+                else:
+                    largest = 0.0
+                    for place in range(self.nodes[node].start, self.nodes[node].stop):
+                        content = self.columns.content(
+                            j, self.lo[place * m + j], self.hi[place * m + j]
+                        )
+                        # The rate of a value without content is 0, as if it had infinite content.
+                        largest = max(largest, content if content > 0.0 else INFINITY)
+                self.largest_content[node * m + j] = largest
         return 0
 
     cdef Py_ssize_t find(self, Criterion criterion, const int *lo, const int *hi,

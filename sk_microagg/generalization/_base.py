@@ -17,7 +17,7 @@ class Generalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of transformers that replace each record by what its group is generalised to.
 
     A subclass has the parameters `k` and `hierarchies`, and the methods `_group` and, if it needs
-    to, `_check_parameters`, `_weights`, `_constant` and `_write`.
+    them, `_weights`, `_constant` and `_write`.
     """
 
     def fit(self, X, y=None):
@@ -43,7 +43,7 @@ class Generalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         domains = table.domains(hierarchies)
         columns = Columns(domains, weights, constant=self._constant())
         lo, hi = table.encode(domains)
-        labels, refiner = self._group(columns, lo, hi, table.missing, k)
+        labels, attributes = self._group(columns, lo, hi, table.missing, k)
 
         kept = labels >= 0
         partition = RangePartition(columns, lo[kept], hi[kept], labels[kept], k)
@@ -65,8 +65,8 @@ class Generalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.value_missing_rate_ = float(table.missing.mean())
         self.record_missing_rate_ = float(table.missing.any(axis=1).mean())
         self.exact_transform_ = exact_transform
-        self.refiner_ = refiner
-        self.n_iter_ = getattr(refiner, "n_iter_", 0)
+        for name, value in attributes.items():
+            setattr(self, name, value)
         self._centres = centres
         self._training_digest = training_digest
         return self
@@ -134,7 +134,7 @@ class Generalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.centers_[self._centres.nearest_each(lo, hi)]
 
     def _group(self, columns, lo, hi, missing, k):
-        """Return the group of each record, -1 for none, and the refiner that was used."""
+        """Return the group of each record, -1 for none, and further attributes to set."""
         raise NotImplementedError
 
     def _weights(self, n_columns):

@@ -1,7 +1,6 @@
 """Generalisation hierarchies."""
 
 from collections import Counter
-from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -286,11 +285,10 @@ class TreeHierarchy(Hierarchy):
 
     def domain(self, values, column):
         known = set(self.leaves)
-        for value in dict.fromkeys(values):
-            if label_of(value) not in known:
+        for label in dict.fromkeys(map(label_of, values)):
+            if label not in known:
                 raise ValueError(
-                    f"{column} has the value {label_of(value)!r}, which is not a leaf of its "
-                    "hierarchy."
+                    f"{column} has the value {label!r}, which is not a leaf of its hierarchy."
                 )
         return TreeDomain(self._tree, values, self._losses)
 
@@ -404,7 +402,7 @@ class BinHierarchy(Hierarchy):
 
 def numbers(values, column):
     """The values as floats, if they are finite numbers."""
-    for value in dict.fromkeys(values):
+    for value in values:
         if not is_number(value) or not abs(value) <= LARGEST_VALUE:
             shown = f"{float(value):g}" if is_number(value) else repr(value)
             raise ValueError(

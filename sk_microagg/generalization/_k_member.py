@@ -105,4 +105,4 @@ class KMember(Generalizer):
             check_random_state(self.random_state),
             seeds=farthest_seeds,
         )
-        return labels, None
+        return labels, {}

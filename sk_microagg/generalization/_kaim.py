@@ -171,7 +171,8 @@ class KAIM(Generalizer):
         random_state = check_random_state(self.random_state)
         labels = group_greedily(columns, lo, hi, k, random_state, distance=self.distance)
         total = len(lo) * self._weights(lo.shape[1]).sum()
-        return refine(columns, lo, hi, labels, k, total, policy, random_state), policy
+        labels = refine(columns, lo, hi, labels, k, total, policy, random_state)
+        return labels, {"refiner_": policy, "n_iter_": getattr(policy, "n_iter_", 0)}
 
     def _weights(self, n_columns):
         if self.weights is None:
@@ -184,7 +185,8 @@ class KAIM(Generalizer):
             )
         if not weights.any():
             raise ValueError(f"weights={self.weights!r} must not all be 0.")
-        return weights
+        # Their unit does not matter, but for rounding.
+        return weights / weights.max()
 
     def _constant(self):
         if self.c == "own":

@@ -7,18 +7,16 @@ from sk_microagg._microaggregate import make_refiner
 from sk_microagg._validation import check_count
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
-POLICIES = (LocalSearch, IteratedLocalSearch)
-
 
 def make_policy(refiner, **defaults):
     """Return a refiner of its own for each call, from a name or an object, or None."""
-    policy = make_refiner(refiner, **defaults)
-    if policy is not None and not isinstance(policy, POLICIES):
+    is_policy = isinstance(refiner, LocalSearch | IteratedLocalSearch)
+    if not is_policy and refiner not in (None, "local_search", "iterated_local_search"):
         raise ValueError(
-            f"refiner={refiner!r} must be None, 'local_search', 'iterated_local_search', or a "
-            "LocalSearch or IteratedLocalSearch."
+            f"refiner={refiner!r} must be None, 'local_search', 'iterated_local_search', a "
+            "LocalSearch or an IteratedLocalSearch."
         )
-    return policy
+    return make_refiner(refiner, **defaults)
 
 
 def refine(columns, lo, hi, labels, k, total, policy, random_state):

@@ -9,7 +9,7 @@ from oracles.partition import canonical
 from sklearn.base import clone
 
 from sk_microagg._kernels import Columns
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.generalization import KAIM, Hierarchy, KMember
 from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
 from sk_microagg.generalization._refine import make_policy, refine
 from sk_microagg.generalization._table import Table
@@ -26,10 +26,10 @@ METHODS = {
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
-def some_case(rng, n, kinds, c="own", missing=0.15, unit=1.0):
+def some_case(rng, n, kinds, c="own", missing=0.15):
     """The same table for the oracle, `plain` and `records`, and for the package."""
     cells, trees = oracle.some_table(rng, n, kinds, missing)
-    weights = unit * np.append(1.0, rng.choice([1.0, 0.7, 2.5, 0.0], size=len(kinds) - 1))
+    weights = np.append(1.0, rng.choice([1.0, 0.7, 2.5, 0.0], size=len(kinds) - 1))
     plain = [oracle.column_of(*column, c) for column in zip(cells, trees, weights, strict=True)]
     table = Table(np.array(list(zip(*cells, strict=True)), dtype=object), None)
     domains = table.domains([hierarchy_of(tree) for tree in trees])
@@ -118,6 +118,24 @@ def test_equal_seeds_give_equal_groups_and_others_mostly_do_not():
     assert [first == other for other in others] == [True, False, False]
 
 
+@pytest.mark.parametrize("incomplete", ["drop", "keep"])
+def test_k_member_drops_incomplete_records_and_counts_them_as_lost(incomplete):
+    cells, trees = oracle.some_table(np.random.default_rng(0), 60, ["integers", "deep", "flat"])
+    k_member = KMember(k=4, hierarchies={1: trees[1]}, incomplete=incomplete, random_state=3)
+    labels = k_member.fit_predict(list(zip(*cells, strict=True)))
+    # Shares and frequencies are those of the whole table.
+    plain = [oracle.column_of(*column) for column in zip(cells, trees, strict=True)]
+    records = oracle.records_of(plain, cells)
+    kept = [incomplete == "keep" or oracle.ROOT not in record for record in records]
+    records = [record for record, is_kept in zip(records, kept, strict=True) if is_kept]
+    order = np.random.RandomState(3).permutation(len(records))
+    expected = oracle.greedy(plain, records, 4, order, seeds="farthest")
+    assert labels[kept].tolist() == expected.tolist()
+    assert set(labels[np.invert(kept)]) == (set() if all(kept) else {-1})
+    loss = oracle.loss_rate(plain, records, expected, n_dropped=60 - len(records))
+    assert k_member.information_loss_ == pytest.approx(loss, rel=1e-12)
+
+
 # Refined groups
 
 POLICIES = [LocalSearch(), IteratedLocalSearch(max_iter=20)]
@@ -175,12 +193,12 @@ def test_equal_seeds_give_equal_labels_and_others_mostly_do_not(case, policy):
 @pytest.mark.parametrize("exponent", [-40, 40])
 def test_the_unit_of_the_weights_does_not_matter(policy, exponent):
     # Powers of two: nothing is rounded.
-    kinds, results = ["many numbers", "decimals", "deep"], []
-    for unit in (1.0, 2.0**exponent):
-        case = some_case(np.random.default_rng(0), 200, kinds, unit=unit)
-        labels = grouped(case, 4)
-        results.append((labels, refined(case, labels, 4, clone(policy))))
-    assert np.array_equal(*results)
+    cells, trees = oracle.some_table(np.random.default_rng(0), 200, ["decimals", "deep", "flat"])
+    X, weights = list(zip(*cells, strict=True)), np.array([1.0, 0.7, 2.5])
+    kaim = KAIM(k=4, refiner=policy, hierarchies={1: trees[1]}, random_state=0)
+    one, other = (clone(kaim).set_params(weights=unit * weights) for unit in (1.0, 2.0**exponent))
+    assert np.array_equal(one.fit_predict(X), other.fit_predict(X))
+    assert other.information_loss_ == one.information_loss_
 
 
 @pytest.mark.parametrize("max_iter", [1, 2])
@@ -264,7 +282,7 @@ def test_without_a_refiner_groups_stay_as_they_are(case, labels):
         ("local_search", LocalSearch),
         ("iterated_local_search", IteratedLocalSearch),
         (LocalSearch(max_iter=3), LocalSearch),
-        (IteratedLocalSearch(n_init=2), IteratedLocalSearch),
+        (IteratedLocalSearch(max_iter=5, n_init=2), IteratedLocalSearch),
     ],
 )
 def test_refiners_by_name_or_as_objects_that_stay_as_they_are(case, labels, refiner, kind):
@@ -295,7 +313,7 @@ def test_refiners_of_squared_errors_are_refused(refiner):
     assert str(info.value).startswith(f"refiner={refiner!r} must be")
 
 
-@pytest.mark.parametrize("refiner", ["lokal_search", 3, LocalSearch], ids=str)
+@pytest.mark.parametrize("refiner", ["lokal_search", 3, LocalSearch], ids=["typo", "3", "class"])
 def test_what_is_no_refiner_is_answered_with_those_that_there_are(refiner):
     with pytest.raises((ValueError, TypeError), match=r"^refiner=.*'local_search'") as info:
         make_policy(refiner)

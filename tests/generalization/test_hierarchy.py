@@ -179,12 +179,6 @@ def test_a_series_of_pandas_gives_parents():
     assert hierarchy.root == "all"
 
 
-def test_many_leaves_are_read_fast_enough_to_be_of_use():
-    # Postal codes: with each leaf compared to every other this takes minutes.
-    codes = Hierarchy.from_paths((code, code // 10, code // 1000, "*") for code in range(60_000))
-    assert codes.loss(0, 999) == pytest.approx(1 / 60)
-
-
 # CSV
 
 
@@ -244,9 +238,7 @@ def test_real_files_of_arx(data_folder, column):
     path = data_folder / "adult_hierarchies" / f"{column}.csv"
     if not path.exists():
         pytest.skip(f"needs adult_hierarchies/{column}.csv in the data folder")
-    rows = [tuple(line.split(";")) for line in path.read_text(encoding="utf-8").split()]
-    if column != "age":
-        rows = [tuple(line.split(";")) for line in path.read_text("utf-8").splitlines()]
+    rows = [tuple(line.split(";")) for line in path.read_text("utf-8").splitlines()]
     hierarchy = Hierarchy.from_csv(path)
     assert sorted(hierarchy.leaves) == sorted(row[0] for row in rows)
     assert hierarchy.loss(*hierarchy.leaves) == 1
@@ -339,13 +331,13 @@ def test_values_that_are_no_leaves(method):
     for value in ("Peru", "Europe", "*", 3):
         with pytest.raises(ValueError, match=rf"^'{value}' is not a leaf".replace("*", r"\*")):
             measure("Spain", value)
-    with pytest.raises(ValueError, match="^Give at least one leaf"):
+    with pytest.raises(ValueError, match=r"^Give at least one leaf"):
         measure()
 
 
 def test_entropy_needs_counts_of_leaves():
     tree = Hierarchy.from_nested(CONTINENTS)
-    with pytest.raises(ValueError, match="^counts has the value 'Peru', which is not a leaf"):
+    with pytest.raises(ValueError, match=r"^counts has the value 'Peru', which is not a leaf"):
         tree.entropy("Spain", counts={"Peru": 1})
 
 
@@ -393,6 +385,12 @@ def test_a_list_is_a_hierarchy_with_all_leaves_below_the_root():
 def test_bad_hierarchies_of_a_table(hierarchies, error, message):
     with pytest.raises(error, match=message):
         KAIM(k=2, hierarchies=hierarchies).fit(towns())
+
+
+def test_a_truth_value_beside_the_number_that_it_equals():
+    X = np.array([[1], [0], [True]], dtype=object)
+    with pytest.raises(ValueError, match=r"^Column 0 has the value 'True', which is not a leaf"):
+        release([0, 1], X, column=0)
 
 
 def test_in_transform_a_value_that_is_not_in_the_tree_counts_as_missing():

@@ -26,7 +26,7 @@ every_distance = pytest.mark.parametrize(
 def some_case(rng, n, kinds, c="own", missing=0.15):
     """The same table for the oracle, `plain` and `records`, and for the kernel."""
     cells, trees = oracle.some_table(rng, n, kinds, missing)
-    weights = rng.choice([1.0, 1.0, 0.7, 0.0], size=len(kinds))
+    weights = np.append(1.0, rng.choice([1.0, 0.7, 2.5, 0.0], size=len(kinds) - 1))
     plain = [oracle.column_of(*column, c) for column in zip(cells, trees, weights, strict=True)]
     table = Table(np.array(list(zip(*cells, strict=True)), dtype=object), None)
     domains = table.domains([hierarchy_of(tree) for tree in trees])
@@ -100,26 +100,21 @@ def test_losses_and_information_worked_out_by_hand():
     assert costs == pytest.approx([(3 * 1 - 2 * 1 / 2) + 3 * 3 * 2 / 5])
 
 
-@pytest.mark.parametrize("c", ["own", 0.0, 0.3])
-@pytest.mark.parametrize("distance", ["ncp", "entropy"])
+@pytest.mark.parametrize(
+    ("distance", "c"), [("ncp", "own"), ("entropy", "own"), ("entropy", 0.3), ("entropy", 0.0)]
+)
 @pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["decimals", "deep"], [*SMALL]], ids="-".join)
 def test_what_a_record_costs_groups(kinds, distance, c):
     rng = np.random.default_rng(0)
     case = some_case(rng, 360, kinds, c)
-    centres, lows, highs = zip(*[some_centre(rng, case) for _ in range(20)], strict=True)
-    sizes = rng.integers(1, 9, size=20)
+    centres, low, high = zip(*[some_centre(rng, case) for _ in range(20)], strict=True)
+    groups = np.array(low), np.array(high), rng.integers(1, 9, size=20)
     for row in rng.integers(360, size=10):
-        costs = case.columns.costs(
-            np.array(lows),
-            np.array(highs),
-            sizes,
-            case.lo[row],
-            case.hi[row],
-            by_entropy=distance == "entropy",
-        )
+        record = case.lo[row], case.hi[row]
+        costs = case.columns.costs(*groups, *record, by_entropy=distance == "entropy")
         assert costs.tolist() == [
             oracle.DISTANCES[distance](case.plain, case.records[row], centre, size)
-            for centre, size in zip(centres, sizes, strict=True)
+            for centre, size in zip(centres, groups[2], strict=True)
         ]
 
 
@@ -159,7 +154,7 @@ def test_pool_of_hundreds_answers_as_a_scan_does(distance, c, missing, kinds):
     assert_same_as_a_scan_until_empty(rng, some_case(rng, 360, kinds, c, missing), distance)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_pool_finds_values_whose_rate_divides_by_0(seed):
     # With c=0 the content of a leaf is 0, and so is its rate; that of a missing cell is not.
     rng = np.random.default_rng(seed)
@@ -191,11 +186,13 @@ def test_pool_refuses_what_it_does_not_have():
 # Partitions
 
 
+def partition_of(case, labels, k):
+    return RangePartition(case.columns, case.lo, case.hi, labels, k)
+
+
 def both_partitions(case, labels, k):
-    return (
-        RangePartition(case.columns, case.lo, case.hi, labels, k),
-        PlainPartition(case.plain, case.records, labels.tolist(), k),
-    )
+    plain = PlainPartition(case.plain, case.records, labels.tolist(), k)
+    return partition_of(case, labels, k), plain
 
 
 def change(partition, plain, rng):
@@ -244,7 +241,7 @@ def assert_same(partition, plain):
 SIZES = {"seed": seeds, "n": st.integers(1, 30), "k": st.integers(1, 5), "kinds": few_columns}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=100)
 @given(**SIZES)
 def test_is_what_it_is_from_scratch_after_any_changes(seed, n, k, kinds):
     rng, k = np.random.default_rng(seed), min(k, n)
@@ -298,7 +295,7 @@ def test_groups_that_come_and_go_among_a_hundred(kinds):
 def test_cost_is_right_after_tens_of_thousands_of_moves():
     rng = np.random.default_rng(0)
     case = some_case(rng, 300, ["many numbers", "deep", "integers"])
-    partition = RangePartition(case.columns, case.lo, case.hi, np.arange(300) // 3, 3)
+    partition = partition_of(case, np.arange(300) // 3, 3)
     for _ in range(5):
         for one, other in rng.integers(300, size=(5000, 2)).tolist():
             partition.swap(one, other)
@@ -327,16 +324,12 @@ def test_a_partition_refuses_what_cannot_be_and_stays_as_it_is(ask, message):
 # Local search
 
 
-def partition_of(case, labels, k):
-    return RangePartition(case.columns, case.lo, case.hi, labels, k)
-
-
 def assert_sizes(partition):
     sizes = np.bincount(partition.labels())
     assert partition.k <= sizes.min() <= sizes.max() < 2 * partition.k
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=100)
 @given(**SIZES)
 def test_descent_lowers_the_cost_and_keeps_sizes_from_k_to_2k_minus_1(seed, n, k, kinds):
     rng, k = np.random.default_rng(seed), min(k, n)
@@ -371,12 +364,9 @@ def test_descents_end_where_no_shift_or_swap_gains(seed, n, k, kinds):
 
 
 def test_groups_far_from_those_given_stay_as_they_are():
-    numbers = np.array([0, 9, 1, 8, 1000, 1009, 1001, 1008], dtype=object)[:, None]
-    table = Table(numbers, None)
-    domains = table.domains([Hierarchy.intervals()])
-    partition = RangePartition(
-        Columns(domains, [1.0]), *table.encode(domains), np.arange(8) // 2, k=2
-    )
+    table = Table([[0], [9], [1], [8], [1000], [1009], [1001], [1008]], None)
+    columns = Columns(domains := table.domains([Hierarchy.intervals()]), [1.0])
+    partition = RangePartition(columns, *table.encode(domains), np.arange(8) // 2, k=2)
     assert RangeDescent(partition).run([]) == 0
     assert RangeDescent(partition).run([0]) == 1
     assert canonical(partition.labels()).tolist() == [0, 1, 0, 1, 2, 2, 3, 3]
@@ -390,18 +380,19 @@ def a_long_way_to_go():
     return partition_of(case, some_labels(rng, 1500, 3), 3)
 
 
-def test_groups_that_have_changed_are_visited_again():
+def test_groups_that_have_changed_are_visited_again_in_so_many_sweeps():
     changed, costs = [], []
-    for max_sweeps in (1, 2, 3):
+    for max_sweeps in range(4):
         partition = a_long_way_to_go()
         before = partition.labels()
         assert RangeDescent(partition).run([0], max_sweeps=max_sweeps) == max_sweeps
+        assert_sizes(partition)
         changed.append(len(set(before[partition.labels() != before])))
         costs.append(partition.cost)
-    # In a sweep from one group, each of its records changes one other group at most.
-    assert changed[0] <= 1 + 5
-    assert changed[0] < changed[1] < changed[2]
-    assert costs[0] > costs[1] > costs[2]
+    # On a visit each of at most five records changes one other group at most.
+    assert 0 == changed[0] < changed[1] <= 1 + 5
+    assert changed == sorted(set(changed))
+    assert costs == sorted(set(costs), reverse=True)
 
 
 def test_equal_seeds_give_equal_partitions_and_others_mostly_do_not():
@@ -427,16 +418,6 @@ def test_a_deadline_that_has_passed_stops_the_search_early():
     assert partition.cost < 0.9 * stopped_at
 
 
-def test_no_more_sweeps_than_allowed():
-    costs = []
-    for max_sweeps in (0, 1, 2, 3):
-        partition = a_long_way_to_go()
-        assert RangeDescent(partition).run(partition.groups(), max_sweeps=max_sweeps) == max_sweeps
-        assert_sizes(partition)
-        costs.append(partition.cost)
-    assert costs == sorted(set(costs), reverse=True)
-
-
 # Centres
 
 
@@ -453,7 +434,7 @@ def assert_same_centres(rng, case, n_centres):
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=100)
 @given(seed=seeds, n=st.integers(1, 40), kinds=few_columns, n_centres=st.integers(1, 40))
 def test_a_record_goes_to_the_centre_that_it_raises_least(seed, n, kinds, n_centres):
     rng = np.random.default_rng(seed)

@@ -1,0 +1,327 @@
+import pickle
+import struct
+from itertools import combinations_with_replacement, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sk_microagg import KAIM
+from sk_microagg._kernels import Columns
+from sk_microagg.generalization import Hierarchy
+
+TREE = Hierarchy.from_nested({"low": [1, 2], "high": {"four": [4], "more": [5, 6]}})
+BINS = Hierarchy.from_bins([0, 2.5, 5, 10], [0, 5, 10])
+NUMBERS = [1, 2, 4, 4, 5, 6]
+KINDS = {
+    "tree": TREE,
+    "bins": BINS,
+    "intervals": Hierarchy.intervals(),
+    "flat": Hierarchy.flat(),
+}
+every_kind = pytest.mark.parametrize("hierarchy", KINDS.values(), ids=KINDS)
+
+
+def domain_of(hierarchy, values=NUMBERS):
+    return hierarchy.domain(np.array(values, dtype=object), "Column 'x'")
+
+
+def cell_of(domain, *values):
+    """The smallest cell that covers some values."""
+    ranges = domain.encode(values)
+    return domain.cell(ranges[:, 0].min(), ranges[:, 1].max())
+
+
+def label_of(domain, *values):
+    return domain.label(cell_of(domain, *values))
+
+
+def loss_of(domain, cell):
+    return Columns([domain], [1.0]).loss_of(0, *domain.range_of(cell))
+
+
+def loss(domain, *values):
+    return loss_of(domain, cell_of(domain, *values))
+
+
+# What all kinds have in common
+
+
+@every_kind
+def test_a_value_alone_is_released_as_it_is(hierarchy):
+    domain = domain_of(hierarchy)
+    for value in NUMBERS:
+        for same in (value, float(value), np.int64(value)):
+            assert label_of(domain, same, value) == str(value)
+            assert loss(domain, same) == 0
+
+
+@every_kind
+def test_a_cell_covers_the_values_that_it_was_made_of(hierarchy):
+    domain = domain_of(hierarchy)
+    for pair in combinations_with_replacement(NUMBERS, 2):
+        cell = cell_of(domain, *pair)
+        low, high = domain.range_of(cell)
+        assert domain.cell(low, high) == cell
+        for first, last in domain.encode(pair):
+            assert low <= first <= last <= high
+            assert domain.read(domain.label(cell), first) == cell
+
+
+@every_kind
+def test_the_root_covers_more_than_all_values_together(hierarchy):
+    domain = domain_of(hierarchy)
+    low, high = domain.range_of(())
+    assert low == 0
+    assert domain.encode(NUMBERS).max() < high
+    assert domain.label(()) == "*"
+    assert domain.cell(low, high) == ()
+    assert loss_of(domain, ()) == 1
+
+
+@every_kind
+def test_what_the_hierarchy_does_not_have_is_at_the_root(hierarchy):
+    domain = domain_of(hierarchy)
+    values = np.array([4, "four", True], dtype=object)
+    (known, *unknown) = domain.encode(values).tolist()
+    assert known[0] == known[1]
+    assert unknown == [list(domain.range_of(()))] * 2
+
+
+@every_kind
+def test_a_column_with_nothing_known(hierarchy):
+    domain = domain_of(hierarchy, [])
+    low, high = domain.range_of(())
+    assert domain.label(domain.cell(low, high)) == "*"
+    assert domain.encode([]).shape == (0, 2)
+    assert loss_of(domain, ()) == 1
+
+
+@every_kind
+def test_frequencies_of_the_whole(hierarchy):
+    domain = domain_of(hierarchy)
+    info, _ = Columns([domain], [1.0]).info_of(0, *domain.range_of(()))
+    shares = np.array([1, 1, 2, 1, 1]) / 6
+    assert info == pytest.approx(-(shares * np.log(shares)).sum())
+
+
+@pytest.mark.parametrize("kind", ["tree", "flat"])
+def test_categories_have_no_middle(kind):
+    domain = domain_of(KINDS[kind])
+    assert domain.middle(()) is None
+    assert domain.middle(cell_of(domain, 4)) is None
+
+
+# Flat
+
+
+def test_flat_puts_the_root_above_all_values():
+    domain = domain_of(Hierarchy.flat(), ["b", "a", "c", 17, "17", 17.0])
+    assert domain.n_leaves == 4
+    assert label_of(domain, 17, "17") == "17"
+    for pair in (("a", "b"), ("b", "c"), ("c", 17)):
+        assert label_of(domain, *pair) == "*"
+        assert loss(domain, *pair) == 1
+
+
+def test_text_of_any_characters_is_a_value():
+    words = ["a\0", "a", "", " ", "nan", "None", "['a']"]
+    domain = domain_of(Hierarchy.flat(), words)
+    assert [label_of(domain, word) for word in words] == words
+
+
+# Bins
+
+
+steps = st.lists(st.integers(1, 5), min_size=1, max_size=8)
+
+
+@settings(deadline=None)
+@given(st.integers(-9, 9), steps, st.data())
+def test_numbers_are_in_the_bins_that_their_edges_say(first, widths, data):
+    edges = [first, *(first + np.cumsum(widths)).tolist()]
+    coarser = sorted({edges[0], edges[-1], *data.draw(st.sets(st.sampled_from(edges)))})
+    numbers = st.integers(edges[0], edges[-1] - 1)
+    values = data.draw(st.lists(numbers, min_size=1, max_size=20))
+    a, b = data.draw(st.sampled_from(values)), data.draw(st.sampled_from(values))
+    width = max(values) - min(values) + 1
+    expected = (str(a), 0.0) if a == b else None
+    for low, high in [*pairwise(edges), *pairwise(coarser)]:
+        if expected is None and low <= a < high and low <= b < high:
+            expected = (f"[{low}, {high})", min((high - low) / width, 1.0))
+    domain = domain_of(Hierarchy.from_bins(edges, coarser), values)
+    assert (label_of(domain, a, b), loss(domain, a, b)) == (expected or ("*", 1.0))
+
+
+def test_an_edge_belongs_to_the_bin_above_it():
+    domain = domain_of(BINS, [2.4, 2.5, 2.6, 5, 5.5])
+    assert label_of(domain, 2.5, 2.6) == "[2.5, 5)"
+    assert label_of(domain, 2.4, 2.5) == "[0, 5)"
+    assert label_of(domain, 5, 5.5) == "[5, 10)"
+    assert label_of(domain, 2.6, 5) == "*"
+    # There are fractions, so that the column is 5.5 - 2.4 wide.
+    assert loss(domain, 2.5, 2.6) == pytest.approx(2.5 / 3.1)
+    assert loss(domain, 2.4, 2.5) == 1
+
+
+def test_a_new_number_is_in_a_bin_but_no_value():
+    domain = domain_of(BINS)
+    assert label_of(domain, 3, 4) == "[2.5, 5)"
+    assert label_of(domain, 3, 1) == "[0, 5)"
+    assert label_of(domain, 9.9, 4) == "*"
+    for outside in (-0.1, 10, 11, np.inf):
+        assert label_of(domain, outside) == "*"
+
+
+@pytest.mark.parametrize("value", [-0.5, 10, 11])
+def test_a_number_outside_all_bins_cannot_be_fitted(value):
+    message = rf"^Column 'x' has the value {value}, which is not in <hierarchy of 3 bins from 0 to"
+    with pytest.raises(ValueError, match=message):
+        domain_of(BINS, [1, value])
+
+
+def test_middles_of_bins():
+    domain = domain_of(BINS)
+    assert domain.middle(cell_of(domain, 4)) == 4
+    assert domain.middle(cell_of(domain, 5, 6)) == 7.5
+    assert domain.middle(cell_of(domain, 1, 4)) == 2.5
+    assert domain.middle(()) == 5
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [[], [1], [1, 1], [2, 1], [0, np.nan, 1], [0, np.inf], [[0, 1], [2, 3]], ["a", "b"], "ab", 3],
+    ids=repr,
+)
+def test_bad_edges(edges):
+    message = r"^edges=.* must be two or more ascending finite numbers\.$"
+    with pytest.raises(ValueError, match=message):
+        Hierarchy.from_bins(edges)
+    with pytest.raises(ValueError, match=message):
+        Hierarchy.from_bins([0, 1], edges)
+
+
+@pytest.mark.parametrize("coarser", [[0, 1.5, 3], [0, 2], [1, 3], [-1, 3], [0, 3, 4]], ids=repr)
+def test_coarser_bins_that_do_not_hold_finer_ones(coarser):
+    message = r"^Coarser edges must be some of \[0.0, 1.0, 2.0, 3.0\] and have its ends, got \["
+    with pytest.raises(ValueError, match=message):
+        Hierarchy.from_bins([0, 1, 2, 3], coarser)
+
+
+# Intervals
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-50, 50), min_size=1), st.booleans(), st.data())
+def test_intervals_reach_from_the_least_to_the_largest(values, are_halves, data):
+    unit = 0 if are_halves else 1
+    if are_halves:
+        values = [value + 0.5 for value in values]
+    some = data.draw(st.lists(st.sampled_from(values), min_size=1, max_size=4))
+    domain = domain_of(Hierarchy.intervals(), values)
+    low, high = min(some), max(some)
+    assert label_of(domain, *some) == (str(low) if low == high else f"[{low}, {high}]")
+    assert domain.middle(cell_of(domain, *some)) == (low + high) / 2
+    width = max(values) - min(values) + unit
+    assert loss(domain, *some) == (0 if low == high else (high - low + unit) / width)
+
+
+def test_a_new_number_lies_between_its_neighbours_or_at_an_end():
+    domain = domain_of(Hierarchy.intervals())
+    assert label_of(domain, 3) == "[2, 4]"
+    assert label_of(domain, 3, 5.5) == "[2, 6]"
+    assert label_of(domain, -7) == "1"
+    assert label_of(domain, np.inf, 5) == "[5, 6]"
+
+
+def test_labels_of_intervals_tell_the_exact_numbers():
+    values = np.random.default_rng(0).normal(size=20) * 10.0 ** np.arange(-10, 10)
+    domain = domain_of(Hierarchy.intervals(), values)
+    low, high = label_of(domain, *values[:2]).strip("[]").split(", ")
+    assert (float(low), float(high)) == (min(values[:2]), max(values[:2]))
+
+
+@pytest.mark.parametrize("kind", ["bins", "intervals"])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("four", "'four'"), ("4", "'4'"), (True, "True"), (np.inf, "inf"), (-1e200, r"-1e\+200")],
+)
+def test_what_is_no_number_cannot_be_fitted(kind, value, shown):
+    message = rf"^Column 'x' has the value {shown}, but its hierarchy is one of finite numbers"
+    with pytest.raises(ValueError, match=message):
+        domain_of(KINDS[kind], [1, value])
+
+
+def test_in_transform_what_is_no_number_counts_as_missing():
+    kaim = KAIM(k=2, refiner=None, random_state=0).fit([[1, "a"], [2, "a"], [7, "b"], [9, "b"]])
+    new = kaim.transform(np.array([["?", "a"], ["8", "b"], [None, "b"]], dtype=object))
+    assert new.tolist() == [["[1, 2]", "a"], ["[7, 9]", "b"], ["[7, 9]", "b"]]
+
+
+# What is published
+
+
+def spellings(value):
+    """How a value can be found in a pickle."""
+    if isinstance(value, str):
+        return [value.encode()]
+    return [repr(value).encode(), struct.pack("<d", value), struct.pack(">d", value)]
+
+
+def holds(domain, value):
+    stored = pickle.dumps(domain)
+    return any(spelling in stored for spelling in spellings(value))
+
+
+WORDS = [f"word {number:02} of the table" for number in range(30)]
+FRACTIONS = np.random.default_rng(1).uniform(0, 10, size=30).tolist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("flat", WORDS), ("bins", FRACTIONS), ("intervals", FRACTIONS)]
+)
+def test_what_is_published_forgets_every_value_that_is_in_no_cell(kind, values):
+    hierarchy = KINDS[kind]
+    domain = domain_of(hierarchy, values)
+    cells = [(), *(cell_of(domain, value) for value in values[:3]), cell_of(domain, *values[3:5])]
+    published = hierarchy.published(domain, cells)
+    told = values[:5] if kind == "intervals" else values[:3]
+    for value in values:
+        assert holds(domain, value)
+        assert holds(published, value) == (value in told)
+    for cell in cells:
+        assert published.label(cell) == domain.label(cell)
+        assert loss_of(published, cell) == loss_of(domain, cell)
+        if cell:
+            assert published.middle(cell) == domain.middle(cell)
+
+
+def test_nothing_of_a_column_is_published_that_is_released_as_the_root():
+    for kind, values in (("flat", WORDS), ("bins", FRACTIONS), ("intervals", FRACTIONS)):
+        published = KINDS[kind].published(domain_of(KINDS[kind], values), [(), ()])
+        assert not any(holds(published, value) for value in values)
+        assert loss_of(published, ()) == 1
+
+
+def test_a_tree_is_published_without_what_occurs_in_the_data():
+    cells = [(), ("low",), ("high", "more", "5")]
+    first = TREE.published(domain_of(TREE, [1, 2, 5]), cells)
+    second = TREE.published(domain_of(TREE, [1, 2, 5, 5, 4, 6]), cells)
+    assert pickle.dumps(first) == pickle.dumps(second)
+    for values in ((1, 2), (4, 6), (5, 6), (2, 4)):
+        assert loss(first, *values) == TREE.loss(*values)
+        assert label_of(first, *values) == TREE.lowest_common(*values)
+
+
+@every_kind
+def test_published_cells_cover_what_they_did(hierarchy):
+    domain = domain_of(hierarchy)
+    cells = [cell_of(domain, *pair) for pair in combinations_with_replacement(NUMBERS, 2)]
+    published = pickle.loads(pickle.dumps(hierarchy.published(domain, cells)))
+    for cell, (a, b) in zip(cells, combinations_with_replacement(NUMBERS, 2), strict=True):
+        low, high = published.range_of(cell)
+        ranges = published.encode([a, b])
+        assert low <= ranges.min()
+        assert ranges.max() <= high
+        assert published.cell(low, high) == cell
