@@ -85,33 +85,38 @@ cdef class Columns:
         """Weighted loss of a generalised value."""
         return self.loss(column, lo, hi)
 
-    def costs(self, const int[:, ::1] centre_lo, const int[:, ::1] centre_hi,
-              const Py_ssize_t[::1] sizes, const int[::1] lo, const int[::1] hi, *,
-              bint by_entropy=False):
-        """What it costs each of several groups, with such centres and sizes, to take a record in.
+    @property
+    def n_leaves(self):
+        """Number of leaves of each column: the position that only a missing value reaches."""
+        return np.array([self.columns[j].width - 1 for j in range(self.n_columns)], np.int32)
 
-        Their members and the record lose what the merged centre loses, instead of what the old
-        centre did; or by entropy, they are generalised at certain rates.
+    def costs(self, const int[:, ::1] centre_lo, const int[:, ::1] centre_hi,
+              const int[:, ::1] n_known, const Py_ssize_t[::1] sizes, const int[::1] lo,
+              const int[::1] hi, *, bint by_entropy=False):
+        """What it costs each of several groups to take a record in.
+
+        Groups have such centres, so many known values in each column, and so many members. All that
+        is known loses what the merged centre loses, instead of what the old centre did; or by
+        entropy, members and record are generalised at certain rates.
         """
         cdef double[::1] costs = np.zeros(sizes.shape[0])
         cdef Py_ssize_t group, j
         with nogil:
             for group in range(sizes.shape[0]):
                 for j in range(self.n_columns):
-                    costs[group] += self._cost(
-                        j, centre_lo[group, j], centre_hi[group, j], sizes[group], lo[j], hi[j],
-                        by_entropy,
-                    )
+                    if by_entropy:
+                        costs[group] += self.rate(
+                            j, centre_lo[group, j], centre_hi[group, j], sizes[group], lo[j], hi[j]
+                        )
+                    else:
+                        costs[group] += self.lost(
+                            j, centre_lo[group, j], centre_hi[group, j], n_known[group, j], lo[j],
+                            hi[j],
+                        )
+                        costs[group] -= n_known[group, j] * self.loss(
+                            j, centre_lo[group, j], centre_hi[group, j]
+                        )
         return costs.base
-
-    cdef double _cost(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo, int hi,
-                      bint by_entropy) noexcept nogil:
-        if by_entropy:
-            return self.rate(j, centre_lo, centre_hi, size, lo, hi)
-        return (
-            (size + 1.0) * self.loss(j, min(centre_lo, lo), max(centre_hi, hi))
-            - size * self.loss(j, centre_lo, centre_hi)
-        )
 
     def info_of(self, Py_ssize_t column, int lo, int hi):
         """Information of a generalised value, and what the entropy divides by for it."""
@@ -153,6 +158,13 @@ cdef class Columns:
             return column.content[lowest_common(column, lo, hi)]
         return self.info(j, lo, hi) + self._constant(
             column.mass_before[min(hi + 1, column.width - 1)] - column.mass_before[lo]
+        )
+
+    cdef double lost(self, Py_ssize_t j, int centre_lo, int centre_hi, int n_known, int lo,
+                     int hi) noexcept nogil:
+        """What a group has lost with a record taken in: a missing value has nothing to lose."""
+        return (n_known + (not self.is_missing(j, hi))) * self.loss(
+            j, min(centre_lo, lo), max(centre_hi, hi)
         )
 
     cdef double rate(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo,

@@ -33,3 +33,5 @@ cdef class RangePartition(Ledger):
     cdef double cost_without(self, Py_ssize_t group, Py_ssize_t record) noexcept nogil
     cdef double cost_exchanged(self, Py_ssize_t group, Py_ssize_t leaving, Py_ssize_t joining,
                                double limit) noexcept nogil
+
+    cdef vector[Py_ssize_t] _grow(self, Py_ssize_t first, vector[Py_ssize_t] spare) except *

@@ -200,7 +200,7 @@ cdef class RangePartition(Ledger):
         """Make a group of k excess records, from a first one; return its number and those it robs.
 
         Every group of more than k records has an excess. Of those in the groups near the first, one
-        at a time the record joins that being merged with the others raises least.
+        at a time the record joins with which the new group loses least.
         """
         cdef Py_ssize_t m = FEW_GROUPS
         self.check_record(first)
@@ -218,21 +218,35 @@ cdef class RangePartition(Ledger):
         robbed = {self.group_of[record] for record in members}
         return self.create(np.array(members, dtype=np.intp)), sorted(robbed)
 
-    def _grow(self, first, spare):
-        members = [first]
-        low, high = np.array(self.lo[first]), np.array(self.hi[first])
-        lows, highs = np.asarray(self.lo)[spare], np.asarray(self.hi)[spare]
-        while len(members) < self.k:
-            costs = self.columns.costs(
-                lows, highs, np.ones(len(lows), dtype=np.intp), low, high
-            )
-            best = np.argmin(costs)
-            members.append(spare[best])
-            np.minimum(low, lows[best], out=low)
-            np.maximum(high, highs[best], out=high)
-            spare = spare[:best] + spare[best + 1 :]
-            lows, highs = np.delete(lows, best, axis=0), np.delete(highs, best, axis=0)
-        return members
+    cdef vector[Py_ssize_t] _grow(self, Py_ssize_t first, vector[Py_ssize_t] spare) except *:
+        """Take k - 1 of the spare records to a first one."""
+        cdef vector[Py_ssize_t] members
+        cdef vector[int] low, high, n_known
+        cdef Py_ssize_t record = first, j
+        cdef size_t i
+        cdef Hit least, cost
+        for j in range(self.n_columns):
+            low.push_back(self.lo[first, j])
+            high.push_back(self.hi[first, j])
+            n_known.push_back(0)
+        while True:
+            members.push_back(record)
+            for j in range(self.n_columns):
+                low[j] = min(low[j], self.lo[record, j])
+                high[j] = max(high[j], self.hi[record, j])
+                n_known[j] += not self.columns.is_missing(j, self.hi[record, j])
+            if <Py_ssize_t>members.size() == self.k:
+                return members
+            least = Hit(INFINITY, 0)
+            for i in range(spare.size()):
+                cost = Hit(0.0, i)
+                for j in range(self.n_columns):
+                    cost.first += self.columns.lost(
+                        j, low[j], high[j], n_known[j], self.lo[spare[i], j], self.hi[spare[i], j]
+                    )
+                least = min(least, cost)
+            record = spare[least.second]
+            spare.erase(spare.begin() + least.second)
 
     # Measures
 
@@ -259,14 +273,11 @@ cdef class RangePartition(Ledger):
     cdef double cost_with(self, Py_ssize_t group, Py_ssize_t record, double limit) noexcept nogil:
         """What a group would cost with another record; anything above `limit` if it is more."""
         cdef Py_ssize_t j, at = group * self.n_columns
-        cdef int hi
         cdef double total = 0.0
         for j in range(self.n_columns):
-            hi = self.hi[record, j]
-            total += (self.n_known[at + j] + (not self.columns.is_missing(j, hi))) * (
-                self.columns.loss(
-                    j, min(self.low[at + j], self.lo[record, j]), max(self.high[at + j], hi)
-                )
+            total += self.columns.lost(
+                j, self.low[at + j], self.high[at + j], self.n_known[at + j], self.lo[record, j],
+                self.hi[record, j],
             )
             if total > limit:
                 break

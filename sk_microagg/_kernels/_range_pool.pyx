@@ -25,6 +25,7 @@ cdef class RecordTree(RangeTree):
     cdef Criterion criterion
     cdef const int *centre_lo
     cdef const int *centre_hi
+    cdef const int *n_known
     cdef double size
     # By node and column: the largest content of a record, which the entropy divides by.
     cdef vector[double] largest_content
@@ -50,7 +51,9 @@ cdef class RecordTree(RangeTree):
         cdef int centre_lo = self.centre_lo[j], centre_hi = self.centre_hi[j]
         if self.criterion == ENTROPY:
             return self.columns.rate(j, centre_lo, centre_hi, self.size, lo, hi)
-        return self._sign() * self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
+        if self.criterion == FARTHEST:
+            return -self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
+        return self.columns.lost(j, centre_lo, centre_hi, self.n_known[j], lo, hi)
 
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
         cdef Py_ssize_t j, at = node * self.n_columns
@@ -70,10 +73,11 @@ cdef class RecordTree(RangeTree):
             )
         if self.criterion == FARTHEST:
             lo, hi = self.min_lo[at], self.max_hi[at]
-        return self._sign() * self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
-
-    cdef double _sign(self) noexcept nogil:
-        return -1.0 if self.criterion == FARTHEST else 1.0
+            return -self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
+        # A record for which nothing is known here has nothing to lose.
+        return (self.n_known[j] + (not self.columns.is_missing(j, self.max_hi[at]))) * (
+            self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
+        )
 
     cdef int find_contents(self) except -1 nogil:
         """Find what the bounds of the entropy need to know of each node."""
@@ -101,11 +105,12 @@ cdef class RecordTree(RangeTree):
         return 0
 
     cdef Py_ssize_t find(self, Criterion criterion, const int *lo, const int *hi,
-                         double size) except -1 nogil:
+                         const int *n_known, double size) except -1 nogil:
         """The record that costs least."""
         self.criterion = criterion
         self.centre_lo = lo
         self.centre_hi = hi
+        self.n_known = n_known
         self.size = size
         self.search(1)
         return self.best[0].second
@@ -127,7 +132,7 @@ cdef class RangePool:
         The leaf range of each cell.
 
     distance : {"ncp", "entropy"}, default="ncp"
-        What the nearest record makes least: the loss after merging, or the generalisation rates.
+        What the nearest record makes least: what is lost by merging, or the generalisation rates.
 
     Attributes
     ----------
@@ -143,7 +148,8 @@ cdef class RangePool:
     >>> position = np.arange(4, dtype=np.int32)[:, None]
     >>> pool = RangePool(Columns([age], [1.0]), position, position)
     >>> pool.remove(2)
-    >>> pool.nearest(position[2], position[2], 1), pool.farthest(position[2], position[2])
+    >>> known = np.ones(1, dtype=np.int32)
+    >>> pool.nearest(position[2], position[2], known, 1), pool.farthest(position[2], position[2])
     (1, 3)
     """
 
@@ -181,13 +187,17 @@ cdef class RangePool:
         self.start, self.stop = bounds[: len(cells)].copy(), bounds[1:].copy()
         self._build()
 
-    def nearest(self, const int[::1] lo, const int[::1] hi, Py_ssize_t size):
-        """The record that a group of so many records and with such a centre takes in best."""
-        return self._find(self.criterion, lo, hi, size)
+    def nearest(self, const int[::1] lo, const int[::1] hi, const int[::1] n_known,
+                Py_ssize_t size):
+        """The record that a group takes in best.
+
+        The group has such a centre, so many known values in each column, and so many records.
+        """
+        return self._find(self.criterion, lo, hi, n_known, size)
 
     def farthest(self, const int[::1] lo, const int[::1] hi):
         """The record that loses most when it is merged with a range."""
-        return self._find(FARTHEST, lo, hi, 1)
+        return self._find(FARTHEST, lo, hi, lo, 1)
 
     def remove(self, Py_ssize_t record):
         """Take a record out of the pool."""
@@ -212,15 +222,15 @@ cdef class RangePool:
         return 0 <= record < self.item_of.shape[0] and not self.is_gone[record]
 
     cdef Py_ssize_t _find(self, Criterion criterion, const int[::1] lo, const int[::1] hi,
-                          Py_ssize_t size) except -1:
+                          const int[::1] n_known, Py_ssize_t size) except -1:
         cdef Py_ssize_t record
         if self.size == 0:
             raise ValueError("The pool is empty.")
-        if lo.shape[0] != self.columns.n_columns or hi.shape[0] != self.columns.n_columns:
+        if not lo.shape[0] == hi.shape[0] == n_known.shape[0] == self.columns.n_columns:
             raise ValueError(f"Ranges must have {self.columns.n_columns} columns.")
         PyErr_CheckSignals()  # Ctrl-C
         with nogil:
-            record = self.tree.find(criterion, &lo[0], &hi[0], size)
+            record = self.tree.find(criterion, &lo[0], &hi[0], &n_known[0], size)
         return record
 
     cdef Py_ssize_t _first_row(self, Py_ssize_t item) noexcept nogil:

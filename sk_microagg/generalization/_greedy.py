@@ -38,7 +38,8 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
         For the order of records: in it they become seeds, and the last ones join groups.
 
     distance : {"ncp", "entropy"}, default="ncp"
-        What is to be least when a record joins a group.
+        What is to be least when a record joins a group: how much more is lost then, or the rates at
+        which all are generalised.
 
     seeds : callable, default=random_seeds
         Finds the first record of each group.
@@ -49,33 +50,52 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
         Group of each record.
     """
     pool = RangePool(columns, lo, hi, distance=distance)
+    known = (hi < columns.n_leaves).astype(np.int32)
     order = random_state.permutation(len(lo))
     labels = np.full(len(lo), -1, dtype=np.intp)
-    centre_lo, centre_hi = [], []
+    groups = []
     seed = seeds(pool, lo, hi, order)
     while pool.size >= k:
-        members = [next(seed)]
-        low, high = lo[members[0]].copy(), hi[members[0]].copy()
-        pool.remove(members[0])
-        while len(members) < k:
-            record = pool.nearest(low, high, len(members))
+        record = next(seed)
+        group = Group(lo.shape[1])
+        while True:
             pool.remove(record)
-            members.append(record)
-            np.minimum(low, lo[record], out=low)
-            np.maximum(high, hi[record], out=high)
-        labels[members] = len(centre_lo)
-        centre_lo.append(low)
-        centre_hi.append(high)
+            group.add(record, lo, hi, known)
+            if group.size == k:
+                break
+            record = pool.nearest(group.low, group.high, group.n_known, group.size)
+        labels[group.members] = len(groups)
+        groups.append(group)
 
-    centre_lo, centre_hi = np.array(centre_lo), np.array(centre_hi)
-    sizes = np.full(len(centre_lo), k)
     for record in order[labels[order] < 0]:
         costs = columns.costs(
-            centre_lo, centre_hi, sizes, lo[record], hi[record], by_entropy=distance == "entropy"
+            *(np.array([getattr(group, name) for group in groups]) for name in Group.MEASURES),
+            lo[record],
+            hi[record],
+            by_entropy=distance == "entropy",
         )
-        best = np.argmin(costs)
-        labels[record] = best
-        sizes[best] += 1
-        centre_lo[best] = np.minimum(centre_lo[best], lo[record])
-        centre_hi[best] = np.maximum(centre_hi[best], hi[record])
+        labels[record] = np.argmin(costs)
+        groups[labels[record]].add(record, lo, hi, known)
     return labels
+
+
+class Group:
+    """A group that grows: its members; in each column its ends and how many values are known."""
+
+    MEASURES = ("low", "high", "n_known", "size")
+
+    def __init__(self, n_columns):
+        self.members = []
+        self.low = np.full(n_columns, np.iinfo(np.int32).max, dtype=np.int32)
+        self.high = np.full(n_columns, -1, dtype=np.int32)
+        self.n_known = np.zeros(n_columns, dtype=np.int32)
+
+    @property
+    def size(self):
+        return len(self.members)
+
+    def add(self, record, lo, hi, known):
+        self.members.append(record)
+        np.minimum(self.low, lo[record], out=self.low)
+        np.maximum(self.high, hi[record], out=self.high)
+        self.n_known += known[record]

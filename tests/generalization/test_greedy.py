@@ -202,7 +202,8 @@ def test_the_unit_of_the_weights_does_not_matter(policy, exponent):
 
 
 @pytest.mark.parametrize("max_iter", [1, 2])
-def test_local_search_makes_no_more_sweeps_than_allowed(case, labels, max_iter):
+def test_local_search_makes_no_more_sweeps_than_allowed(case, max_iter):
+    labels = np.arange(case.n) % 50  # far from good
     limited, unlimited = LocalSearch(max_iter=max_iter), LocalSearch()
     cut_short, full = (refined(case, labels, 4, policy) for policy in (limited, unlimited))
     assert limited.n_iter_ == max_iter < unlimited.n_iter_
@@ -223,7 +224,8 @@ def test_trace_tells_every_improvement_and_ends_at_the_result(case, labels, n_in
     assert search.n_iter_ == n_init * 100
 
 
-def test_more_searches_give_the_best_of_them(case, labels):
+def test_more_searches_give_the_best_of_them(case):
+    labels = np.arange(case.n) % 50  # far from good
     losses = [
         loss(case, refined(case, labels, 4, IteratedLocalSearch(max_iter=40, n_init=n)))
         for n in (1, 2, 6)

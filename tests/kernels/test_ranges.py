@@ -96,7 +96,8 @@ def test_losses_and_information_worked_out_by_hand():
     assert columns.info_of(1, 0, 1) == pytest.approx((entropy, entropy + 0.1))
     # Three records that lose [30, 39] and "A", instead of two that lose [30, 34] and "a".
     lo, hi = table.encode(domains)
-    costs = columns.costs(lo[:1], hi[1:2], np.array([2]), lo[2], hi[2])
+    n_known = np.array([[2, 2]], dtype=np.int32)
+    costs = columns.costs(lo[:1], hi[1:2], n_known, np.array([2]), lo[2], hi[2])
     assert costs == pytest.approx([(3 * 1 - 2 * 1 / 2) + 3 * 3 * 2 / 5])
 
 
@@ -108,13 +109,14 @@ def test_what_a_record_costs_groups(kinds, distance, c):
     rng = np.random.default_rng(0)
     case = some_case(rng, 360, kinds, c)
     centres, low, high = zip(*[some_centre(rng, case) for _ in range(20)], strict=True)
-    groups = np.array(low), np.array(high), rng.integers(1, 9, size=20)
+    n_known = rng.integers(0, 9, size=(20, len(kinds)), dtype=np.int32)
+    groups = np.array(low), np.array(high), n_known, rng.integers(1, 9, size=20)
     for row in rng.integers(360, size=10):
         record = case.lo[row], case.hi[row]
         costs = case.columns.costs(*groups, *record, by_entropy=distance == "entropy")
         assert costs.tolist() == [
-            oracle.DISTANCES[distance](case.plain, case.records[row], centre, size)
-            for centre, size in zip(centres, groups[2], strict=True)
+            oracle.DISTANCES[distance](case.plain, case.records[row], *group)
+            for group in zip(centres, *groups[2:], strict=True)
         ]
 
 
@@ -127,8 +129,9 @@ def assert_same_as_a_scan_until_empty(rng, case, distance):
     while left:
         centre, low, high = some_centre(rng, case)
         size = int(rng.integers(1, 6))
-        near = oracle.nearest(case.plain, case.records, left, centre, size, distance)
-        assert pool.nearest(low, high, size) == near
+        n_known = rng.integers(0, size, size=len(low), endpoint=True, dtype=np.int32)
+        near = oracle.nearest(case.plain, case.records, left, centre, n_known, size, distance)
+        assert pool.nearest(low, high, n_known, size) == near
         assert pool.farthest(low, high) == oracle.farthest(case.plain, case.records, left, centre)
         for row in {near, *rng.choice(sorted(left), size=1 + len(left) // 20).tolist()}:
             pool.remove(row)
@@ -170,11 +173,11 @@ def test_pool_refuses_what_it_does_not_have():
         with pytest.raises(ValueError, match=rf"^Record {row} is not in the pool\.$"):
             pool.remove(row)
     with pytest.raises(ValueError, match=r"^Ranges must have 2 columns\.$"):
-        pool.nearest(case.lo[0, :1], case.hi[0, :1], 1)
+        pool.nearest(case.lo[0, :1], case.hi[0, :1], case.lo[0], 1)
     for row in (0, 1, 2, 4, 5, 6, 7, 8):
         pool.remove(row)
     with pytest.raises(ValueError, match=r"^The pool is empty\.$"):
-        pool.nearest(case.lo[0], case.hi[0], 1)
+        pool.nearest(case.lo[0], case.hi[0], case.lo[0], 1)
     with pytest.raises(ValueError, match=r"^The pool is empty\.$"):
         pool.farthest(case.lo[0], case.hi[0])
     with pytest.raises(ValueError, match=r"^distance='ncq' must be one of \['entropy', 'ncp'\]"):

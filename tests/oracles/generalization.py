@@ -181,16 +181,26 @@ def loss(columns, nodes):
     return total
 
 
-def ncp(columns, record, middle, size):
-    """D(t, G) = (|G| + 1) loss(LCA(t, g)) - |G| loss(g), for the centre g of G."""
+def lost(columns, record, middle, n_known):
+    """What a group has lost with a record taken in: known cells lose, missing ones do not."""
     total = 0.0
     merged = join(columns, record, middle)
-    for column, old, new in zip(columns, middle, merged, strict=True):
-        total += (size + 1) * column.loss(new) - size * column.loss(old)
+    for column, cell, new, n in zip(columns, record, merged, n_known, strict=True):
+        total += (n + (cell != ROOT)) * column.loss(new)
     return total
 
 
-def entropy(columns, record, middle, size):
+def ncp(columns, record, middle, n_known, size):
+    """D(t, G): what G and t have lost together, less what G had lost alone."""
+    total = 0.0
+    merged = join(columns, record, middle)
+    for column, cell, old, new, n in zip(columns, record, middle, merged, n_known, strict=True):
+        total += (n + (cell != ROOT)) * column.loss(new)
+        total -= n * column.loss(old)
+    return total
+
+
+def entropy(columns, record, middle, n_known, size):
     """D(t, G) = D(t, s) + |G| D(g, s), for s = LCA(t, g)."""
     total = 0.0
     merged = join(columns, record, middle)
@@ -206,11 +216,21 @@ def entropy(columns, record, middle, size):
 DISTANCES = {"ncp": ncp, "entropy": entropy}
 
 
-def nearest(columns, records, rows, middle, size, distance):
+def nearest(columns, records, rows, middle, n_known, size, distance):
     """The row with the smallest D; by ncp that of the smallest loss, the rest is the same."""
     if distance == "ncp":
-        return min(rows, key=lambda row: (loss(columns, join(columns, records[row], middle)), row))
-    return min(rows, key=lambda row: (entropy(columns, records[row], middle, size), row))
+        return min(rows, key=lambda row: (lost(columns, records[row], middle, n_known), row))
+    return min(rows, key=lambda row: (entropy(columns, records[row], middle, n_known, size), row))
+
+
+def known_cells(records):
+    """How many cells are known in each column."""
+    return [sum(cell != ROOT for cell in cells) for cells in zip(*records, strict=True)]
+
+
+def describe(columns, records):
+    """What distances need to know of a group."""
+    return centre(columns, records), known_cells(records), len(records)
 
 
 def farthest(columns, records, rows, record):
@@ -226,21 +246,20 @@ def greedy(columns, records, k, order, distance="ncp", seeds="random"):
             last = farthest(columns, records, left, records[last])
         else:
             last = next(row for row in order if row in left)
-        members, middle = [last], records[last]
+        members = [last]
         left.remove(last)
         while len(members) < k:
-            row = nearest(columns, records, left, middle, len(members), distance)
-            left.remove(row)
-            members.append(row)
-            middle = join(columns, middle, records[row])
+            group = describe(columns, [records[row] for row in members])
+            members.append(nearest(columns, records, left, *group, distance))
+            left.remove(members[-1])
         groups.append(members)
     for row in order:
         if row in left:
             costs = [
                 DISTANCES[distance](
-                    columns, records[row], centre(columns, [records[m] for m in g]), len(g)
+                    columns, records[row], *describe(columns, [records[m] for m in members])
                 )
-                for g in groups
+                for members in groups
             ]
             groups[costs.index(min(costs))].append(row)
     labels = np.empty(len(records), dtype=int)
@@ -370,12 +389,11 @@ class PlainPartition:
             near = [*self.nearest_groups(first, m, math.inf), self.group(first)]
             spare = sorted({row for g in near for row in self.excess(g)} - {first})
             m *= 4
-        made, middle = [first], self.records[first]
+        made = [first]
         while len(made) < self.k:
-            # A missing cell of a record that joins has lost nothing by it.
-            costs = [ncp(self.columns, middle, self.records[row], 1) for row in spare]
-            made.append(spare.pop(costs.index(min(costs))))
-            middle = join(self.columns, middle, self.records[made[-1]])
+            group = describe(self.columns, [self.records[row] for row in made])
+            made.append(nearest(self.columns, self.records, spare, *group, "ncp"))
+            spare.remove(made[-1])
         robbed = sorted({self.group(row) for row in made})
         return self.create(made), robbed
 
