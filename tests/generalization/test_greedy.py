@@ -1,22 +1,19 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import generalization as oracle
+from oracles.mixed_tables import SMALL, some_case, some_table
 from oracles.partition import canonical
 from sklearn.base import clone
 
-from sk_microagg._kernels import Columns
-from sk_microagg.generalization import KAIM, Hierarchy, KMember
+from sk_microagg.generalization import KAIM, KMember
 from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
 from sk_microagg.generalization._refine import make_policy, refine
-from sk_microagg.generalization._table import Table
 from sk_microagg.refiners import Decompose, Exchange, IteratedLocalSearch, LocalSearch
 
 seeds = st.integers(0, 2**31 - 1)
-few_columns = st.lists(st.sampled_from([*oracle.SMALL]), min_size=1, max_size=4)
+few_columns = st.lists(st.sampled_from([*SMALL]), min_size=1, max_size=4)
 METHODS = {
     "ncp": ("ncp", "own", "random"),
     "entropy": ("entropy", "own", "random"),
@@ -26,36 +23,13 @@ METHODS = {
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
-def some_case(rng, n, kinds, c="own", missing=0.15):
-    """The same table for the oracle, `plain` and `records`, and for the package."""
-    cells, trees = oracle.some_table(rng, n, kinds, missing)
-    weights = np.append(1.0, rng.choice([1.0, 0.7, 2.5, 0.0], size=len(kinds) - 1))
-    plain = [oracle.column_of(*column, c) for column in zip(cells, trees, weights, strict=True)]
-    table = Table(np.array(list(zip(*cells, strict=True)), dtype=object), None)
-    domains = table.domains([hierarchy_of(tree) for tree in trees])
-    columns = Columns(domains, weights, constant=-1.0 if c == "own" else c)
-    return SimpleNamespace(
-        n=n,
-        plain=plain,
-        records=oracle.records_of(plain, cells),
-        columns=(columns, *table.encode(domains)),
-        total=n * weights.sum(),
-    )
-
-
-def hierarchy_of(tree):
-    if isinstance(tree, str):
-        return Hierarchy.intervals() if tree == "numbers" else Hierarchy.flat()
-    return Hierarchy.from_nested(tree)
-
-
 def grouped(case, k, seed=0, **options):
-    return group_greedily(*case.columns, k, np.random.RandomState(seed), **options)
+    return group_greedily(case.columns, case.lo, case.hi, k, np.random.RandomState(seed), **options)
 
 
 def refined(case, labels, k, policy, seed=0):
     state = np.random.RandomState(seed)
-    return refine(*case.columns, labels, k, case.total, policy, state)
+    return refine(case.columns, case.lo, case.hi, labels, k, case.total, policy, state)
 
 
 def loss(case, labels):
@@ -105,8 +79,7 @@ def test_as_few_records_as_there_can_be(kinds, k, method):
 @pytest.mark.parametrize("k", [2, 5])
 def test_records_that_have_twins_lose_nothing(k):
     case = some_case(np.random.default_rng(0), 30, ["decimals", "deep"], missing=0)
-    columns, lo, hi = case.columns
-    case.columns = columns, np.tile(lo, (k, 1)), np.tile(hi, (k, 1))
+    case.lo, case.hi = np.tile(case.lo, (k, 1)), np.tile(case.hi, (k, 1))
     case.records *= k
     for seed in range(5):
         assert loss(case, grouped(case, k, seed)) == 0
@@ -120,7 +93,7 @@ def test_equal_seeds_give_equal_groups_and_others_mostly_do_not():
 
 @pytest.mark.parametrize("incomplete", ["drop", "keep"])
 def test_k_member_drops_incomplete_records_and_counts_them_as_lost(incomplete):
-    cells, trees = oracle.some_table(np.random.default_rng(0), 60, ["integers", "deep", "flat"])
+    cells, trees = some_table(np.random.default_rng(0), 60, ["integers", "deep", "flat"])
     k_member = KMember(k=4, hierarchies={1: trees[1]}, incomplete=incomplete, random_state=3)
     labels = k_member.fit_predict(list(zip(*cells, strict=True)))
     # Shares and frequencies are those of the whole table.
@@ -193,7 +166,7 @@ def test_equal_seeds_give_equal_labels_and_others_mostly_do_not(case, policy):
 @pytest.mark.parametrize("exponent", [-40, 40])
 def test_the_unit_of_the_weights_does_not_matter(policy, exponent):
     # Powers of two: nothing is rounded.
-    cells, trees = oracle.some_table(np.random.default_rng(0), 200, ["decimals", "deep", "flat"])
+    cells, trees = some_table(np.random.default_rng(0), 200, ["decimals", "deep", "flat"])
     X, weights = list(zip(*cells, strict=True)), np.array([1.0, 0.7, 2.5])
     kaim = KAIM(k=4, refiner=policy, hierarchies={1: trees[1]}, random_state=0)
     one, other = (clone(kaim).set_params(weights=unit * weights) for unit in (1.0, 2.0**exponent))

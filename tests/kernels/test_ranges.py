@@ -1,13 +1,13 @@
 import itertools
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import generalization as oracle
-from oracles.generalization import KINDS, SMALL, PlainPartition
+from oracles.generalization import PlainPartition
+from oracles.mixed_tables import KINDS, SMALL, some_case
 from oracles.partition import canonical
 
 from sk_microagg._kernels import CentreIndex, Columns, RangeDescent, RangePartition, RangePool
@@ -21,25 +21,6 @@ LARGE_TABLES = [["many numbers", "large tree"], ["many numbers"], ["large tree",
 every_distance = pytest.mark.parametrize(
     ("distance", "c"), [("ncp", "own"), ("entropy", "own"), ("entropy", 0.3)]
 )
-
-
-def some_case(rng, n, kinds, c="own", missing=0.15):
-    """The same table for the oracle, `plain` and `records`, and for the kernel."""
-    cells, trees = oracle.some_table(rng, n, kinds, missing)
-    weights = np.append(1.0, rng.choice([1.0, 0.7, 2.5, 0.0], size=len(kinds) - 1))
-    plain = [oracle.column_of(*column, c) for column in zip(cells, trees, weights, strict=True)]
-    table = Table(np.array(list(zip(*cells, strict=True)), dtype=object), None)
-    domains = table.domains([hierarchy_of(tree) for tree in trees])
-    columns = Columns(domains, weights, constant=-1.0 if c == "own" else c)
-    lo, hi = table.encode(domains)
-    records = oracle.records_of(plain, cells)
-    return SimpleNamespace(n=n, plain=plain, records=records, columns=columns, lo=lo, hi=hi)
-
-
-def hierarchy_of(tree):
-    if isinstance(tree, str):
-        return Hierarchy.intervals() if tree == "numbers" else Hierarchy.flat()
-    return Hierarchy.from_nested(tree)
 
 
 def some_centre(rng, case):

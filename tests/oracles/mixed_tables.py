@@ -1,7 +1,14 @@
 """Tables with categories, numbers and holes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
+from oracles import generalization as oracle
+
+from sk_microagg._kernels import Columns
+from sk_microagg.generalization import Hierarchy
+from sk_microagg.generalization._table import Table
 
 COUNTRIES = {"Europe": ["France", "Spain"], "Asia": ["India", "Japan", "Nepal"]}
 HIERARCHIES = {"country": COUNTRIES}
@@ -30,3 +37,74 @@ def covers(cell, value):
         return cell == value or value in COUNTRIES.get(cell, [])
     ends = [float(end) for end in cell.strip("[]").split(", ")]
     return ends[0] <= value <= ends[-1]
+
+
+# Tables: cells by column, and for each column its kind of tree
+
+DEEP = {"A": {"A1": ["a", "b"], "A2": ["c", "d", "e"]}, "B": {"B1": ["f", "g"], "B2": ["h", "i"]}}
+# Leaves at several depths, nodes with one child, and one that covers as much as the root.
+UNEVEN = {"all": {"A": {"A1": {"A2": ["a", "b"]}, "A3": ["c"]}, "B": ["d", "e"], "f": None}}
+LARGE_TREE = {
+    f"{a}": {f"{a}{b}": [f"{a}{b}{c}" for c in range(10)] for b in range(6)} for a in range(6)
+}
+
+
+# Values that leave leaves of a tree out, that are alike, or that are all missing.
+SMALL = {
+    "integers": lambda rng, n: (rng.integers(0, 5, size=n).tolist(), "numbers"),
+    "decimals": lambda rng, n: ((rng.integers(0, 30, size=n) / 7).tolist(), "numbers"),
+    "constant number": lambda rng, n: ([7.1] * n, "numbers"),
+    "no number": lambda rng, n: ([None] * n, "numbers"),
+    "flat": lambda rng, n: (rng.choice(list("pqrst"), size=n).tolist(), "flat"),
+    "constant category": lambda rng, n: (["x"] * n, "flat"),
+    "no category": lambda rng, n: ([None] * n, "flat"),
+    "deep": lambda rng, n: (rng.choice(list("abcdefgh"), size=n).tolist(), DEEP),
+    "uneven": lambda rng, n: (rng.choice(list("abcdef"), size=n).tolist(), UNEVEN),
+}
+
+
+def many_numbers(rng, n):
+    """Integers or decimals, an eighth of them twice."""
+    distinct = rng.permutation(1000)[: max(n - n // 8, 1)] / rng.choice([1, 8])
+    return rng.permutation(np.resize(distinct, n)).tolist(), "numbers"
+
+
+def large_tree(rng, n):
+    return rng.choice(
+        [leaf[-1] for leaf in oracle.paths_of(LARGE_TREE)], size=n
+    ).tolist(), LARGE_TREE
+
+
+KINDS = {**SMALL, "many numbers": many_numbers, "large tree": large_tree}
+
+
+def some_table(rng, n, kinds, missing=0.15):
+    """Cells by column and the tree of each, with some cells missing."""
+    made = [KINDS[kind](rng, n) for kind in kinds]
+    cells = [
+        [None if hole else cell for cell, hole in zip(c, rng.random(n) < missing, strict=True)]
+        for c, _ in made
+    ]
+    return cells, [tree for _, tree in made]
+
+
+def some_case(rng, n, kinds, c="own", missing=0.15):
+    """The same table for the oracle, `plain` and `records`, and for the package."""
+    cells, trees = some_table(rng, n, kinds, missing)
+    weights = np.append(1.0, rng.choice([1.0, 0.7, 2.5, 0.0], size=len(kinds) - 1))
+    plain = [oracle.column_of(*column, c) for column in zip(cells, trees, weights, strict=True)]
+    table = Table(np.array(list(zip(*cells, strict=True)), dtype=object), None)
+    domains = table.domains([hierarchy_of(tree) for tree in trees])
+    columns = Columns(domains, weights, constant=-1.0 if c == "own" else c)
+    lo, hi = table.encode(domains)
+    records = oracle.records_of(plain, cells)
+    total = n * weights.sum()
+    return SimpleNamespace(
+        n=n, plain=plain, records=records, columns=columns, lo=lo, hi=hi, total=total
+    )
+
+
+def hierarchy_of(tree):
+    if isinstance(tree, str):
+        return Hierarchy.intervals() if tree == "numbers" else Hierarchy.flat()
+    return Hierarchy.from_nested(tree)
