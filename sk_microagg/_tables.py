@@ -4,11 +4,17 @@ import numpy as np
 from sklearn.utils import check_array
 
 
+def as_table(X):
+    """The table as it is, but for lists: in an array of one type, numbers would become text."""
+    return np.array(X, dtype=object) if isinstance(X, list | tuple) else X
+
+
 def columns_of(table, name):
     """Columns of a table, each in its own type: one array for all might round large integers.
 
     `name` is what the table is called in messages.
     """
+    table = as_table(table)
     is_pandas, is_polars = hasattr(table, "iloc"), hasattr(table, "get_columns")
     if (is_pandas or is_polars) and 0 not in table.shape:
         cells = table.iloc if is_pandas else table

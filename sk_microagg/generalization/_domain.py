@@ -98,6 +98,11 @@ class TreeDomain:
             node = self._tree.parent[node]
         return self._tree.paths[node]
 
+    def loss_of(self, cell):
+        """What a value loses that is released as a cell: nothing above a single leaf."""
+        lo, hi = self.range_of(cell)
+        return self.loss[self._tree.lowest_common(lo, hi)]
+
     def middle(self, cell):
         """The number in the middle of a cell; None if these are no numbers."""
         return None if self._middles is None else self._middles[self._tree.place[cell]]
@@ -165,8 +170,14 @@ class NumberDomain:
             low, high = map(float, label[1:-1].split(", ") if is_interval else [label, label])
         except ValueError:
             return None
-        is_known = np.isin([low, high], self.left).all()
-        return (low, high) if is_known and low <= self.left[lo] <= high else None
+        return (low, high) if low <= self.left[lo] <= high else None
+
+    def loss_of(self, cell):
+        """What a value loses that is released as a cell."""
+        if not cell:
+            return 1.0
+        low, high = cell
+        return self.scale.share(low, high + self.scale.unit) if low < high else 0.0
 
     def middle(self, cell):
         """The number in the middle of a cell."""

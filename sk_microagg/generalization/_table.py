@@ -1,11 +1,12 @@
 """A table with categories, numbers and holes, ready to be generalised."""
 
+import reprlib
 from pathlib import Path
 
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._tables import cells_of, columns_of, has_numbers, missing_cells
+from sk_microagg._tables import as_table, cells_of, columns_of, has_numbers, missing_cells
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import is_number
 
@@ -34,9 +35,7 @@ class Table:
     """
 
     def __init__(self, X, estimator):
-        if isinstance(X, list | tuple):
-            # One type for all cells would turn numbers into text.
-            X = np.array(X, dtype=object)
+        X = as_table(X)
         checked = check_array(
             X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X"
         )
@@ -71,7 +70,7 @@ class Table:
             if name not in self.names:
                 raise ValueError(f"hierarchies names {name!r}; the columns are {self.names}.")
         return [
-            _make_hierarchy(name, given[name]) if name in given else _default_hierarchy(values)
+            _read_hierarchy(name, given[name]) if name in given else _default_hierarchy(values)
             for name, values in zip(self.names, self.known, strict=True)
         ]
 
@@ -96,14 +95,21 @@ def _default_hierarchy(values):
     return Hierarchy.flat() if values.dtype == object else Hierarchy.intervals()
 
 
-def _make_hierarchy(name, hierarchy):
+def _read_hierarchy(name, hierarchy):
+    try:
+        return _make_hierarchy(hierarchy)
+    except (TypeError, ValueError) as error:
+        shown = reprlib.repr(hierarchy)  # A whole tree would be too much.
+        raise type(error)(f"hierarchies[{name!r}]={shown}: {error}") from error
+
+
+def _make_hierarchy(hierarchy):
     if isinstance(hierarchy, Hierarchy):
         return hierarchy
-    if isinstance(hierarchy, (str, Path)):
+    if isinstance(hierarchy, str | Path):
         return Hierarchy.from_csv(hierarchy)
-    if isinstance(hierarchy, (dict, list)):
+    if isinstance(hierarchy, dict | list):
         return Hierarchy.from_nested(hierarchy)
     raise TypeError(
-        f"hierarchies[{name!r}]={hierarchy!r} must be a Hierarchy, a path or a nested dict, "
-        f"got {type(hierarchy).__name__}."
+        f"It must be a Hierarchy, a path or a nested dict, got {type(hierarchy).__name__}."
     )

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from sk_microagg._kernels import Columns
 from sk_microagg._tables import cells_of, columns_of, missing_cells
 from sk_microagg._validation import check_option
 from sk_microagg.generalization._labels import ROOT, label_of
@@ -62,7 +61,6 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
             f"release of shape {shape} must have the shape of X, {table.missing.shape}."
         )
     domains = table.domains(table.hierarchies(hierarchies))
-    columns = Columns(domains, np.ones(len(domains)))
     lo, hi = table.encode(domains)
     losses = np.empty(shape)
     for j, (name, domain) in enumerate(zip(table.names, domains, strict=True)):
@@ -75,7 +73,7 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
                         f"release has {key[2]!r} in column {name!r} and row {i}, "
                         "which does not stand for the value in X."
                     )
-                known[key] = columns.loss_of(j, *domain.range_of(cell))
+                known[key] = domain.loss_of(cell)
             losses[i, j] = known[key]
     losses[table.missing] = 0.0
     if level == "cell":

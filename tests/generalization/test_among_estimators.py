@@ -129,7 +129,16 @@ def test_clone_keeps_everything(X):
         ({"weights": [0, 0, 0, 0]}, ValueError, r"^weights=\[0, 0, 0, 0\] must not all be 0\.$"),
         ({"hierarchies": {"town": {}}}, ValueError, r"^hierarchies names 'town'; the columns are"),
         ({"hierarchies": ["a"]}, TypeError, r"^hierarchies=\['a'\] must be a dict from columns"),
-        ({"hierarchies": {"sex": 3}}, TypeError, r"^hierarchies\['sex'\]=3 must be a Hierarchy, a"),
+        (
+            {"hierarchies": {"sex": 3}},
+            TypeError,
+            r"^hierarchies\['sex'\]=3: It must be a Hierarchy, a",
+        ),
+        (
+            {"hierarchies": {"sex": ["F", "F"]}},
+            ValueError,
+            r"^hierarchies\['sex'\]=\['F', 'F'\]: The leaf 'F' must occur once, but occurs 2",
+        ),
         (
             {"hierarchies": {"sex": ["F", "X"]}},
             ValueError,

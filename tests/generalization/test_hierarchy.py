@@ -372,8 +372,12 @@ def test_a_list_is_a_hierarchy_with_all_leaves_below_the_root():
         ({"town": []}, ValueError, r"^hierarchies names 'town'; the columns are \['age', 'land'\]"),
         ({0: []}, ValueError, "^hierarchies names 0; the columns are"),
         ([CONTINENTS], TypeError, r"^hierarchies=\[.*\] must be a dict .* or None, got list\.$"),
-        ({"land": 3}, TypeError, r"^hierarchies\['land'\]=3 must be a Hierarchy, .*, got int\.$"),
-        ({"land": None}, TypeError, r"^hierarchies\['land'\]=None must be a Hierarchy"),
+        (
+            {"land": 3},
+            TypeError,
+            r"^hierarchies\['land'\]=3: It must be a Hierarchy, .*, got int\.$",
+        ),
+        ({"land": None}, TypeError, r"^hierarchies\['land'\]=None: It must be a Hierarchy"),
         ({"land": []}, ValueError, "must have a leaf"),
         (
             {"land": {"Europe": ["Spain", "France"], "Asia": ["India"]}},
