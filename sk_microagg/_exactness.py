@@ -9,12 +9,24 @@ import numpy as np
 def digest(records):
     """Fingerprint of a whole table, to know it again.
 
-    It is so short that trying tables out cannot tell which one it was; another one has the same by
-    chance once in four billion.
+    Who has it can try tables out, so it is not for anyone else: see `KnowsTrainingData`.
     """
     fingerprint = sha256(str(records.shape).encode())
     fingerprint.update(np.ascontiguousarray(records, dtype=np.float64))
     return fingerprint.hexdigest()[:8]
+
+
+class KnowsTrainingData:
+    """Mixin of estimators with a digest of their training data, which no copy of them has.
+
+    A model is pickled to be shipped, and a digest would tell if a guess at the data is right.
+    """
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if "_training_digest" in state:
+            state["_training_digest"] = None
+        return state
 
 
 def warn_if_training_data(records, training_digest):

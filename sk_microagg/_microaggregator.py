@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._exactness import digest, warn_if_training_data
+from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._groups import group_means, group_sizes, share_of_total, squared_error
 from sk_microagg._kernels import Pool
 from sk_microagg._microaggregate import make_builder, make_refiner, own_copy, partition
@@ -20,7 +20,9 @@ FLOATS = (np.float64, np.float32)
 FEW_ROWS = 10_000
 
 
-class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class MicroAggregator(
+    CallbackSupportMixin, KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+):
     """Make numeric records k-anonymous by microaggregation.
 
     The records are partitioned into groups of at least `k`, and each is replaced by the centroid of
@@ -112,7 +114,8 @@ class MicroAggregator(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMix
     Other refiners, or none, may make groups that are no power diagram: `transform` then takes the
     nearest centroid. And where scaled values differ by seven orders of magnitude or more, weights
     may lack the digits. In each case `exact_transform_` is False, `transform` of the training data
-    need not be k-anonymous, and it warns if it is given them.
+    need not be k-anonymous, and it warns if it is given them; a copy of the model, pickled or not,
+    does not know them.
 
     A fitted model holds centroids, weights, sizes and labels, no training record. Two things to
     know before you ship one: with `k=1`, and for a record that `k` or more people share, the

@@ -5,8 +5,18 @@ from sklearn.utils import check_array
 
 
 def as_table(X):
-    """The table as it is, but for lists: in an array of one type, numbers would become text."""
+    """The table as it is, or as an array in which every cell has its own type.
+
+    In an array of one type, numbers in a list would become text, and masked cells would show.
+    """
+    if np.ma.isMaskedArray(X):
+        return np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
     return np.array(X, dtype=object) if isinstance(X, list | tuple) else X
+
+
+def is_frame(table):
+    """Whether a table is a DataFrame of pandas or polars."""
+    return hasattr(table, "iloc") or hasattr(table, "get_columns")
 
 
 def columns_of(table, name):
@@ -15,9 +25,8 @@ def columns_of(table, name):
     `name` is what the table is called in messages.
     """
     table = as_table(table)
-    is_pandas, is_polars = hasattr(table, "iloc"), hasattr(table, "get_columns")
-    if (is_pandas or is_polars) and 0 not in table.shape:
-        cells = table.iloc if is_pandas else table
+    if is_frame(table) and 0 not in table.shape:
+        cells = getattr(table, "iloc", table)
         return [cells[:, j] for j in range(table.shape[1])]
     return list(check_array(table, dtype=None, ensure_all_finite=False, input_name=name).T)
 
@@ -32,6 +41,9 @@ def has_numbers(column):
 
 def cells_of(column):
     """The cells of a column as a list of Python objects."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "mM":
+        # Finer times would become integers.
+        return np.asarray(column).astype(f"{column.dtype.kind}8[us]").tolist()
     return column.tolist() if isinstance(column, np.ndarray) else column.to_list()
 
 

@@ -1,10 +1,18 @@
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import _speed
+import kaim
+import numpy as np
 import pytest
+from _measure import run_alone
+
+from sk_microagg import KAIM
+from sk_microagg.datasets import fetch_adult
+from sk_microagg.generalization import KMember
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -69,7 +77,7 @@ def test_speed_is_measured(task):
     "task",
     [
         {"task": "search", "data": "Tarragona", "k": 3, "max_iter": 20},
-        {"task": "search beside oracle", "data": "Tarragona", "k": 3}
+        {"task": "search beside oracle", "data": "Tarragona", "n": 60, "k": 3}
         | {"max_iter": 500, "oracle_max_iter": 5},
         {"task": "refiner beside oracle", "refiner": "LocalSearch", "n": 40, "k": 3},
         {"task": "refiner beside oracle", "refiner": "Exchange", "n": 40, "k": 3},
@@ -93,3 +101,114 @@ def test_speed_table_has_the_growths(monkeypatch, capsys):
     rows = {row["what"]: row for row in _speed.run("script", limit=1)}
     assert rows["MicroAggregator(k=5).fit, 100000 to 25000 records, d = 4"]["value"] == 4
     assert len(capsys.readouterr().out.splitlines()) == len(rows)
+
+
+@pytest.fixture
+def adult(data_folder, monkeypatch):
+    """The data set, for this process and for those that it starts."""
+    if not (data_folder / "adult.csv").exists():
+        pytest.skip(f"needs adult.csv in {data_folder}")
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    return fetch_adult()
+
+
+def test_kaim_benchmark_has_all_cells(tmp_path, adult):
+    plot = tmp_path / "plot.png"
+    printed, results = run(
+        "kaim.py", "--quick", "--plot", plot, "--json", tmp_path / "results.json"
+    )
+    cells = results["cells"]
+    varied = {"k": [2, 5], "columns": [2, 8], "n": [500, 1000], "vmr": [None, 10]}
+    usual = {"k": 5, "columns": 8, "n": 1000, "vmr": None}
+    names = ("sweep", *usual, "method")
+    assert [tuple(cell[name] for name in names) for cell in cells] == [
+        (sweep, *(usual | {sweep: value}).values(), method)
+        for sweep, values in varied.items()
+        for value in values
+        for method in kaim.METHODS
+    ]
+    baseline = {}
+    for cell in cells:
+        assert cell["cpu_seconds"] > 0
+        assert cell["peak_mb"] >= 0
+        assert cell["smallest_group"] >= cell["k"]
+        baseline = cell if cell["method"] == "k-member" else baseline
+        for key in ("loss_percent", "cpu_seconds"):
+            assert cell[f"{key}_ratio"] == pytest.approx(cell[key] / baseline[key])
+        assert f"{cell['method']:<16}{cell['loss_percent']:10.4f}" in printed
+    for before, after in pairwise(cells):
+        if after["method"] == f"{before['method']}-refined":
+            assert after["loss_percent"] < before["loss_percent"]
+    assert [row["method"] for row in results["summary"]] == list(kaim.METHODS)
+    for row in results["summary"]:
+        two, five = kaim.series(cells, row["method"], "k")
+        ratios = two["loss_percent_ratio"], five["loss_percent_ratio"]
+        assert row["mean_ratio"] == pytest.approx(np.mean(ratios))
+        low, high = kaim.series(cells, row["method"], "n")
+        doubled = high["cpu_seconds"] / low["cpu_seconds"]
+        assert row["growth"] == pytest.approx(np.log2(doubled))
+        assert f"{row['mean_ratio']:11.4f}{row['growth']:8.2f}\n" in printed
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("method", "estimator"),
+    [
+        ("k-member", KMember(3)),
+        ("entropy-refined", KAIM(3, distance="entropy", refiner="local_search")),
+        ("ncp", KAIM(3, distance="ncp", refiner=None)),
+    ],
+)
+def test_kaim_benchmark_measures_what_the_estimators_do(method, estimator, adult):
+    cell = {"method": method, "k": 3, "columns": 5, "n": 400, "vmr": 12, "hierarchies": None}
+    X = kaim.delete(kaim.sample(400, 5), 12)
+    hierarchies = {j: adult.hierarchies[adult.feature_names[j]] for j in range(1, 5)}
+    estimator.set_params(hierarchies=hierarchies, random_state=0).fit(X)
+    measured = run_alone(kaim.__file__, cell, timeout=60)
+    assert measured["loss_percent"] == pytest.approx(100 * estimator.information_loss_)
+    assert measured["vmr_percent"] == pytest.approx(12)
+    assert measured["smallest_group"] == estimator.group_sizes_.min()
+
+
+def test_kaim_benchmark_samples_and_deletes_nested(adult):
+    table = adult.data[:, :8]
+    np.testing.assert_array_equal(kaim.sample(len(table), 8), table)
+    some, more = ({tuple(row) for row in kaim.sample(n, 8)} for n in (50, 100))
+    assert some < more
+    X = kaim.sample(100, 8)
+    less, gone = (np.equal(kaim.delete(X, percent), None) for percent in (5, 20))
+    assert np.all(np.equal(X, None) <= less)
+    assert np.all(less <= gone)
+    assert (less.sum(), gone.sum()) == (40, 160)
+    with pytest.raises(ValueError, match="0 % missing is not possible"):
+        kaim.delete(X, 0)
+
+
+def test_kaim_benchmark_takes_other_hierarchies(tmp_path, adult):
+    for name in adult.feature_names[1:-1]:
+        (tmp_path / f"{name}.csv").write_text(
+            "".join(f"{leaf};*\n" for leaf in leaves(adult, name))
+        )
+    cell = {"method": "ncp", "k": 5, "columns": 8, "n": 300, "vmr": None}
+    flat = KAIM(5, refiner=None, random_state=0).fit(kaim.sample(300, 8))
+    measured = kaim.measure_cell(cell | {"hierarchies": str(tmp_path)})
+    assert measured["loss_percent"] == pytest.approx(100 * flat.information_loss_)
+
+
+def leaves(adult, name):
+    column = adult.data[:, adult.feature_names.index(name)]
+    return dict.fromkeys(value for value in column if value is not None)
+
+
+def test_kaim_benchmark_says_what_failed(capsys):
+    cells = [
+        {"sweep": sweep, "method": "ncp", "k": 5, "columns": 8, "n": n, "vmr": None, "error": "why"}
+        for sweep in kaim.SWEEPS
+        for n in (10, 20)
+    ]
+    for cell in cells:
+        kaim.print_row(cell)
+    summary = kaim.summarise(cells)
+    kaim.print_summary(summary, cells)
+    assert summary == [{"method": "ncp", "mean_ratio": None, "growth": None}]
+    assert capsys.readouterr().out.count("why\n") == len(cells)

@@ -48,6 +48,10 @@ cdef class CentreIndex(RangeTree):
     def __init__(self, Columns columns, const int[:, ::1] low, const int[:, ::1] high):
         cdef Py_ssize_t centre, j
         cdef double[::1] losses = np.zeros(low.shape[0])
+        if high.shape[0] != low.shape[0] or low.shape[0] == 0 or not (
+            low.shape[1] == high.shape[1] == columns.n_columns
+        ):
+            raise ValueError(f"Centres must have {columns.n_columns} columns, and two ends each.")
         self.columns = columns
         self.n_columns = columns.n_columns
         self.n_items = low.shape[0]
@@ -65,6 +69,8 @@ cdef class CentreIndex(RangeTree):
         """Index of the centre that each of many records raises least."""
         cdef Py_ssize_t i
         cdef Py_ssize_t[::1] centres = np.empty(lo.shape[0], dtype=np.intp)
+        if hi.shape[0] != lo.shape[0] or not lo.shape[1] == hi.shape[1] == self.n_columns:
+            raise ValueError(f"Records must have {self.n_columns} columns, and two ends each.")
         with nogil:
             for i in range(lo.shape[0]):
                 if i % RECORDS_BETWEEN_SIGNALS == 0:

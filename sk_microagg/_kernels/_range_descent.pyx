@@ -70,6 +70,9 @@ cdef class RangeDescent(Sweeps):
         for record in self.records:
             if self.partition.group_of[record] != group or self.partition.group_cost[group] == 0.0:
                 continue
+            # A record is compared with all of its neighbours.
+            if self.is_over(self.partition.k):
+                break
             self._find_best(record, &best)
             if best.target < 0:
                 continue

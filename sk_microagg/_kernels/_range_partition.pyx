@@ -132,6 +132,8 @@ cdef class RangePartition(Ledger):
                  const Py_ssize_t[::1] labels, Py_ssize_t k):
         if labels.shape[0] != lo.shape[0] or lo.shape[0] == 0:
             raise ValueError(f"{labels.shape[0]} labels for {lo.shape[0]} records.")
+        if hi.shape[0] != lo.shape[0] or not lo.shape[1] == hi.shape[1] == columns.n_columns:
+            raise ValueError(f"Ranges must have {columns.n_columns} columns, and two ends each.")
         Ledger.__init__(self, labels, k)
         self.columns = columns
         self.n_columns = columns.n_columns

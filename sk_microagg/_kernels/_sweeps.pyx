@@ -12,7 +12,8 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 cdef enum:
-    VISITS_BETWEEN_SIGNALS = 64
+    WORK_BETWEEN_SIGNALS = 4096
+    WORK_OF_A_VISIT = 64
 
 
 cdef class Sweeps:
@@ -52,6 +53,7 @@ cdef class Sweeps:
         cdef vector[Py_ssize_t] targets = sorted(set(groups))
         cdef Py_ssize_t n_before, n_improving = 0
         self.stop_at = deadline
+        self.is_late = False
         self.prepare()
         while not targets.empty() and n_improving != max_sweeps:
             n_before = self.n_moves
@@ -66,7 +68,6 @@ cdef class Sweeps:
         """Visit each group once; afterwards `targets` are those that have changed."""
         cdef vector[Py_ssize_t] changed
         cdef size_t i
-        cdef bint is_late = False
         self.n_sweeps += 1
         # The first sweep keeps the order: none is better on average, but later sweeps move so
         # little that results hardly depend on the seed.
@@ -74,18 +75,24 @@ cdef class Sweeps:
             self._shuffle(targets)
         for i in range(targets.size()):
             self.visit(targets[i], changed)
-            if (i + 1) % VISITS_BETWEEN_SIGNALS == 0:
-                with gil:
-                    PyErr_CheckSignals()  # Ctrl-C
-                    is_late = time.monotonic() >= self.stop_at
-                if is_late:
-                    break
+            if self.is_over(WORK_OF_A_VISIT):
+                break
         sort(changed.begin(), changed.end())
         targets.clear()
         for i in range(changed.size()):
             if i == 0 or changed[i] != changed[i - 1]:
                 targets.push_back(changed[i])
         return 0
+
+    cdef bint is_over(self, Py_ssize_t work) except -1 nogil:
+        """Whether it is too late to go on; asked after so much work, and now and then answered."""
+        self.work += work
+        if self.work >= WORK_BETWEEN_SIGNALS:
+            self.work = 0
+            with gil:
+                PyErr_CheckSignals()  # Ctrl-C
+                self.is_late = time.monotonic() >= self.stop_at
+        return self.is_late
 
     cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil:
         cdef size_t i, other

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._exactness import digest, warn_if_training_data
+from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._groups import group_sizes
 from sk_microagg._kernels import Columns, RangePartition
 from sk_microagg._validation import check_k
@@ -13,7 +13,7 @@ from sk_microagg.generalization._labels import ROOT
 from sk_microagg.generalization._table import Table
 
 
-class Generalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of transformers that replace each record by what its group is generalised to.
 
     A subclass has the parameters `k` and `hierarchies`, and the methods `_group` and, if it needs
@@ -52,7 +52,7 @@ class Generalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         loss = partition.cost + weights.sum() * np.sum(~kept)
         lo, hi = centres.encode(table)
         assigned = centres.nearest_each(lo, hi)
-        exact_transform = bool(kept.all() and np.all(centers[assigned] == centers[labels]))
+        exact_transform = bool(kept.all() and centres.are_alike(assigned, labels))
         training_digest = None if exact_transform else digest(np.hstack([lo, hi]))
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.

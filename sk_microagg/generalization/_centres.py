@@ -31,9 +31,10 @@ class Centres:
         ]
         # From here on nothing is known of a value that is in no cell.
         self._domains = [
-            hierarchy.published(domain, cells)
-            for hierarchy, domain, cells in zip(hierarchies, domains, self._cells, strict=True)
+            hierarchy.published(cells)
+            for hierarchy, cells in zip(hierarchies, self._cells, strict=True)
         ]
+        self._low, self._high = self._find_ends()
 
     def labels(self):
         """The cells as text, an object array of shape (n_groups, n_columns)."""
@@ -56,18 +57,26 @@ class Centres:
             table[:, j] = [written[cell] for cell in cells]
         return table
 
+    def _find_ends(self):
+        """First and last position of each cell."""
+        ends = np.empty((2, len(self._cells[0]), len(self._cells)), dtype=np.int32)
+        for j, (domain, cells) in enumerate(zip(self._domains, self._cells, strict=True)):
+            ranges = {cell: domain.range_of(cell) for cell in dict.fromkeys(cells)}
+            ends[:, :, j] = np.array([ranges[cell] for cell in cells]).T
+        return ends
+
+    def are_alike(self, some, others):
+        """Whether groups are released as the same as others, one by one."""
+        some_ends, other_ends = (np.hstack([self._low, self._high])[g] for g in (some, others))
+        return np.array_equal(some_ends, other_ends)
+
     def encode(self, table):
         """First and last position of each cell of a table."""
         return table.encode(self._domains)
 
     def nearest_each(self, lo, hi):
         """The group whose centre each record raises least."""
-        ranges = [
-            [domain.range_of(cell) for cell in cells]
-            for domain, cells in zip(self._domains, self._cells, strict=True)
-        ]
-        low, high = np.ascontiguousarray(np.array(ranges, dtype=np.int32).T)
-        index = CentreIndex(Columns(self._domains, self._weights), low, high)
+        index = CentreIndex(Columns(self._domains, self._weights), self._low, self._high)
         distinct, places = np.unique(np.hstack([lo, hi]), axis=0, return_inverse=True)
         distinct_lo, distinct_hi = map(np.ascontiguousarray, np.hsplit(distinct, 2))
         return index.nearest_each(distinct_lo, distinct_hi)[places.reshape(-1)]

@@ -72,6 +72,8 @@ class TreeDomain:
         return np.array([ranges[key] for key in keys], dtype=np.int32).reshape(-1, 2)
 
     def _leaf(self, value):
+        if self._bins_of is not None and not is_number(value):
+            return None
         leaf = self._leaf_of.get(label_of(value))
         if leaf is None and self._bins_of is not None and is_number(value):
             leaf = self._tree.place.get((*self._bins_of(value)[::-1], None))
@@ -87,7 +89,7 @@ class TreeDomain:
         return self._tree.first[node], self.last[node]
 
     def label(self, cell):
-        return self._tree.labels[self._tree.place[cell]]
+        return self._tree.labels[self._tree.place[cell]] if cell else ROOT
 
     def read(self, label, lo):
         """The cell that a label stands for, given a leaf below it; None if there is no such."""
@@ -163,8 +165,6 @@ class NumberDomain:
 
     def read(self, label, lo):
         """The interval that a label stands for, given a value in it; None if there is no such."""
-        if label == ROOT:
-            return ()
         is_interval = label.startswith("[") and label.endswith("]")
         try:
             low, high = map(float, label[1:-1].split(", ") if is_interval else [label, label])
@@ -180,11 +180,9 @@ class NumberDomain:
         return self.scale.share(low, high + self.scale.unit) if low < high else 0.0
 
     def middle(self, cell):
-        """The number in the middle of a cell."""
-        if self.n_leaves == 0:
-            return 0.0
-        low, high = cell or self.left[[0, -1]]
-        return float(low + (high - low) / 2)
+        """The number in the middle of a cell; of the root nothing is known."""
+        low, high = cell or (np.nan, np.nan)
+        return low + (high - low) / 2
 
 
 class Scale:

@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from sk_microagg._tables import has_numbers
 from sk_microagg._validation import LARGEST_VALUE
 from sk_microagg.generalization._domain import NumberDomain, Scale, TreeDomain
-from sk_microagg.generalization._labels import bin_label, is_number, label_of
+from sk_microagg.generalization._labels import ROOT, bin_label, is_number, label_of
 from sk_microagg.generalization._paths import (
     paths_from_csv,
     paths_from_nested,
@@ -171,21 +172,19 @@ class Hierarchy:
         """
         raise NotImplementedError
 
-    def published(self, domain, cells):
-        """The domain as far as the cells of a release tell it: it holds no other value.
+    def published(self, cells):
+        """A domain that knows what the cells of a release tell, and nothing else of the data.
 
         Parameters
         ----------
-        domain : TreeDomain or NumberDomain
-            What `domain` returned.
-
         cells : iterable of tuple
             The cells.
 
         Returns
         -------
         domain : TreeDomain or NumberDomain
-            A domain with the same losses.
+            Positions of the values in the cells. What is as wide as the column may lose less than
+            before, since how wide it was is not told.
         """
         raise NotImplementedError
 
@@ -209,6 +208,9 @@ class TreeHierarchy(Hierarchy):
         for row in rows:
             if len(row) < 2:
                 raise ValueError(f"A path must lead from a leaf to the root, got {list(row)}.")
+            for label in row[1:]:
+                if not label or (label == ROOT and row[-1] != ROOT):
+                    raise ValueError(f"{label!r} must not be a node of the path {list(row)}.")
         roots = sorted({row[-1] for row in rows})
         if len(roots) > 1:
             raise ValueError(f"A hierarchy must have one root, got {' and '.join(roots[:3])}.")
@@ -224,6 +226,7 @@ class TreeHierarchy(Hierarchy):
                 )
         self._tree = Tree([row[:-1] for row in rows], roots[0])
         self.leaves = self._tree.labels[: self._tree.n_leaves]
+        self._leaf_of = {label: leaf for leaf, label in enumerate(self.leaves)}
         self.root = roots[0]
         n_below = np.subtract(self._tree.last, self._tree.first) + 1
         self._losses = (n_below / len(leaves)).tolist()
@@ -284,26 +287,24 @@ class TreeHierarchy(Hierarchy):
         return self.domain(occurrences, "counts").info[self._node_above(values)]
 
     def domain(self, values, column):
-        known = set(self.leaves)
         for label in dict.fromkeys(map(label_of, values)):
-            if label not in known:
+            if label not in self._leaf_of:
                 raise ValueError(
                     f"{column} has the value {label!r}, which is not a leaf of its hierarchy."
                 )
         return TreeDomain(self._tree, values, self._losses)
 
-    def published(self, domain, cells):
+    def published(self, cells):
         # The leaves are given, but not how often each occurs.
         return TreeDomain(self._tree, [], self._losses)
 
     def _node_above(self, values):
         if not values:
-            raise ValueError("Give at least one leaf of the hierarchy, got none.")
-        places = {label: leaf for leaf, label in enumerate(self.leaves)}
+            raise ValueError("Give at least one leaf.")
         for value in values:
-            if label_of(value) not in places:
+            if label_of(value) not in self._leaf_of:
                 raise ValueError(f"{label_of(value)!r} is not a leaf of the hierarchy.")
-        found = [places[label_of(value)] for value in values]
+        found = [self._leaf_of[label_of(value)] for value in values]
         return self._tree.lowest_common(min(found), max(found))
 
     def __repr__(self):
@@ -318,7 +319,7 @@ class FlatHierarchy(Hierarchy):
         tree = Tree((label,) for label in sorted(labels))
         return TreeDomain(tree, values, [0.0] * tree.n_leaves + [1.0])
 
-    def published(self, domain, cells):
+    def published(self, cells):
         return self.domain([cell[-1] for cell in dict.fromkeys(cells) if cell], "cells")
 
     def __repr__(self):
@@ -332,8 +333,9 @@ class IntervalHierarchy(Hierarchy):
         values = numbers(values, column)
         return NumberDomain(values, Scale(values))
 
-    def published(self, domain, cells):
-        return NumberDomain([end for cell in cells for end in cell], domain.scale)
+    def published(self, cells):
+        ends = [end for cell in cells for end in cell]
+        return NumberDomain(ends, Scale(ends))
 
     def __repr__(self):
         return "<hierarchy of intervals>"
@@ -362,10 +364,10 @@ class BinHierarchy(Hierarchy):
             )
         return self._domain(values, values, Scale(values))
 
-    def published(self, domain, cells):
+    def published(self, cells):
         # A cell as deep as a leaf is a number.
         leaves = [float(cell[-1]) for cell in cells if len(cell) > len(self._levels)]
-        return self._domain(leaves, [], domain.scale)
+        return self._domain(leaves, [], Scale(self._levels[0][[0, -1]]))
 
     def _domain(self, leaves, values, scale):
         bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
@@ -378,12 +380,11 @@ class BinHierarchy(Hierarchy):
         loss += [scale.share(low, high) for low, high in ends[tree.n_leaves :]]
         loss[tree.root] = 1.0
         middles = [float(low + (high - low) / 2) for low, high in ends]
+        middles[tree.root] = np.nan
         for leaf in range(tree.n_leaves):
             if tree.labels[leaf] is not None:
                 middles[leaf] = float(tree.labels[leaf])
-        domain = TreeDomain(tree, values, loss, middles, self._path)
-        domain.scale = scale
-        return domain
+        return TreeDomain(tree, values, loss, middles, self._path)
 
     def _path(self, value):
         """Labels of the bins that a number is in, the finest first; none if it is in none."""
@@ -402,6 +403,10 @@ class BinHierarchy(Hierarchy):
 
 def numbers(values, column):
     """The values as floats, if they are finite numbers."""
+    if isinstance(values, np.ndarray) and has_numbers(values):
+        values = values.astype(np.float64)
+        if np.all(np.abs(values) <= LARGEST_VALUE):
+            return values
     for value in values:
         if not is_number(value) or not abs(value) <= LARGEST_VALUE:
             shown = f"{float(value):g}" if is_number(value) else repr(value)

@@ -27,20 +27,23 @@ class KAIM(Generalizer):
         above all values.
 
     distance : {"ncp", "entropy"}, default="ncp"
-        What is to be least when a record joins a group: what is lost by it, or, as published, the
-        rates at which it is generalised, by entropy.
+        What is to be least when a record joins a group: how much more is lost by then, where
+        missing values have nothing to lose; or, as published, the rates at which all are
+        generalised, by entropy.
 
     c : "own" or float, default="own"
         For the entropy: what is added to the information of a value before dividing by it. "own":
         -p log p, with p the value's frequency.
 
     output : {"interval", "midpoint"}, default="interval"
-        How numbers are released: as text such as "[30, 39]", or as the number in the middle.
-        Categories are text in any case.
+        How numbers are released: as text such as "[30, 39]", or as the number in the middle, with
+        NaN for the root. Categories are text in any case.
 
     refiner : {"local_search", "iterated_local_search"}, LocalSearch, IteratedLocalSearch or None, \
             default="local_search"
-        Lowers the loss of the groups by moving and swapping records.
+        Lowers the loss of the groups by moving and swapping records. The iterated search does so
+        again and again after dissolving or distilling a group, takes longer and loses less; it
+        starts from the greedy groups, and has no other refiner before or after it.
 
     weights : array-like of shape (n_features,) or None, default=None
         How much the loss in each column counts; by default all count 1.
@@ -115,8 +118,11 @@ class KAIM(Generalizer):
     Widths of intervals count integers: [30, 39] is 10 wide. In a column with other numbers the
     width is the difference of the ends.
 
-    A fitted model holds what the groups are released as, and the widths of columns. It holds no
-    record, and no value that is not in the release.
+    A fitted model holds what the groups are released as, as nodes and intervals. It holds no
+    record, and no value that is not in a release with `output="interval"`. `information_loss_`
+    depends on the ranges of the columns.
+
+    Integers beyond 2**53, which a float does not tell apart, are taken for categories.
 
     References
     ----------
@@ -177,7 +183,10 @@ class KAIM(Generalizer):
     def _weights(self, n_columns):
         if self.weights is None:
             return np.ones(n_columns)
-        weights = np.asarray(self.weights, dtype=np.float64)
+        try:
+            weights = np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            weights = np.empty(0)
         if weights.shape != (n_columns,) or not np.all((weights >= 0) & (weights < np.inf)):
             raise ValueError(
                 f"weights={self.weights!r} must be {n_columns} finite numbers of at least 0, one a "

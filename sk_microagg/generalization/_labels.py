@@ -1,6 +1,6 @@
 """How cells are written in a generalised table."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def is_number(value):
 
 def label_of(value):
     """A value as text. Equal numbers give equal text, whatever their type."""
-    if not is_number(value):
+    if not is_number(value) or isinstance(value, Integral):
         return str(value)
     value = float(value)
     return str(int(value)) if value.is_integer() else repr(value)

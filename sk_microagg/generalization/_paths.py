@@ -64,6 +64,8 @@ def paths_from_parents(parents):
         )
     given, parents = parents, {}
     for node, parent in given.items():
+        if parent is None or parent != parent:
+            continue  # That is how some write down the root.
         if parents.setdefault(label_of(node), label_of(parent)) != label_of(parent):
             raise ValueError(
                 f"parents must name one parent of {label_of(node)!r}, "

@@ -54,7 +54,9 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
         return labels
 
     def begin(number, seed, rng):
-        partition = RangePartition(columns, lo, hi, labels, k)
+        # The first sweep follows the numbers of the groups: let searches differ in it.
+        start = rng.permutation(labels.max() + 1)[labels]
+        partition = RangePartition(columns, lo, hi, start, k)
         return partition, RangeDescent(partition, seed=seed)
 
     if isinstance(policy, IteratedLocalSearch):

@@ -1,12 +1,13 @@
 """A table with categories, numbers and holes, ready to be generalised."""
 
 import reprlib
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._tables import as_table, cells_of, columns_of, has_numbers, missing_cells
+from sk_microagg._tables import as_table, cells_of, columns_of, has_numbers, is_frame, missing_cells
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import is_number
 
@@ -39,8 +40,8 @@ class Table:
         checked = check_array(
             X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X"
         )
-        columns = columns_of(X if hasattr(X, "columns") else checked, "X")
-        self.names = list(getattr(X, "columns", range(len(columns))))
+        columns = columns_of(X if is_frame(X) else checked, "X")
+        self.names = list(X.columns if is_frame(X) else range(len(columns)))
         self.missing = np.column_stack([missing_cells(column) for column in columns])
         self.known = [
             _known_values(column, missing)
@@ -84,11 +85,16 @@ class Table:
 
 def _known_values(column, missing):
     if has_numbers(column):
-        return np.asarray(column, dtype=np.float64)[~missing]
-    values = np.empty(len(missing), dtype=object)
-    values[:] = cells_of(column)
-    values = values[~missing]
-    return values.astype(np.float64) if len(values) and all(map(is_number, values)) else values
+        values = np.asarray(column)[~missing]
+    else:
+        values = np.empty(len(missing), dtype=object)
+        values[:] = cells_of(column)
+        values = values[~missing]
+        if not (len(values) and all(map(is_number, values))):
+            return values
+    # A float does not tell larger integers apart. They are marks, not measures.
+    is_large = any(isinstance(value, Integral) and abs(value) > 2**53 for value in values.tolist())
+    return values.astype(object if is_large else np.float64)
 
 
 def _default_hierarchy(values):
@@ -100,7 +106,8 @@ def _read_hierarchy(name, hierarchy):
         return _make_hierarchy(hierarchy)
     except (TypeError, ValueError) as error:
         shown = reprlib.repr(hierarchy)  # A whole tree would be too much.
-        raise type(error)(f"hierarchies[{name!r}]={shown}: {error}") from error
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"hierarchies[{name!r}]={shown}: {error}") from error
 
 
 def _make_hierarchy(hierarchy):

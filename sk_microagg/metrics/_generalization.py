@@ -89,6 +89,8 @@ def _labels(column):
 
 def _read(domain, lo, hi, label):
     """The cell that a label stands for, of those that cover a cell; None if there is no such."""
-    if label in (ROOT, domain.label(())):
+    if label == ROOT:
         return ()
-    return None if (lo, hi) == domain.range_of(()) else domain.read(label, lo)
+    cell = domain.read(label, lo) if domain.n_leaves > 0 else None
+    is_missing = (lo, hi) == domain.range_of(())
+    return None if is_missing and cell != () else cell

@@ -186,7 +186,7 @@ def test_middles_of_bins():
     assert domain.middle(cell_of(domain, 4)) == 4
     assert domain.middle(cell_of(domain, 5, 6)) == 7.5
     assert domain.middle(cell_of(domain, 1, 4)) == 2.5
-    assert domain.middle(()) == 5
+    assert np.isnan(domain.middle(()))
 
 
 @pytest.mark.parametrize(
@@ -285,40 +285,40 @@ def test_what_is_published_forgets_every_value_that_is_in_no_cell(kind, values):
     hierarchy = KINDS[kind]
     domain = domain_of(hierarchy, values)
     cells = [(), *(cell_of(domain, value) for value in values[:3]), cell_of(domain, *values[3:5])]
-    published = hierarchy.published(domain, cells)
+    published = hierarchy.published(cells)
     told = values[:5] if kind == "intervals" else values[:3]
     for value in values:
         assert holds(domain, value)
         assert holds(published, value) == (value in told)
     for cell in cells:
         assert published.label(cell) == domain.label(cell)
-        assert loss_of(published, cell) == loss_of(domain, cell)
+        if kind == "flat":
+            assert loss_of(published, cell) == loss_of(domain, cell)
         if cell:
             assert published.middle(cell) == domain.middle(cell)
 
 
 def test_nothing_of_a_column_is_published_that_is_released_as_the_root():
     for kind, values in (("flat", WORDS), ("bins", FRACTIONS), ("intervals", FRACTIONS)):
-        published = KINDS[kind].published(domain_of(KINDS[kind], values), [(), ()])
+        published = KINDS[kind].published([(), ()])
         assert not any(holds(published, value) for value in values)
         assert loss_of(published, ()) == 1
 
 
 def test_a_tree_is_published_without_what_occurs_in_the_data():
     cells = [(), ("low",), ("high", "more", "5")]
-    first = TREE.published(domain_of(TREE, [1, 2, 5]), cells)
-    second = TREE.published(domain_of(TREE, [1, 2, 5, 5, 4, 6]), cells)
-    assert pickle.dumps(first) == pickle.dumps(second)
+    published = TREE.published(cells)
+    assert not any(published.mass)
     for values in ((1, 2), (4, 6), (5, 6), (2, 4)):
-        assert loss(first, *values) == TREE.loss(*values)
-        assert label_of(first, *values) == TREE.lowest_common(*values)
+        assert loss(published, *values) == TREE.loss(*values)
+        assert label_of(published, *values) == TREE.lowest_common(*values)
 
 
 @every_kind
 def test_published_cells_cover_what_they_did(hierarchy):
     domain = domain_of(hierarchy)
     cells = [cell_of(domain, *pair) for pair in combinations_with_replacement(NUMBERS, 2)]
-    published = pickle.loads(pickle.dumps(hierarchy.published(domain, cells)))
+    published = pickle.loads(pickle.dumps(hierarchy.published(cells)))
     for cell, (a, b) in zip(cells, combinations_with_replacement(NUMBERS, 2), strict=True):
         low, high = published.range_of(cell)
         ranges = published.encode([a, b])
