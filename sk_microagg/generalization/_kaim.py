@@ -126,7 +126,8 @@ class KAIM(Generalizer):
 
     References
     ----------
-    .. [1] Gong, Yang and Luo (2013). A k-anonymity method for incomplete mixed data.
+    .. [1] Gong, Yang and Luo (2013). KAIM: data anonymization for incomplete microdata. Journal of
+       Software 24(12).
 
     Examples
     --------
