@@ -14,7 +14,9 @@ SIZES = (2, 5, 10)
 def adult_with_hierarchies(data_folder):
     if not (data_folder / "adult.csv").exists():
         pytest.skip("needs adult.csv in the folder that SK_MICROAGG_DATA names")
-    data = fetch_adult(as_frame=True).data.drop(columns="salary-class")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SK_MICROAGG_DATA", str(data_folder))
+        data = fetch_adult(as_frame=True).data.drop(columns="salary-class")
     files = {path.stem: path for path in (data_folder / "adult_hierarchies").glob("*.csv")}
     if not files:
         pytest.skip("needs the folder adult_hierarchies beside adult.csv")
