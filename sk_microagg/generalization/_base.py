@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._groups import group_sizes
 from sk_microagg._kernels import Columns, RangePartition
-from sk_microagg._validation import check_k
+from sk_microagg._validation import check_k, check_partition
 from sk_microagg.generalization._centres import Centres
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.generalization._table import Table
@@ -46,6 +46,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         labels, attributes = self._group(columns, lo, hi, table.missing, k)
 
         kept = labels >= 0
+        check_partition(labels[kept], k, kept.sum(), f"{type(self).__name__} made groups")
         partition = RangePartition(columns, lo[kept], hi[kept], labels[kept], k)
         centres = Centres(hierarchies, domains, *partition.centres(), weights)
         centers = self._write(centres)

@@ -166,6 +166,15 @@ def test_bad_parameters_leave_nothing_fitted(X, parameters, error, message):
         kaim.transform(X)
 
 
+def test_a_group_below_k_is_an_error_and_never_a_release(X, monkeypatch):
+    lone = np.append(1, np.zeros(len(X) - 1, dtype=np.intp))
+    monkeypatch.setattr("sk_microagg.generalization._kaim.refine", lambda *arguments: lone)
+    kaim = KAIM(3)
+    with pytest.raises(ValueError, match=r"^KAIM made groups with a group of 1 records: every"):
+        kaim.fit_transform(X)
+    assert not [name for name in vars(kaim) if name.endswith("_")]
+
+
 def test_k_member_needs_k_complete_records():
     X = [["a", 1], ["a", None], ["b", None]]
     with pytest.raises(ValueError, match=r"^incomplete='drop' leaves 1 records, but k=2: there"):
