@@ -1,6 +1,8 @@
 """From records to a partition: builder, then refiner, each checked."""
 
 from contextlib import nullcontext
+from dataclasses import dataclass
+from numbers import Real
 
 from sklearn.base import clone
 
@@ -69,25 +71,67 @@ def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=Non
     """
     X = check_records(X)
     k = check_k(k, len(X))
-    return partition(X, k, make_builder(builder), make_refiner(refiner), random_state)
+    method = Method(k, make_builder(builder), make_refiner(refiner))
+    return method.partition(X, random_state)[0]
 
 
-def partition(X, k, builder, refiner, random_state, task=None):
-    """Build a partition of checked records and refine it; raise if any group is below `k`.
+@dataclass(frozen=True)
+class Method:
+    """A way to make a partition into groups of at least `k`: builder, then refiner or None."""
 
-    `task` is a callback context, of which the work of the refiner becomes a part.
-    """
-    X = X.view()
-    X.flags.writeable = False  # They are the user's records, and the release is made from them.
-    labels = check_partition(builder.build(X, k), k, len(X), f"builder={builder!r} returned labels")
-    if refiner is None:
-        return labels
-    part = nullcontext()
-    if task is not None and isinstance(refiner, CallbackSupportMixin):
-        part = task.subcontext(task_name="refine").propagate_callback_context(refiner)
-    with part:
-        refined = refiner.refine(X, labels, k, random_state=random_state)
-    return check_partition(refined, k, len(X), f"refiner={refiner!r} returned labels")
+    k: int
+    builder: object
+    refiner: object
+
+    def partition(self, X, random_state, task=None):
+        """Build a partition of checked records and refine it; raise if any group is below `k`.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            The records.
+
+        random_state : int, RandomState instance or None
+            Handed to the refiner.
+
+        task : CallbackContext or None, default=None
+            A task of which the work of the refiner becomes a part.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Group of each record, numbered from 0.
+
+        n_iter : int
+            Iterations that the refiner reports.
+        """
+        X = X.view()
+        X.flags.writeable = False  # They are the user's records, and the release is made from them.
+        labels = self._check(self.builder.build(X, self.k), X, f"builder={self.builder!r}")
+        if self.refiner is None:
+            return labels, 0
+        part = nullcontext()
+        if task is not None and isinstance(self.refiner, CallbackSupportMixin):
+            part = task.subcontext(task_name="refine").propagate_callback_context(self.refiner)
+        with part:
+            refined = self.refiner.refine(X, labels, self.k, random_state=random_state)
+        labels = self._check(refined, X, f"refiner={self.refiner!r}")
+        return labels, getattr(self.refiner, "n_iter_", 0)
+
+    def _check(self, labels, X, source):
+        return check_partition(labels, self.k, len(X), f"{source} returned labels")
+
+    def with_share_of_time(self, share):
+        """A copy for a part of the records, with that share of a refiner's time limits."""
+        refiner = clone(self.refiner, safe=False)
+        if hasattr(refiner, "get_params"):
+            limits = {
+                parameter: value * share
+                for parameter, value in refiner.get_params().items()
+                if parameter.rsplit("__", 1)[-1] == "time_limit" and isinstance(value, Real)
+            }
+            refiner.set_params(**limits)
+        return Method(self.k, clone(self.builder, safe=False), refiner)
 
 
 def make_builder(builder):

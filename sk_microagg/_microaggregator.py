@@ -1,23 +1,18 @@
 """The estimator: parameters, state and transform. Algorithms live in builders and refiners."""
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
-from sk_microagg._groups import group_means, group_sizes, share_of_total, squared_error
-from sk_microagg._kernels import Pool
-from sk_microagg._microaggregate import make_builder, make_refiner, own_copy, partition
-from sk_microagg._power import power_weights
+from sk_microagg._groups import share_of_total, squared_error
+from sk_microagg._microaggregate import Method, make_builder, make_refiner
+from sk_microagg._scaling import make_scaler, own_floats, scale
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import check_k, check_option, check_records
+from sk_microagg._validation import check_k, check_records
+from sk_microagg.scale._blocks import aggregate, check_block_size
 
 FLOATS = (np.float64, np.float32)
-
-# So many rows are transformed by one thread.
-FEW_ROWS = 10_000
 
 
 class MicroAggregator(
@@ -47,15 +42,26 @@ class MicroAggregator(
         The space in which records are compared: standardised columns, any transformer that takes
         an array, or with None the columns as they are. The release is in the units of `X`.
 
+    block_size : "auto", int or None, default="auto"
+        Largest number of records that are microaggregated together. More are cut into blocks, by a
+        kd-tree of median cuts, of at least 2k records each. "auto" is 5000 `k`, a size at which
+        blocks take little time and cuts cost little; None makes one block of all records.
+
+    stitch : bool, default=False
+        Whether groups exchange records across the cuts between blocks in the end. It wins back
+        most of what the cuts cost, and takes longer than the blocks.
+
     random_state : int, RandomState instance or None, default=None
         Handed to the refiner. Builders leave nothing to chance, nor does "exchange".
 
     n_jobs : int or None, default=None
-        Number of threads of `transform`, and of parallel jobs of a refiner that has this parameter
-        and leaves it at None. The result does not depend on it.
+        Number of blocks at a time, of threads of `transform`, and of parallel jobs of a refiner
+        that has this parameter and leaves it at None. Blocks run in threads, or on the backend of
+        `joblib.parallel_config`. The result does not depend on it.
 
     verbose : int, default=0
-        Verbosity of a refiner that has the parameter and leaves it at 0.
+        Verbosity of joblib over several blocks, or of a refiner that has the parameter and leaves
+        it at 0.
 
     Attributes
     ----------
@@ -71,6 +77,9 @@ class MicroAggregator(
     n_groups_ : int
         Number of groups.
 
+    n_blocks_ : int
+        Number of blocks that the records were cut into; 1 after `stitch`.
+
     sse_ : float
         Sum of squared distances to the centroids, in the scaled space.
 
@@ -79,17 +88,19 @@ class MicroAggregator(
 
     weights_ : ndarray of shape (n_groups_,)
         Power weight of each group: `transform` sends a record to the group for which the squared
-        distance to its centroid, less its weight, is least. All are 0, which means the nearest
-        centroid, if there are no weights that send every training record to its own group.
+        distance to its centroid, less its weight, is least, among the groups of its block. All of
+        a block are 0, which means the nearest centroid, if there are no weights that send every
+        training record to its own group.
 
     exact_transform_ : bool
         Whether `transform` gives every training record the centroid of its own group.
 
     n_iter_ : int
-        Iterations that the refiner reports; 0 without one.
+        Iterations that the refiner reports, in all blocks; 0 without one.
 
     builder_, refiner_, scaler_ : objects
         The builder, the refiner and the fitted scaler that were used; None where there is none.
+        Several blocks have copies of builder and refiner, which share a time limit.
 
     n_features_in_ : int
         Number of columns of `X`.
@@ -150,6 +161,8 @@ class MicroAggregator(
         builder="mdav",
         refiner="exchange",
         scaler="standard",
+        block_size="auto",
+        stitch=False,
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -158,6 +171,8 @@ class MicroAggregator(
         self.builder = builder
         self.refiner = refiner
         self.scaler = scaler
+        self.block_size = block_size
+        self.stitch = stitch
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -181,47 +196,51 @@ class MicroAggregator(
         """
         records = check_records(X, dtype=FLOATS, estimator=self)
         k = check_k(self.k, len(records))
-        builder = make_builder(self.builder)
-        refiner = make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
-        scaler = _make_scaler(self.scaler)
+        block_size = check_block_size(self.block_size, k)
+        method = Method(
+            k,
+            make_builder(self.builder),
+            make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose),
+        )
+        scaler = make_scaler(self.scaler)
 
         if scaler is not None:
-            scaler.fit(records.astype(np.float64))
-        scaled = _scale(scaler, records)
+            scaler.fit(own_floats(scaler, records))
+        scaled = scale(scaler, records)
         task = self._init_callback_context(max_subtasks=1)
         task.call_on_fit_task_begin(estimator=self, X=X)
-        labels = partition(scaled, k, builder, refiner, self.random_state, task)
-        centroids = group_means(records, labels).astype(records.dtype, copy=False)
-        scaled_centroids = group_means(scaled, labels)
-        sse = squared_error(scaled, scaled_centroids, labels)
-        information_loss = share_of_total(sse, scaled)
-        weights = np.zeros(len(centroids))
-        n_moved = _n_moved(scaled, scaled_centroids, weights, centroids, labels)
-        power = power_weights(scaled, labels) if n_moved else None
-        if power is not None:
-            n_moved_by_power = _n_moved(scaled, scaled_centroids, power, centroids, labels)
-            # Rounding can spoil weights where values differ by many orders of magnitude.
-            if n_moved_by_power <= n_moved:
-                weights, n_moved = power, n_moved_by_power
-        exact_transform = n_moved == 0
+        labels, groups, cells = aggregate(
+            records,
+            scaled,
+            method,
+            self.random_state,
+            block_size=block_size,
+            stitch=self.stitch,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            task=task,
+        )
+        information_loss = share_of_total(groups.sse, scaled)
+        exact_transform = groups.n_moved == 0
         training_digest = None if exact_transform else digest(records)
         task.call_on_fit_task_end(estimator=self, X=X)
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
         validate_data(self, X, skip_check_array=True)
-        self.builder_ = builder
-        self.refiner_ = refiner
+        self.builder_ = method.builder
+        self.refiner_ = method.refiner
         self.scaler_ = scaler
         self.labels_ = labels
-        self.group_sizes_ = group_sizes(labels)
-        self.n_groups_ = len(centroids)
-        self.centroids_ = centroids
-        self.weights_ = weights
-        self.sse_ = sse
+        self.group_sizes_ = groups.sizes
+        self.n_groups_ = len(groups.sizes)
+        self.n_blocks_ = cells.router.n_blocks
+        self.centroids_ = groups.centroids
+        self.weights_ = groups.weights
+        self.sse_ = groups.sse
         self.information_loss_ = information_loss
         self.exact_transform_ = exact_transform
-        self.n_iter_ = getattr(refiner, "n_iter_", 0)
-        self._scaled_centroids = scaled_centroids
+        self.n_iter_ = groups.n_iter
+        self._cells = cells
         self._training_digest = training_digest
         return self
 
@@ -281,7 +300,7 @@ class MicroAggregator(
         check_is_fitted(self)
         records = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
         warn_if_training_data(records, self._training_digest)
-        return self.centroids_[self._assign(_scale(self.scaler_, records))]
+        return self.centroids_[self._cells.find(scale(self.scaler_, records), self.n_jobs)]
 
     def score(self, X, y=None):
         """Minus the information loss of `transform` on `X`, in the scaled space.
@@ -302,56 +321,12 @@ class MicroAggregator(
             better.
         """
         check_is_fitted(self)
-        scaled = _scale(self.scaler_, validate_data(self, X, dtype=FLOATS, order="C", reset=False))
-        groups = self._assign(scaled)
+        scaled = scale(self.scaler_, validate_data(self, X, dtype=FLOATS, order="C", reset=False))
+        groups = self._cells.find(scaled, self.n_jobs)
         # Subtracted, since -0.0 would look odd.
-        return 0.0 - share_of_total(squared_error(scaled, self._scaled_centroids, groups), scaled)
-
-    def _assign(self, scaled):
-        """Group of each record, by the power diagram."""
-        n_parts = min(effective_n_jobs(self.n_jobs), -(-len(scaled) // FEW_ROWS))
-        parts = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(_cells)(part, self._scaled_centroids, self.weights_)
-            for part in np.array_split(scaled, n_parts)
-        )
-        return np.concatenate(parts)
+        return 0.0 - share_of_total(squared_error(scaled, self._cells.centroids, groups), scaled)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _make_scaler(scaler):
-    if isinstance(scaler, str):
-        check_option("scaler", scaler, ("standard",))
-        return StandardScaler()
-    if scaler is None:
-        return None
-    return own_copy("scaler", scaler, ("fit", "transform"), "'standard', None or ")
-
-
-def _scale(scaler, records):
-    if scaler is None:
-        return check_records(records)
-    # A copy, since a scaler may work in place.
-    scaled = scaler.transform(records.astype(np.float64))
-    scaled = check_records(scaled, name=f"X scaled by {type(scaler).__name__}")
-    if len(scaled) != len(records):
-        raise ValueError(
-            f"scaler={scaler!r} made {len(scaled)} records of {len(records)}; "
-            "it must keep their number."
-        )
-    return scaled
-
-
-def _cells(points, centroids, weights):
-    """The cell of the power diagram that each point is in."""
-    return Pool(centroids, weights=weights).nearest_each(points)
-
-
-def _n_moved(scaled, scaled_centroids, weights, centroids, labels):
-    """Number of training records to which `transform` gives another centroid than the release."""
-    groups = _cells(scaled, scaled_centroids, weights)
-    moved = np.flatnonzero(groups != labels)
-    return int((centroids[groups[moved]] != centroids[labels[moved]]).any(axis=1).sum())

@@ -23,11 +23,16 @@ def check_k(k, n_samples):
     return int(k)
 
 
-def check_count(name, value, *, or_none=False):
-    """Return a number of iterations, or the like, as an int; -1 for None where that is allowed."""
+def check_count(name, value, *, or_none=False, or_options=""):
+    """Return a number of iterations, or the like, as an int; -1 for None where that is allowed.
+
+    `or_options` are what else it can be, for the message.
+    """
     if value is None and or_none:
         return -1
-    allowed = "an integer of at least 1" + (" or None" if or_none else "")
+    allowed = "an integer of at least 1" + (" or None" if or_none else or_options)
+    if isinstance(value, str) and or_options:
+        raise ValueError(f"{name}={value!r} must be {allowed}.")
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
     if value < 1:

@@ -49,11 +49,10 @@ cdef class Arcs:
         cdef size_t i, j
         m = min(m, self.partition.n_groups)
         self._order_records(n_records)
-        for i in range(self.order.size()):
-            if i % RECORDS_BETWEEN_SIGNALS == 0:
-                PyErr_CheckSignals()  # Ctrl-C
-            record = self.order[i]
-            with nogil:
+        with nogil:
+            for i in range(self.order.size()):
+                check_signals(i)
+                record = self.order[i]
                 self.partition.index.nearest(&self.partition.X[record, 0], m, self.hits)
                 for j in range(self.hits.size()):
                     n_added += self._add_arc(self.partition.group_of[record], self.hits[j].second)
@@ -77,17 +76,16 @@ cdef class Arcs:
         if self.checked_at != self.partition.n_settled:
             self.checked_at = self.partition.n_settled
             self.checked.assign(self.dummy, INFINITY)
-        for i in range(self.order.size()):
-            if i % RECORDS_BETWEEN_SIGNALS == 0:
-                PyErr_CheckSignals()  # Ctrl-C
-            group = self.partition.group_of[self.order[i]]
-            # Potentials fall: those of others make weaker rivals of them, only its own matters.
-            if self.potential[group] < self.checked[group]:
-                with nogil:
+        with nogil:
+            for i in range(self.order.size()):
+                check_signals(i)
+                group = self.partition.group_of[self.order[i]]
+                # Potentials fall: those of others make weaker rivals of them, only its own matters.
+                if self.potential[group] < self.checked[group]:
                     n_new = self._add_rivals(self.order[i], tree)
-                n_added += n_new
-                if n_new > 0:
-                    self.has_rivals.push_back(group)
+                    n_added += n_new
+                    if n_new > 0:
+                        self.has_rivals.push_back(group)
         for group in range(self.dummy):
             self.checked[group] = self.potential[group]
         for group in self.has_rivals:
@@ -112,15 +110,16 @@ cdef class Arcs:
     cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree) except -1 nogil:
         """Add arcs to the groups that would rather have a record, with the margin on their side."""
         cdef Py_ssize_t own = self.partition.group_of[record], m = 2, n_added = 0
-        cdef double own_key = self.partition.own_distance[record] - self.potential[own]
+        cdef double limit = self.partition.own_distance[record] - self.potential[own]
         cdef bint met_rival = False
         cdef size_t i
-        while m < tree.size and not met_rival:
+        limit += NARROWED * self.margin
+        self.hits.resize(m)
+        # With fewer hits than were asked for, all rivals are known.
+        while m < tree.size and not met_rival and <Py_ssize_t>self.hits.size() == m:
             m = min(2 * m, tree.size)
-            tree.nearest(&self.partition.X[record, 0], m, self.hits)
+            tree.nearest_below(&self.partition.X[record, 0], m, limit, self.hits)
             for i in range(self.hits.size()):
-                if self.hits[i].first - own_key >= NARROWED * self.margin:
-                    return n_added
                 if self.hits[i].second != own and not self._has_twin(record, self.hits[i].second):
                     n_added += self._add_arc(own, self.hits[i].second)
                     met_rival = True
@@ -197,3 +196,11 @@ cdef class Arcs:
             self.is_queued[group] = 1
             self.queue.push_back(group)
         return 0
+
+
+cdef int check_signals(size_t n_records) except -1 nogil:
+    """Let Ctrl-C through, every so many records."""
+    if n_records % RECORDS_BETWEEN_SIGNALS == 0:
+        with gil:
+            PyErr_CheckSignals()
+    return 0

@@ -9,6 +9,8 @@ cdef class Tree(Boxes):
 
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil
+    cdef int nearest_below(self, const double *query, Py_ssize_t m, double limit,
+                           vector[Hit] &hits) except -1 nogil
     cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil
     cdef int within(self, const double *query, double distance, double reaches,
                     vector[Hit] &hits) except -1 nogil

@@ -61,6 +61,23 @@ cdef class Tree(Boxes):
         sort_heap(hits.begin(), hits.end())
         return 0
 
+    cdef int nearest_below(self, const double *query, Py_ssize_t m, double limit,
+                           vector[Hit] &hits) except -1 nogil:
+        """The same, of the records with a key below `limit` only: there may be fewer than `m`."""
+        cdef Py_ssize_t tile
+        # They hold the places of hits that are yet to be found, and lose against any.
+        hits.assign(m, Hit(limit, -1))
+        if self.pruning:
+            self._nearest_below(1, query, m, hits)
+        else:
+            for tile in range(self.n_tiles):
+                self._nearest_in_tile(tile, query, m, hits)
+        self._take_stock()
+        sort_heap(hits.begin(), hits.end())
+        while not hits.empty() and hits.back().second < 0:
+            hits.pop_back()
+        return 0
+
     cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil:
         """The record nearest to `query`, found the sooner the nearer a `guess` is."""
         cdef double key = squared_distance(&self.X[guess, 0], query, self.n_columns)

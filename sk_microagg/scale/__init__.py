@@ -1,0 +1,1 @@
+"""Many records: blocks on one machine, and Dask."""

@@ -1,0 +1,86 @@
+"""Records in blocks, each microaggregated on its own."""
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.utils import check_random_state
+
+from sk_microagg._validation import check_count
+from sk_microagg.refiners import Exchange
+from sk_microagg.scale._cells import Cells
+from sk_microagg.scale._groups import Groups
+from sk_microagg.scale._router import Router
+
+# Groups of k that a block of "auto" size has room for: with twice as many, a record of ten columns
+# takes twice as long, and the loss is 2 % lower (benchmarks/scale.py).
+GROUPS_IN_A_BLOCK = 5_000
+
+
+def check_block_size(block_size, k):
+    """Return the largest number of records of a block; infinity for one block."""
+    if block_size is None:
+        return np.inf
+    if isinstance(block_size, str) and block_size == "auto":
+        return GROUPS_IN_A_BLOCK * k
+    return check_count("block_size", block_size, or_options=", 'auto' or None")
+
+
+def aggregate(records, scaled, method, random_state, *, block_size, stitch, n_jobs, verbose, task):
+    """Microaggregate records, in blocks of at least 2k if there are more than `block_size`.
+
+    With `stitch`, groups then exchange records across the cuts, and are one block in the end.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+        Group of each record, numbered from 0.
+
+    groups : Groups
+        The groups, block after block.
+
+    cells : Cells
+        Where other records fall.
+    """
+    router = Router.fit(scaled, block_size, 2 * method.k)
+    if router.n_blocks == 1:
+        labels, groups = aggregate_block(records, scaled, method, random_state, task)
+        return labels, groups, Cells.of([groups], router)
+
+    rows_of = [rows for _, rows in router.rows_of_blocks(scaled)]
+    share = min(1.0, effective_n_jobs(n_jobs) / len(rows_of))
+    blocks = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)(
+        delayed(aggregate_block)(
+            records[rows], scaled[rows], method.with_share_of_time(share), seed
+        )
+        for rows, seed in zip(rows_of, block_seeds(random_state, len(rows_of)), strict=True)
+    )
+    groups = Groups.joined([groups for _, groups in blocks])
+    cells = Cells.of([groups for _, groups in blocks], router)
+    labels = np.empty(len(scaled), dtype=np.intp)
+    for rows, start, (labels_in_block, _) in zip(rows_of, cells.starts, blocks, strict=False):
+        labels[rows] = start + labels_in_block
+    if stitch:
+        exchange = Exchange()
+        labels = exchange.refine(scaled, labels, method.k)
+        groups = Groups.of(records, scaled, labels, groups.n_iter + exchange.n_iter_)
+        cells = Cells.of([groups], Router.of_one_block())
+    return labels, groups, cells
+
+
+def block_seeds(random_state, n_blocks):
+    """A seed for each block."""
+    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_blocks)
+
+
+def aggregate_block(records, scaled, method, random_state, task=None):
+    """Microaggregate the records of one block: a function of its arguments and nothing else.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+        Group of each record, numbered from 0.
+
+    groups : Groups
+        The groups.
+    """
+    labels, n_iter = method.partition(scaled, random_state, task)
+    return labels, Groups.of(records, scaled, labels, n_iter)

@@ -1,0 +1,80 @@
+"""Groups as a fitted model knows them: what a release and `transform` need, and no record."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from sk_microagg._groups import group_means, group_sizes, squared_error
+from sk_microagg._power import power_weights
+from sk_microagg.scale._cells import nearest_cells
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Centroids of groups and what else there is to know of them.
+
+    Attributes
+    ----------
+    centroids, scaled_centroids : ndarray of shape (n_groups, n_features)
+        Means of the groups, in the units and the float type of the records, and in the space in
+        which these are compared.
+
+    sizes : ndarray of shape (n_groups,)
+        Number of records in each group.
+
+    weights : ndarray of shape (n_groups,)
+        Power weights; all 0 if there are none with which every record is in its own cell.
+
+    sse : float
+        Sum of squared distances to the scaled centroids.
+
+    n_moved : int
+        Number of records that fall in the cell of a group with another centroid than their own's.
+
+    n_iter : int
+        Iterations that the refiner reports.
+    """
+
+    centroids: np.ndarray
+    scaled_centroids: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray
+    sse: float
+    n_moved: int
+    n_iter: int
+
+    @classmethod
+    def of(cls, records, scaled, labels, n_iter):
+        """Describe the groups of a partition, with labels numbered from 0."""
+        centroids = group_means(records, labels).astype(records.dtype, copy=False)
+        scaled_centroids = group_means(scaled, labels)
+
+        def n_moved(weights):
+            cells = nearest_cells(scaled, scaled_centroids, weights)
+            moved = np.flatnonzero(cells != labels)
+            return int((centroids[cells[moved]] != centroids[labels[moved]]).any(axis=1).sum())
+
+        weights = np.zeros(len(centroids))
+        least_moved = n_moved(weights)
+        power = power_weights(scaled, labels) if least_moved else None
+        # Rounding can spoil weights where values differ by many orders of magnitude.
+        if power is not None and (moved_by_power := n_moved(power)) <= least_moved:
+            weights, least_moved = power, moved_by_power
+        return cls(
+            centroids,
+            scaled_centroids,
+            group_sizes(labels),
+            weights,
+            squared_error(scaled, scaled_centroids, labels),
+            least_moved,
+            n_iter,
+        )
+
+    @classmethod
+    def joined(cls, parts):
+        """All groups of several blocks, in their order."""
+        return cls(*(_join([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+def _join(values):
+    return np.concatenate(values) if isinstance(values[0], np.ndarray) else sum(values)

@@ -1,0 +1,193 @@
+"""Which block a record belongs to: a kd-tree of median cuts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Rows that are routed at a time: what is known of them on the way fits into a cache.
+ROWS_AT_A_TIME = 65_536
+
+# A cut that leaves this share of the records on its smaller side is as good as one at the median.
+BALANCED = 0.4
+
+# A node that cuts nothing: (column, cut, left, right).
+LEAF = (0, np.nan, -1, -1)
+
+
+@dataclass(frozen=True)
+class Router:
+    """A kd-tree of cuts through the space of the records; its leaves are the blocks.
+
+    Nodes are numbered such that children come after their parent, and leaves from the left to the
+    right are the blocks 0, 1, ...
+
+    Attributes
+    ----------
+    column : ndarray of shape (n_nodes,)
+        The column that a node cuts.
+
+    cut : ndarray of shape (n_nodes,)
+        Records with at most this value go to the left. NaN at a leaf.
+
+    children : ndarray of shape (n_nodes, 2)
+        The nodes on the left and the right; -1 at a leaf.
+
+    block : ndarray of shape (n_nodes,)
+        Number of the block at a leaf; -1 elsewhere.
+    """
+
+    column: np.ndarray
+    cut: np.ndarray
+    children: np.ndarray
+    block: np.ndarray
+
+    @property
+    def n_blocks(self):
+        """Number of blocks."""
+        return int(self.block.max()) + 1
+
+    @classmethod
+    def of_one_block(cls):
+        """A router that sends all records to one block."""
+        return cls._from_nodes([LEAF])
+
+    @classmethod
+    def fit(cls, X, block_size, smallest):
+        """Cut the records in two, and each half again, until no part is above `block_size`.
+
+        A part stays whole if no cut leaves `smallest` records on both sides.
+        """
+        nodes = []
+
+        def grow(rows):
+            """Add the node of these rows, and all below it; return its number."""
+            node = len(nodes)
+            nodes.append(LEAF)
+            if len(rows) > block_size:
+                column, cut = _best_cut(X[rows], smallest)
+                if column is not None:
+                    is_left = X[rows, column] <= cut
+                    nodes[node] = (column, cut, grow(rows[is_left]), grow(rows[~is_left]))
+            return node
+
+        grow(np.arange(len(X)))
+        return cls._from_nodes(nodes)
+
+    @classmethod
+    def _from_nodes(cls, nodes):
+        """Make a router of (column, cut, left, right), depth first and the left side first."""
+        column, cut, left, right = map(np.array, zip(*nodes, strict=True))
+        is_leaf = left < 0
+        block = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
+        return cls(column, cut, np.stack([left, right], axis=1), block)
+
+    def route(self, X):
+        """Block of each record."""
+        blocks = np.empty(len(X), dtype=np.intp)
+        for start in range(0, len(X), ROWS_AT_A_TIME):
+            rows = slice(start, start + ROWS_AT_A_TIME)
+            blocks[rows] = self._route(X[rows])
+        return blocks
+
+    def rows_of_blocks(self, X):
+        """Each block that holds some of the records, with the indices of these, ascending."""
+        blocks = self.route(X)
+        rows = np.argsort(blocks, kind="stable")
+        starts = np.searchsorted(blocks, np.arange(self.n_blocks + 1), sorter=rows)
+        for block in range(self.n_blocks):
+            if starts[block] < starts[block + 1]:
+                yield block, rows[starts[block] : starts[block + 1]]
+
+    def _route(self, X):
+        node = np.zeros(len(X), dtype=np.intp)
+        moving = np.arange(len(X))
+        while True:
+            moving = moving[self.block[node[moving]] < 0]
+            if not len(moving):
+                return self.block[node]
+            at = node[moving]
+            is_right = ~(X[moving, self.column[at]] <= self.cut[at])
+            node[moving] = self.children[at, is_right.astype(np.intp)]
+
+    def without_small_blocks(self, sizes, smallest):
+        """A router in which each block below `smallest` is one with all on its sibling's side.
+
+        Parameters
+        ----------
+        sizes : ndarray of shape (n_blocks,)
+            Number of records of each block.
+
+        smallest : int
+            Size that a block has at least, unless it is the only one.
+
+        Returns
+        -------
+        router : Router
+            A router with fewer blocks, or as many.
+
+        new_block : ndarray of shape (n_blocks,)
+            The block of that router that each block of this one is in.
+        """
+        in_node = np.where(self.block >= 0, sizes[self.block], 0)
+        for node in reversed(range(len(self.block))):
+            if self.block[node] < 0:
+                in_node[node] = in_node[self.children[node]].sum()
+
+        nodes, new_block = [], np.empty(self.n_blocks, dtype=np.intp)
+
+        def copy(node, n_leaves):
+            """Copy a node and all below it; return its new number and the number of leaves then."""
+            new = len(nodes)
+            nodes.append(LEAF)
+            below = self.children[node]
+            if self.block[node] < 0 and in_node[below].min() >= smallest:
+                left, n_leaves = copy(below[0], n_leaves)
+                right, n_leaves = copy(below[1], n_leaves)
+                nodes[new] = (self.column[node], self.cut[node], left, right)
+                return new, n_leaves
+            first, last = self._blocks_below(node)
+            new_block[first : last + 1] = n_leaves
+            return new, n_leaves + 1
+
+        copy(0, 0)
+        return self._from_nodes(nodes), new_block
+
+    def _blocks_below(self, node):
+        first = last = node
+        while self.block[first] < 0:
+            first = self.children[first, 0]
+        while self.block[last] < 0:
+            last = self.children[last, 1]
+        return self.block[first], self.block[last]
+
+
+def _best_cut(X, smallest):
+    """Column and place of the cut: through the widest column that can be cut in the middle.
+
+    Or of the most even cut, if no column can; None if no cut leaves `smallest` on both sides.
+    """
+    best_share, best = 0.0, (None, None)
+    for column in np.argsort(-X.std(axis=0), kind="stable"):
+        cut, n_smaller = _median_cut(X[:, column])
+        share = n_smaller / len(X)
+        if n_smaller >= smallest and share > best_share:
+            best_share, best = share, (column, cut)
+        if best_share >= BALANCED:
+            break
+    return best
+
+
+def _median_cut(values):
+    """The cut nearest to the median that no value lies on, and how many are on its smaller side.
+
+    Equal values stay together, on one side.
+    """
+    median = np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2]
+    n_below, n_up_to = np.count_nonzero(values < median), np.count_nonzero(values <= median)
+    # Above the median or below it, whichever is nearer to the middle.
+    if len(values) - n_up_to >= n_below:
+        n_left, left, right = n_up_to, median, values[values > median].min(initial=np.inf)
+    else:
+        n_left, left, right = n_below, values[values < median].max(), median
+    middle = left + (right - left) / 2.0
+    return (middle if left <= middle < right else left), min(n_left, len(values) - n_left)
