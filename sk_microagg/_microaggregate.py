@@ -121,16 +121,18 @@ class Method:
     def _check(self, labels, X, source):
         return check_partition(labels, self.k, len(X), f"{source} returned labels")
 
-    def with_share_of_time(self, share):
-        """A copy for a part of the records, with that share of a refiner's time limits."""
+    def for_a_block(self, share_of_time=1.0):
+        """A copy for some of the records, with a share of the refiner's time limits.
+
+        It works in silence and in one thread: there are other blocks to keep the others busy.
+        """
         refiner = clone(self.refiner, safe=False)
-        if hasattr(refiner, "get_params"):
-            limits = {
-                parameter: value * share
-                for parameter, value in refiner.get_params().items()
-                if parameter.rsplit("__", 1)[-1] == "time_limit" and isinstance(value, Real)
-            }
-            refiner.set_params(**limits)
+        for parameter, value in _parameters(refiner).items():
+            name = parameter.rsplit("__", 1)[-1]
+            if name == "time_limit" and isinstance(value, Real):
+                refiner.set_params(**{parameter: value * share_of_time})
+            elif name in ("n_jobs", "verbose"):
+                refiner.set_params(**{parameter: None if name == "n_jobs" else 0})
         return Method(self.k, clone(self.builder, safe=False), refiner)
 
 
@@ -157,15 +159,16 @@ def make_refiner(refiner, **defaults):
     else:
         names = ", ".join(map(repr, REFINERS))
         refiner = own_copy("refiner", refiner, ("refine",), f"None, one of {names}, a list or ")
-    if hasattr(refiner, "get_params"):
-        refiner.set_params(
-            **{
-                parameter: defaults[parameter.rsplit("__", 1)[-1]]
-                for parameter, value in refiner.get_params().items()
-                if parameter.rsplit("__", 1)[-1] in defaults and not value
-            }
-        )
+    for parameter, value in _parameters(refiner).items():
+        name = parameter.rsplit("__", 1)[-1]
+        if name in defaults and not value:
+            refiner.set_params(**{parameter: defaults[name]})
     return refiner
+
+
+def _parameters(refiner):
+    """Parameters of a refiner and of those within; of an object that is no estimator, none."""
+    return refiner.get_params() if hasattr(refiner, "get_params") else {}
 
 
 def own_copy(parameter, value, methods, alternatives):

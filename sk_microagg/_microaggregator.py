@@ -9,7 +9,7 @@ from sk_microagg._groups import share_of_total, squared_error
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._scaling import make_scaler, own_floats, scale
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import check_k, check_records
+from sk_microagg._validation import check_k, check_option, check_records
 from sk_microagg.scale._blocks import aggregate, check_block_size
 
 FLOATS = (np.float64, np.float32)
@@ -197,6 +197,7 @@ class MicroAggregator(
         records = check_records(X, dtype=FLOATS, estimator=self)
         k = check_k(self.k, len(records))
         block_size = check_block_size(self.block_size, k)
+        check_option("stitch", self.stitch, (False, True))
         method = Method(
             k,
             make_builder(self.builder),

@@ -14,7 +14,7 @@ def anonymity_level(release):
     Parameters
     ----------
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The released table: numbers, text or both.
+        The released table: numbers, text or both. Of a dask DataFrame, the workers do the counting.
 
     Returns
     -------
@@ -27,6 +27,10 @@ def anonymity_level(release):
     >>> anonymity_level([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0], [3.0, 4.0]])
     2
     """
+    if type(release).__module__.startswith("dask."):
+        from sk_microagg.scale._release import distributed_anonymity_level
+
+        return distributed_anonymity_level(release)
     columns = columns_of(release, "release")
     classes = np.zeros(len(columns[0]), dtype=np.intp)
     for column in columns:

@@ -1,1 +1,16 @@
-"""Many records: blocks on one machine, and Dask."""
+"""Many records: blocks on one machine, and tables larger than memory on Dask."""
+
+__all__ = ["DaskMicroAggregator"]
+
+
+def __getattr__(name):
+    # Dask is an extra, and blocks on one machine need none of it.
+    if name != "DaskMicroAggregator":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from sk_microagg.scale._dask import DaskMicroAggregator
+    except ImportError as error:
+        raise ImportError(
+            "DaskMicroAggregator needs Dask and pandas: install sk-microagg[dask]."
+        ) from error
+    return DaskMicroAggregator

@@ -48,16 +48,14 @@ def aggregate(records, scaled, method, random_state, *, block_size, stitch, n_jo
     rows_of = [rows for _, rows in router.rows_of_blocks(scaled)]
     share = min(1.0, effective_n_jobs(n_jobs) / len(rows_of))
     blocks = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)(
-        delayed(aggregate_block)(
-            records[rows], scaled[rows], method.with_share_of_time(share), seed
-        )
+        delayed(aggregate_block)(records[rows], scaled[rows], method.for_a_block(share), seed)
         for rows, seed in zip(rows_of, block_seeds(random_state, len(rows_of)), strict=True)
     )
     groups = Groups.joined([groups for _, groups in blocks])
     cells = Cells.of([groups for _, groups in blocks], router)
     labels = np.empty(len(scaled), dtype=np.intp)
-    for rows, start, (labels_in_block, _) in zip(rows_of, cells.starts, blocks, strict=False):
-        labels[rows] = start + labels_in_block
+    for rows, start, (own, _) in zip(rows_of, cells.starts[:-1], blocks, strict=True):
+        labels[rows] = start + own
     if stitch:
         exchange = Exchange()
         labels = exchange.refine(scaled, labels, method.k)
@@ -67,7 +65,9 @@ def aggregate(records, scaled, method, random_state, *, block_size, stitch, n_jo
 
 
 def block_seeds(random_state, n_blocks):
-    """A seed for each block."""
+    """A seed for each block; a single one has all that chance has to give."""
+    if n_blocks == 1:
+        return [random_state]
     return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_blocks)
 
 

@@ -1,0 +1,176 @@
+"""A Parquet table larger than the memory of the workers, through DaskMicroAggregator.
+
+    python benchmarks/scale_dask.py --rows 20000000 --refiner none --workers 2 --memory 1GiB
+
+Makes the table if the folder does not hold it yet, releases it, and checks the release row by row:
+k-anonymous, no id lost or moved, other columns as they were. Prints the seconds of each, and the
+peak memory of the workers.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import psutil
+from _measure import machine_facts
+from distributed import Client, LocalCluster
+
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.scale import DaskMicroAggregator
+
+ROWS_IN_A_FILE = 500_000
+
+
+def make_table(folder, n_rows, n_columns):
+    """Write normal rows with an id and a column that is to be kept, a file at a time."""
+    folder.mkdir(parents=True)
+    for number, start in enumerate(range(0, n_rows, ROWS_IN_A_FILE)):
+        n = min(ROWS_IN_A_FILE, n_rows - start)
+        rng = np.random.default_rng([0, n_rows, number])
+        table = pd.DataFrame(rng.normal(size=(n, n_columns)), columns=names(n_columns))
+        table["id"] = np.arange(start, start + n)
+        table["kept"] = table["id"] * 7919 % 1000
+        table.to_parquet(folder / f"part.{number:06d}.parquet")
+
+
+def names(n_columns):
+    return [f"x{j}" for j in range(n_columns)]
+
+
+class PeakMemory:
+    """The most that any worker process held, looked up ten times a second."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.peak = 0
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *failure):
+        self.stopped.set()
+        self.thread.join()
+
+    def _watch(self):
+        while not self.stopped.wait(0.1):
+            for pid in worker_pids(self.cluster):
+                try:
+                    self.peak = max(self.peak, psutil.Process(pid).memory_info().rss)
+                except psutil.NoSuchProcess:
+                    continue
+
+
+def worker_pids(cluster):
+    return [worker.pid for worker in cluster.workers.values() if worker.pid is not None]
+
+
+def check(table, release, columns):
+    """Compare a release with its table, part by part; return what is not as it should be."""
+
+    def compare(before, after):
+        kept = [name for name in before.columns if name not in columns]
+        return list(before.columns) == list(after.columns) and before[kept].equals(after[kept])
+
+    same = dask.compute(
+        *(
+            dask.delayed(compare)(before, after)
+            for before, after in zip(table.to_delayed(), release.to_delayed(), strict=True)
+        )
+    )
+    return same.count(False)
+
+
+def kill_a_worker(cluster, seconds):
+    """Kill a worker process after some seconds."""
+
+    def kill():
+        time.sleep(seconds)
+        os.kill(worker_pids(cluster)[0], signal.SIGKILL)
+
+    threading.Thread(target=kill, daemon=True).start()
+
+
+def run(arguments):
+    columns = names(arguments.columns)
+    source = arguments.folder / f"table-{arguments.rows}x{arguments.columns}"
+    target = arguments.folder / "release"
+    if not source.exists():
+        make_table(source, arguments.rows, arguments.columns)
+    shutil.rmtree(target, ignore_errors=True)
+    refiner = None if arguments.refiner == "none" else arguments.refiner
+    aggregator = DaskMicroAggregator(
+        5,
+        columns=columns,
+        refiner=refiner,
+        shuffle=arguments.shuffle,
+        folder=arguments.folder / "work",
+        random_state=0,
+        verbose=1,
+    )
+    cluster = LocalCluster(
+        n_workers=arguments.workers,
+        threads_per_worker=1,
+        memory_limit=arguments.memory,
+        dashboard_address=None,
+    )
+    with cluster, Client(cluster), PeakMemory(cluster) as memory:
+        if arguments.kill_after:
+            kill_a_worker(cluster, arguments.kill_after)
+        start = time.perf_counter()
+        release = aggregator.fit_transform(source, path=target)
+        seconds = time.perf_counter() - start
+        level = anonymity_level(release[columns])
+        table = dd.read_parquet(source, blocksize=None)
+        n_wrong = check(table, dd.read_parquet(target, blocksize=None), columns)
+    return {
+        "rows": arguments.rows,
+        "columns": arguments.columns,
+        "refiner": arguments.refiner,
+        "shuffle": arguments.shuffle,
+        "workers": arguments.workers,
+        "memory_limit": arguments.memory,
+        "seconds": seconds,
+        "peak_worker_mb": memory.peak / 1e6,
+        "loss_percent": 100 * aggregator.information_loss_,
+        "blocks": aggregator.n_blocks_,
+        "anonymity_level": level,
+        "parts_out_of_line": n_wrong,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--columns", type=int, default=8)
+    parser.add_argument("--refiner", default="none")
+    parser.add_argument("--shuffle", default="auto")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--memory", default="1GiB")
+    parser.add_argument("--kill-after", type=float, help="seconds after which a worker is killed")
+    parser.add_argument("--folder", type=Path, help="where to work; by default a temporary folder")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        arguments.folder = arguments.folder or Path(temporary)
+        result = run(arguments)
+    for name, value in result.items():
+        print(f"{name:<20}{value:.4g}" if isinstance(value, float) else f"{name:<20}{value}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"machine": machine_facts(), **result}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,357 @@
+"""The estimator for tables larger than memory: parameters, state and the order of the steps."""
+
+import math
+from numbers import Integral
+from pathlib import Path
+from uuid import uuid4
+
+import dask
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg._microaggregate import Method, make_builder, make_refiner
+from sk_microagg._scaling import make_scaler, own_floats, scale
+from sk_microagg._validation import check_count, check_k, check_option
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.scale._blocks import block_seeds, check_block_size
+from sk_microagg.scale._bundles import Aggregate, Assign, make_bundles
+from sk_microagg.scale._files import TemporaryFolder
+from sk_microagg.scale._in_memory import InMemory
+from sk_microagg.scale._on_disk import OnDisk
+from sk_microagg.scale._parts import Parts
+from sk_microagg.scale._release import write
+from sk_microagg.scale._router import Router
+from sk_microagg.scale._survey import Moments, Sample
+
+SAMPLES_AT_A_TIME = 4
+
+# Dask's shuffle holds rows more than once, there and back.
+COPIES_IN_MEMORY = 8
+
+
+class DaskMicroAggregator(BaseEstimator):
+    """Make numeric columns of a table larger than memory k-anonymous, on Dask.
+
+    The same as :class:`~sk_microagg.MicroAggregator` in blocks: a kd-tree of cuts, fitted on a
+    sample, sends each row to its block, and each block is microaggregated on its own, on whichever
+    worker. It runs on the current :class:`dask.distributed.Client`, or in the threads of this
+    process if there is none.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Smallest size of a group.
+
+    columns : list or None, default=None
+        The columns to anonymise, the quasi-identifiers: numeric and complete. Others are released
+        as they are. None for all.
+
+    builder, refiner, scaler, block_size : default="mdav", "exchange", "standard", "auto"
+        As of :class:`~sk_microagg.MicroAggregator`. The scaler is fitted on the sample. A time
+        limit of a refiner is for each block.
+
+    sample_size : int, default=250000
+        Number of rows, drawn uniformly, on which scaler and cuts are fitted. From no more than so
+        many rows, the release is that of :class:`~sk_microagg.MicroAggregator`.
+
+    shuffle : {"auto", "disk", "memory"}, default="auto"
+        How rows come to their blocks: by way of files in `folder`, or by Dask's shuffle. "auto"
+        takes the memory of the workers if it is large enough. The release is the same.
+
+    folder : path or None, default=None
+        Where rows are kept on their way, and the fitted model for good; every worker must reach it.
+        Rows are removed as soon as they have arrived. None for a temporary folder on this machine,
+        which goes away with the estimator and the release.
+
+    random_state : int, RandomState instance or None, default=None
+        For the sample and the refiner. An int makes the release reproducible, on however many
+        workers.
+
+    verbose : int, default=0
+        With 1, a line tells of each step.
+
+    Attributes
+    ----------
+    n_rows_ : int
+        Number of rows.
+
+    n_groups_ : int
+        Number of groups.
+
+    n_blocks_ : int
+        Number of blocks.
+
+    block_sizes_ : ndarray of shape (n_blocks_,)
+        Number of rows in each block: at least 2k, unless there is one block.
+
+    smallest_group_ : int
+        Number of rows in the smallest group, at least `k`.
+
+    sse_ : float
+        Sum of squared distances to the centroids, in the scaled space.
+
+    information_loss_ : float
+        `sse_` as a share of the total sum of squares in the scaled space, from 0 to 1.
+
+    exact_transform_ : bool
+        Whether `transform` gives every training row the centroid of its own group.
+
+    n_iter_ : int
+        Iterations that the refiner reports, in all blocks.
+
+    scaler_ : object
+        The fitted scaler, or None.
+
+    n_features_in_ : int
+        Number of columns that are anonymised.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names.
+
+    See Also
+    --------
+    sk_microagg.MicroAggregator : For tables that fit into memory.
+
+    Notes
+    -----
+    The number of rows of each block is known before any is released; a block with fewer than 2k is
+    merged with its sibling. The level of anonymity of the whole release is counted as the last
+    step, and nothing is released if it is below `k`.
+
+    Results depend on the data, the order of the parts and the seed, not on workers that come and go:
+    files are written whole or not at all, and work that is done twice gives the same.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sk_microagg.metrics import anonymity_level
+    >>> from sk_microagg.scale import DaskMicroAggregator
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.normal(size=(1000, 2)), columns=["age", "income"])
+    >>> table["visits"] = rng.poisson(3, size=1000)
+    >>> ddf = dd.from_pandas(table, npartitions=4)
+    >>> aggregator = DaskMicroAggregator(k=5, columns=["age", "income"])
+    >>> release = aggregator.fit_transform(ddf)
+    >>> release.npartitions, list(release.columns)
+    (4, ['age', 'income', 'visits'])
+    >>> anonymity_level(release[["age", "income"]])
+    5
+    """
+
+    def __init__(
+        self,
+        k=5,
+        *,
+        columns=None,
+        builder="mdav",
+        refiner="exchange",
+        scaler="standard",
+        block_size="auto",
+        sample_size=250_000,
+        shuffle="auto",
+        folder=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.k = k
+        self.columns = columns
+        self.builder = builder
+        self.refiner = refiner
+        self.scaler = scaler
+        self.block_size = block_size
+        self.sample_size = sample_size
+        self.shuffle = shuffle
+        self.folder = folder
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Partition the rows into groups.
+
+        Parameters
+        ----------
+        X : dask DataFrame or path
+            The table, or the Parquet folder that holds it.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : DaskMicroAggregator
+            The fitted estimator.
+        """
+        self._fit(Parts.of(X, self.columns))
+        return self
+
+    def fit_transform(self, X, y=None, *, path=None, npartitions=None):
+        """Partition the rows and return the release.
+
+        Parameters
+        ----------
+        X : dask DataFrame or path
+            The table, or the Parquet folder that holds it.
+
+        y : None
+            Ignored.
+
+        path : path or None, default=None
+            A Parquet folder to write the release to. It must not exist, and appears when the
+            release is complete and k-anonymous.
+
+        npartitions : int or None, default=None
+            Number of partitions of the release; None for those of `X`.
+
+        Returns
+        -------
+        release : dask DataFrame
+            The table, row by row, with the centroid of its group in place of each row's `columns`.
+        """
+        parts = Parts.of(X, self.columns)
+        way = self._fit(parts)
+        return self._release(parts, way, path, npartitions, self._check_release)
+
+    def transform(self, X, *, path=None, npartitions=None):
+        """Replace the columns of each row by the centroid of the group that it falls in.
+
+        Parameters
+        ----------
+        X : dask DataFrame or path
+            The table, usually of new rows, or the Parquet folder that holds it.
+
+        path : path or None, default=None
+            A Parquet folder to write the result to. It must not exist, and appears when it is
+            complete.
+
+        npartitions : int or None, default=None
+            Number of partitions of the result; None for those of `X`.
+
+        Returns
+        -------
+        X_new : dask DataFrame
+            The table with a centroid in each row, exactly as in the release.
+        """
+        check_is_fitted(self)
+        parts = Parts.of(X, list(self.feature_names_in_))
+        way = self._way(sum(parts.lengths()), len(parts.columns))
+        way.route(parts, self.scaler_, self._router)
+        way.work(Assign(self.scaler_, self._model), self._bundles, np.arange(self.n_blocks_ + 1))
+        return self._release(parts, way, path, npartitions, lambda frame: None)
+
+    def _fit(self, parts):
+        """Find the groups; return the released rows, on their way back to their parts."""
+        size = check_count("sample_size", self.sample_size)
+        method = Method(None, make_builder(self.builder), make_refiner(self.refiner))
+        scaler = make_scaler(self.scaler)
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            # Drawn once: work that a worker does again is to give the same.
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+
+        sample = self._sample(parts, seed, size)
+        method = Method(check_k(self.k, sample.n_rows), method.builder, method.refiner)
+        smallest = 2 * method.k
+        if scaler is not None:
+            scaler.fit(own_floats(scaler, sample.rows))
+        share = len(sample.rows) / sample.n_rows
+        router = Router.fit(
+            scale(scaler, sample.rows),
+            check_block_size(self.block_size, method.k) * share,
+            math.ceil(smallest * share),
+        )
+        self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
+
+        way = self._way(sample.n_rows, len(parts.columns))
+        n_rows, moments = zip(*way.route(parts, scaler, router), strict=True)
+        sizes = np.sum(n_rows, axis=0)
+        router, new_block = router.without_small_blocks(sizes, smallest)
+        edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
+        sizes = np.add.reduceat(sizes, edges[:-1])
+        row_bytes = len(parts.columns) * parts.dtype.itemsize
+        bundles = make_bundles(sizes, row_bytes, block_seeds(seed, router.n_blocks))
+        self._say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
+
+        model = TemporaryFolder() if self.folder is None else _new_folder(self.folder)
+        summaries = way.work(Aggregate(scaler, method, model), bundles, edges)
+        sse = sum(summary.sse for summary in summaries)
+        total = Moments.merged(moments).sum_of_squares
+        self._say("groups are made")
+
+        # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
+        self.n_features_in_ = len(parts.columns)
+        self.feature_names_in_ = np.array(parts.columns, dtype=object)
+        self.scaler_ = scaler
+        self.n_rows_ = sample.n_rows
+        self.n_blocks_ = router.n_blocks
+        self.block_sizes_ = sizes
+        self.n_groups_ = sum(summary.n_groups for summary in summaries)
+        self.smallest_group_ = min(summary.smallest_group for summary in summaries)
+        self.sse_ = sse
+        self.information_loss_ = sse / total if total > 0 else 0.0
+        self.exact_transform_ = not any(summary.n_moved for summary in summaries)
+        self.n_iter_ = sum(summary.n_iter for summary in summaries)
+        self._router = router
+        self._bundles = bundles
+        self._model = model
+        return way
+
+    def _sample(self, parts, seed, size):
+        samples = parts.map(Sample.of_part, seed, size)
+        merge = dask.delayed(Sample.merged, pure=False)
+        while len(samples) > 1:
+            samples = [
+                merge(samples[start : start + SAMPLES_AT_A_TIME], size)
+                for start in range(0, len(samples), SAMPLES_AT_A_TIME)
+            ]
+        return dask.compute(*samples)[0]
+
+    def _way(self, n_rows, n_columns):
+        """The way of the rows to their blocks and back."""
+        check_option("shuffle", self.shuffle, ("auto", "disk", "memory"))
+        n_bytes = n_rows * (n_columns + 4) * 8 * COPIES_IN_MEMORY
+        if self.shuffle == "memory" or (self.shuffle == "auto" and n_bytes < _memory_of_workers()):
+            return InMemory()
+        return OnDisk(self.folder)
+
+    def _release(self, parts, way, path, npartitions, check):
+        frame = parts.with_released(way.released())
+        if npartitions is not None:
+            frame = frame.repartition(npartitions=check_count("npartitions", npartitions))
+        if path is not None:
+            return write(frame, path, check)
+        check(frame)
+        return frame
+
+    def _check_release(self, frame):
+        level = anonymity_level(frame[list(self.feature_names_in_)])
+        if level < self.k:
+            raise RuntimeError(
+                f"A row of the release occurs {level} times, fewer than k={self.k}: it was not "
+                "released. Does X give the same rows each time that it is computed?"
+            )
+        self._say(f"released: every row occurs at least {level} times")
+
+    def _say(self, what):
+        if self.verbose:
+            print(f"DaskMicroAggregator: {what}", flush=True)
+
+
+def _new_folder(inside):
+    folder = Path(inside) / f"model-{uuid4().hex}"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _memory_of_workers():
+    """Bytes that all workers of the current client may hold; 0 without a client."""
+    try:
+        from distributed import get_client
+
+        workers = get_client().scheduler_info(n_workers=-1)["workers"]
+    except (ImportError, ValueError):
+        return 0
+    return sum(worker["memory_limit"] or 0 for worker in workers.values())

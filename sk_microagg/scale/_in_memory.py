@@ -1,0 +1,87 @@
+"""Rows go to their blocks and back by Dask's own shuffle: the workers can hold them all."""
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+
+from sk_microagg.scale._bundles import route
+
+# Where a row is from, and where it goes.
+PLACE = ["part", "row", "block"]
+
+
+class InMemory:
+    """Rows on their way, in the memory of the workers."""
+
+    def route(self, parts, scaler, router):
+        """Find the block of all rows; return the number of rows for each, and moments."""
+        self.parts, self.route_arguments = parts, (scaler, router)
+        return dask.compute(*parts.map(_count, scaler, router))
+
+    def work(self, work, bundles, edges):
+        """Do the work of all bundles; return what each has to say.
+
+        The blocks were numbered anew: block b is what `edges[b]` to before `edges[b + 1]` were.
+        """
+        n_columns, dtype = len(self.parts.columns), self.parts.dtype
+        meta = _frame(np.empty((0, n_columns), dtype), 0, np.empty(0, dtype=np.intp))
+        starts = np.array([bundle.first for bundle in bundles])
+        rows = dd.from_delayed(
+            self.parts.map(_addressed, *self.route_arguments, edges, starts),
+            meta=meta.assign(bundle=np.empty(0, dtype=np.intp)),
+            verify_meta=False,
+        )
+        do = dask.delayed(_work_on_bundle, pure=False, nout=2)
+        work = dask.delayed(work, traverse=False)
+        done = [
+            do(work, bundle, there)
+            for bundle, there in zip(bundles, _sent(rows, "bundle", len(bundles)), strict=True)
+        ]
+        done = dask.persist(*done)
+        self.back = dd.from_delayed([rows for rows, _ in done], meta=meta, verify_meta=False)
+        return dask.compute(*(summary for _, summary in done))
+
+    def released(self):
+        """A task for the rows of each part, as they come back."""
+        take = dask.delayed(_in_order, pure=False)
+        # Kept: whoever looks at the release twice would else do all the work twice.
+        return dask.persist(*map(take, _sent(self.back, "part", len(self.parts))))
+
+
+def _sent(rows, address, n_addresses):
+    """Tasks for the rows that go to each of the addresses 0, 1, ..."""
+    divisions = [*range(n_addresses), n_addresses - 1]
+    return rows.set_index(address, divisions=divisions, drop=False).to_delayed()
+
+
+def _count(records, part, scaler, router):
+    blocks, moments = route(records, scaler, router)
+    return np.bincount(blocks, minlength=router.n_blocks), moments
+
+
+def _frame(records, part, blocks):
+    rows = pd.DataFrame(records, columns=[f"x{j}" for j in range(records.shape[1])])
+    return rows.assign(part=part, row=np.arange(len(records)), block=blocks)
+
+
+def _addressed(records, part, scaler, router, edges, starts):
+    blocks, _ = route(records, scaler, router)
+    blocks = np.searchsorted(edges, blocks, side="right") - 1
+    bundle = np.searchsorted(starts, blocks, side="right") - 1
+    return _frame(records, part, blocks).assign(bundle=bundle)
+
+
+def _work_on_bundle(work, bundle, rows):
+    # A shuffle leaves rows in any order.
+    rows = rows.sort_values(["block", "part", "row"], ignore_index=True)
+    place = rows[PLACE]
+    starts = np.searchsorted(place["block"], np.arange(bundle.first + 1, bundle.end))
+    records = np.ascontiguousarray(rows.drop(columns=[*PLACE, "bundle"]).to_numpy())
+    releases, summary = work(bundle, np.split(records, starts))
+    released = np.concatenate(releases)
+    return _frame(released, 0, 0).assign(**{name: place[name] for name in PLACE}), summary
+
+
+def _in_order(rows):
+    return rows.sort_values("row").drop(columns=PLACE).to_numpy()

@@ -1,0 +1,110 @@
+"""Rows go to their blocks and back by way of files: the memory of the workers may be small.
+
+Each part of the table is written once, sorted by block, so that the rows of neighbouring blocks are
+a slice of it. A bundle of blocks reads its slice of every part, and writes what became of these
+rows, in the same order. So a part finds its rows again as one slice of what each bundle has written.
+"""
+
+from contextlib import contextmanager
+
+import dask
+import numpy as np
+
+from sk_microagg.scale._bundles import route
+from sk_microagg.scale._files import TemporaryFolder, load, save
+
+
+class OnDisk:
+    """Rows on their way, in files.
+
+    Parameters
+    ----------
+    folder : path or None
+        Where; every worker must reach it.
+    """
+
+    def __init__(self, folder):
+        self.there = TemporaryFolder(folder)
+        self.back = TemporaryFolder(folder)
+
+    def route(self, parts, scaler, router):
+        """Send all rows on their way; return the number of rows for each block, and moments."""
+        self.n_parts = len(parts)
+        with self._removed_on_failure():
+            return dask.compute(*parts.map(_write_part, scaler, router, self.there, self.back))
+
+    def work(self, work, bundles, edges):
+        """Do the work of all bundles; return what each has to say.
+
+        The blocks were numbered anew: block b is what `edges[b]` to before `edges[b + 1]` were.
+        """
+        self.n_bundles = len(bundles)
+        do = dask.delayed(_work_on_bundle, pure=False)
+        work, edges = dask.delayed(work, traverse=False), dask.delayed(edges)
+        with self._removed_on_failure():
+            summaries = dask.compute(
+                *(
+                    do(work, bundle, edges, self.n_parts, self.there, self.back)
+                    for bundle in bundles
+                )
+            )
+        self.there.remove()
+        return summaries
+
+    @contextmanager
+    def _removed_on_failure(self):
+        """See that no row of the user's stays behind."""
+        try:
+            yield
+        except BaseException:
+            self.there.remove()
+            raise
+
+    def released(self):
+        """A task for the rows of each part, as they come back."""
+        read = dask.delayed(_read_part, pure=False)
+        return [read(part, self.n_bundles, self.back) for part in range(self.n_parts)]
+
+
+def _write_part(records, part, scaler, router, there, back):
+    blocks, moments = route(records, scaler, router)
+    order = np.argsort(blocks, kind="stable")
+    n_rows = np.bincount(blocks, minlength=router.n_blocks)
+    save(there / f"rows-{part}.npy", records[order])
+    save(there / f"starts-{part}.npy", np.concatenate([[0], np.cumsum(n_rows)]))
+    save(back / f"order-{part}.npy", order)
+    return n_rows, moments
+
+
+def _work_on_bundle(work, bundle, edges, n_parts, there, back):
+    edges = edges[bundle.first : bundle.end + 1]
+    slices, lengths = [], []
+    for part in range(n_parts):
+        starts = load(there / f"starts-{part}.npy", edges[0], edges[-1] + 1)[edges - edges[0]]
+        rows = load(there / f"rows-{part}.npy", starts[0], starts[-1])
+        slices.append(np.split(rows, starts[1:-1] - starts[0]))
+        lengths.append(len(rows))
+    releases, summary = work(bundle, [np.concatenate(rows) for rows in zip(*slices, strict=True)])
+    n_rows = np.array([[len(rows) for rows in one] for one in slices])
+    save(back / f"bundle-{bundle.number}.npy", _by_part(releases, n_rows))
+    save(back / f"bundle-{bundle.number}-starts.npy", np.concatenate([[0], np.cumsum(lengths)]))
+    return summary
+
+
+def _by_part(releases, n_rows):
+    """Rows of several blocks, each in the order of the parts, as rows of the parts by block."""
+    split = [
+        np.split(release, np.cumsum(n_rows[:-1, block])) for block, release in enumerate(releases)
+    ]
+    return np.concatenate([rows for one_part in zip(*split, strict=True) for rows in one_part])
+
+
+def _read_part(part, n_bundles, back):
+    slices = []
+    for number in range(n_bundles):
+        start, stop = load(back / f"bundle-{number}-starts.npy", part, part + 2)
+        slices.append(load(back / f"bundle-{number}.npy", start, stop))
+    rows = np.concatenate(slices)
+    released = np.empty_like(rows)
+    released[load(back / f"order-{part}.npy")] = rows
+    return released

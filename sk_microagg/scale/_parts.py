@@ -1,0 +1,114 @@
+"""The parts of a Dask table, and what is asked of each."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from os import PathLike, fspath
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+
+from sk_microagg._validation import check_records
+
+# Parts of a Parquet folder that is given by its path: small enough for workers with little memory.
+PART_BYTES = "64MiB"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A Dask DataFrame, of which some columns are to be anonymised.
+
+    Attributes
+    ----------
+    frame : dask.dataframe.DataFrame
+        The whole table.
+
+    columns : list
+        The quasi-identifiers.
+
+    dtype : numpy.dtype
+        Their float type.
+    """
+
+    frame: object
+    columns: list
+    dtype: np.dtype
+
+    @classmethod
+    def of(cls, X, columns):
+        """Make sense of a Dask DataFrame or the path of a Parquet folder."""
+        if isinstance(X, str | PathLike):
+            X = dd.read_parquet(fspath(X), blocksize=PART_BYTES)
+        if not isinstance(X, dd.DataFrame):
+            raise TypeError(
+                f"X of type {type(X).__name__} must be a dask DataFrame or the path of a Parquet "
+                "folder; MicroAggregator takes what fits into memory."
+            )
+        columns = list(X.columns) if columns is None else _as_list(columns)
+        for name in columns:
+            if columns.count(name) + (list(X.columns).count(name) != 1) > 1:
+                raise ValueError(
+                    f"columns={columns!r}: {name!r} must be there once, in `columns` and in X, "
+                    f"which has the columns {list(X.columns)!r}."
+                )
+            if not pd.api.types.is_numeric_dtype(X.dtypes[name]):
+                raise ValueError(
+                    f"columns={columns!r}: {name!r} has type {X.dtypes[name]}; all must be numeric."
+                )
+        singles = all(X.dtypes[name] == np.float32 for name in columns)
+        return cls(X, columns, np.dtype(np.float32 if singles else np.float64))
+
+    def __len__(self):
+        return self.frame.npartitions
+
+    def map(self, function, *arguments):
+        """Tasks `function(records, number of the part, *arguments)`."""
+        # Wrapped once, not sent along with every task.
+        function = dask.delayed(_on_records, pure=False, traverse=False), dask.delayed(function)
+        arguments = [dask.delayed(argument, traverse=False) for argument in arguments]
+        return [
+            function[0](part, function[1], self.columns, self.dtype, number, *arguments)
+            for number, part in enumerate(self.frame[self.columns].to_delayed())
+        ]
+
+    def lengths(self):
+        """Number of rows of each part."""
+        return dask.compute(*self.map(_length))
+
+    def with_released(self, released):
+        """The table with the columns replaced, given a task for the rows of each part."""
+        meta = _replace(
+            self.frame._meta, self.columns, np.empty((0, len(self.columns)), self.dtype)
+        )
+        put = dask.delayed(_replace, pure=False)
+        parts = [
+            put(part, self.columns, rows)
+            for part, rows in zip(self.frame.to_delayed(), released, strict=True)
+        ]
+        return dd.from_delayed(parts, meta=meta, divisions=self.frame.divisions, verify_meta=False)
+
+
+def _as_list(columns):
+    if isinstance(columns, str | Integral):
+        return [columns]
+    return list(columns)
+
+
+def _length(records, part):
+    return len(records)
+
+
+def _on_records(frame, function, columns, dtype, number, *arguments):
+    records = np.empty((0, len(columns)), dtype)
+    if len(frame):
+        records = check_records(frame[columns], dtype=dtype)
+    return function(records, number, *arguments)
+
+
+def _replace(frame, columns, rows):
+    if len(rows) != len(frame):
+        raise RuntimeError(
+            f"A part of X had {len(rows)} rows and now has {len(frame)}: X changed on the way."
+        )
+    return frame.assign(**{name: rows[:, j] for j, name in enumerate(columns)})

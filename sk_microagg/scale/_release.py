@@ -1,0 +1,68 @@
+"""The last steps of a distributed release: its level of anonymity, and its way to disk."""
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+
+from sk_microagg.scale._files import published, written_whole
+
+# Parts whose rows are counted together.
+PARTS_AT_A_TIME = 8
+
+
+def distributed_anonymity_level(frame):
+    """Smallest number of times that any row of a Dask DataFrame occurs in it.
+
+    Rows are told apart by 64 bits. That any two of a billion different rows share theirs happens
+    once in forty times, and does harm only if one of these two occurs too rarely.
+    """
+    n_shares = -(-frame.npartitions // PARTS_AT_A_TIME)
+    count = dask.delayed(_count_rows, pure=False, nout=n_shares)
+    counts = [count(part, n_shares) for part in frame.to_delayed()]
+    least = dask.delayed(_least_count, pure=False)
+    levels = dask.compute(*(least([part[share] for part in counts]) for share in range(n_shares)))
+    return min(levels)
+
+
+def _count_rows(frame, n_shares):
+    """Distinct rows and how often each occurs, in shares by their keys."""
+    keys, counts = np.unique(
+        pd.util.hash_pandas_object(frame, index=False).to_numpy(), return_counts=True
+    )
+    edges = [(share << 64) // n_shares for share in range(1, n_shares)]
+    starts = np.searchsorted(keys, np.array(edges, dtype=np.uint64))
+    return list(zip(np.split(keys, starts), np.split(counts, starts), strict=True))
+
+
+def _least_count(counts):
+    keys, places = np.unique(np.concatenate([keys for keys, _ in counts]), return_inverse=True)
+    if not len(keys):
+        return np.inf
+    return int(np.bincount(places, weights=np.concatenate([n for _, n in counts])).min())
+
+
+def write(frame, path, check):
+    """Write a Dask DataFrame into a Parquet folder, unless `check` of what was written raises.
+
+    Returns what is in the folder, as a Dask DataFrame.
+    """
+    with published(path) as draft:
+        put = dask.delayed(_write_part, pure=False)
+        dask.compute(
+            *(
+                put(part, draft / f"part.{number:06d}.parquet")
+                for number, part in enumerate(frame.to_delayed())
+            )
+        )
+        check(_read(draft))
+    return _read(path)
+
+
+def _write_part(frame, path):
+    with written_whole(path) as draft:
+        frame.to_parquet(draft)
+
+
+def _read(folder):
+    return dd.read_parquet(folder)

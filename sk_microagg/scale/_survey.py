@@ -1,0 +1,91 @@
+"""What there is to know of a table that is too large to hold: a sample, and moments."""
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A uniform sample of the rows of a table, or all of them if there are few.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows of the table.
+
+    keys : ndarray of shape (n_sampled,)
+        A random number for each row of the sample: those of all other rows are larger.
+
+    place : ndarray of shape (n_sampled, 2)
+        Part of the table and row in it.
+
+    rows : ndarray of shape (n_sampled, n_columns)
+        The rows, in their order in the table.
+    """
+
+    n_rows: int
+    keys: np.ndarray
+    place: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def of_part(cls, records, part, seed, size):
+        """Sample one part of the table. The seed and the number of the part fix the result."""
+        keys = np.random.default_rng([seed, part]).random(len(records))
+        place = np.column_stack([np.full(len(records), part), np.arange(len(records))])
+        return cls(len(records), keys, place, records)._lowest(size)
+
+    @classmethod
+    def merged(cls, samples, size):
+        """The sample of several parts together."""
+        together = cls(
+            sum(sample.n_rows for sample in samples),
+            *(
+                np.concatenate([getattr(sample, name) for sample in samples])
+                for name in ("keys", "place", "rows")
+            ),
+        )
+        return together._lowest(size)
+
+    def _lowest(self, size):
+        if len(self.keys) <= size:
+            return self
+        chosen = np.sort(np.argpartition(self.keys, size)[:size])
+        return Sample(self.n_rows, self.keys[chosen], self.place[chosen], self.rows[chosen])
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Number of rows, their mean and the sum of squared distances to it."""
+
+    n_rows: int
+    mean: np.ndarray
+    sum_of_squares: float
+
+    @classmethod
+    def of(cls, X):
+        """Moments of some rows."""
+        if not len(X):
+            return cls(0, np.zeros(X.shape[1]), 0.0)
+        mean = X.mean(axis=0)
+        return cls(len(X), mean, float(((X - mean) ** 2).sum()))
+
+    @classmethod
+    def merged(cls, parts):
+        """Moments of all rows together (Chan, Golub and LeVeque, 1979)."""
+        return reduce(cls._merge, parts)
+
+    def _merge(self, other):
+        n_rows = self.n_rows + other.n_rows
+        if not n_rows:
+            return self
+        apart = other.mean - self.mean
+        return Moments(
+            n_rows,
+            self.mean + apart * (other.n_rows / n_rows),
+            self.sum_of_squares
+            + other.sum_of_squares
+            + float(apart @ apart) * self.n_rows * other.n_rows / n_rows,
+        )

@@ -1,0 +1,572 @@
+"""Blocks in MicroAggregator: the promises of one block hold in many, on any number of machines."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles.blocks import Blocks, nearest_in_block
+from oracles.tables import TABLES
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg import MicroAggregator, microaggregate
+from sk_microagg.builders import MDAV
+from sk_microagg.metrics import anonymity_level, information_loss, sse
+from sk_microagg.refiners import Exchange, IteratedLocalSearch
+
+TRAINING_DATA = "transform was given the training data"
+FITTED = [
+    "labels_",
+    "centroids_",
+    "group_sizes_",
+    "n_groups_",
+    "n_blocks_",
+    "sse_",
+    "information_loss_",
+    "weights_",
+    "exact_transform_",
+    "n_iter_",
+]
+SEARCH = IteratedLocalSearch(max_iter=20)
+every_builder = pytest.mark.parametrize("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs"])
+
+
+def draw(n=400, d=3, seed=0):
+    """Records whose columns differ in location and spread."""
+    units = np.array([1.0, 200.0, 0.05, 3.0])[:d]
+    return np.random.default_rng(seed).normal([0, 4, -2, 1][:d], size=(n, d)) * units
+
+
+@pytest.fixture(name="X")
+def records():
+    return draw()
+
+
+@pytest.fixture(name="new")
+def new_records():
+    return draw(n=150, seed=1)
+
+
+def assert_same_fit(aggregator, other):
+    for name in FITTED:
+        assert_array_equal(getattr(aggregator, name), getattr(other, name), err_msg=name)
+
+
+def assert_exact_release(aggregator, X):
+    """The release is k-anonymous, and transform gives it again, to anybody and in any order."""
+    release = aggregator.fit_transform(X)
+    assert anonymity_level(release) >= aggregator.k
+    assert aggregator.exact_transform_
+    # Warnings are errors here, so this also says that there is none.
+    assert_array_equal(aggregator.transform(X), release)
+    loaded = pickle.loads(pickle.dumps(aggregator))
+    order = np.random.default_rng(0).permutation(len(X))
+    assert_array_equal(loaded.transform(X[order]), release[order])
+    batches = [loaded.transform(X[start : start + 37]) for start in range(0, len(X), 37)]
+    assert_array_equal(np.vstack(batches), release)
+
+
+def sizes_of_blocks(aggregator):
+    """Number of training records in each block."""
+    return np.add.reduceat(aggregator.group_sizes_, aggregator._cells.starts[:-1])
+
+
+# The release
+
+
+@every_builder
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("block_size", [1, 50, 399])
+def test_transform_of_the_training_data_is_the_release(X, builder, k, block_size):
+    aggregator = MicroAggregator(k=k, builder=builder, block_size=block_size)
+    assert_exact_release(aggregator, X)
+    assert aggregator.n_blocks_ > 1
+    assert aggregator.group_sizes_.min() >= k
+
+
+@pytest.mark.parametrize("refiner", [SEARCH, ["local_search", "exchange"]])
+def test_other_refiners_are_as_exact_as_in_one_block(X, refiner):
+    assert_exact_release(MicroAggregator(3, refiner=refiner, block_size=90, random_state=0), X)
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_any_number_of_columns(d):
+    assert_exact_release(MicroAggregator(k=3, block_size=30), draw(d=d))
+
+
+def test_no_scaler():
+    X = np.random.default_rng(0).standard_t(2, size=(400, 3))
+    assert_exact_release(MicroAggregator(k=3, scaler=None, block_size=60), X)
+
+
+def test_labels_and_sizes_agree(X):
+    aggregator = MicroAggregator(k=3, block_size=40).fit(X)
+    groups, sizes = np.unique(aggregator.labels_, return_counts=True)
+    assert_array_equal(groups, np.arange(aggregator.n_groups_))
+    assert_array_equal(aggregator.group_sizes_, sizes)
+    assert aggregator.weights_.shape == (aggregator.n_groups_,)
+    assert_array_equal(MicroAggregator(k=3, block_size=40).fit_predict(X), aggregator.labels_)
+
+
+@pytest.mark.parametrize("stitch", [False, True])
+def test_centroids_are_the_means_of_the_groups(X, stitch):
+    aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch)
+    release = aggregator.fit_transform(X)
+    means = pd.DataFrame(X).groupby(aggregator.labels_).mean()
+    assert_allclose(aggregator.centroids_, means, rtol=1e-12)
+    assert_array_equal(release, aggregator.centroids_[aggregator.labels_])
+
+
+@pytest.mark.parametrize("stitch", [False, True])
+@pytest.mark.parametrize("refiner", [None, "exchange"])
+def test_losses_are_those_of_the_standardised_records(X, stitch, refiner):
+    aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch, refiner=refiner).fit(X)
+    scaled = StandardScaler().fit_transform(X)
+    assert_allclose(aggregator.sse_, sse(scaled, aggregator.labels_), rtol=1e-12)
+    loss = information_loss(scaled, aggregator.labels_)
+    assert_allclose(aggregator.information_loss_, loss, rtol=1e-12)
+    if aggregator.exact_transform_:
+        assert_allclose(aggregator.score(X), -loss, rtol=1e-12)
+
+
+def test_each_block_is_microaggregated_on_its_own(X):
+    aggregator = MicroAggregator(k=3, block_size=90).fit(X)
+    scaled = StandardScaler().fit_transform(X)
+    n_groups = 0
+    for rows in Blocks(scaled, 90, 6).rows:
+        labels = microaggregate(scaled[rows], 3)
+        assert_array_equal(aggregator.labels_[rows], labels + n_groups)
+        n_groups += labels.max() + 1
+    assert aggregator.n_groups_ == n_groups
+
+
+def test_iterations_are_those_of_all_blocks(X):
+    aggregator = MicroAggregator(k=3, block_size=90, refiner=SEARCH).fit(X)
+    assert aggregator.n_iter_ == 20 * aggregator.n_blocks_
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float_type_is_kept(X, new, dtype):
+    aggregator = MicroAggregator(k=3, block_size=40)
+    assert_exact_release(aggregator, X.astype(dtype))
+    assert aggregator.centroids_.dtype == dtype
+    assert aggregator.transform(new).dtype == dtype
+    assert aggregator.fit_transform(X.astype(dtype)).dtype == dtype
+
+
+def test_frames_keep_their_index_and_names(X):
+    frame = pd.DataFrame(X, columns=["age", "income", "share"], index=np.arange(400) * 7 + 3)
+    aggregator = MicroAggregator(k=3, block_size=40).set_output(transform="pandas")
+    release = aggregator.fit_transform(frame)
+    pd.testing.assert_index_equal(release.index, frame.index)
+    pd.testing.assert_index_equal(release.columns, frame.columns)
+    pd.testing.assert_frame_equal(aggregator.transform(frame), release)
+    plain = MicroAggregator(k=3, block_size=40).fit_transform(X)
+    assert_array_equal(release.to_numpy(), plain)
+
+
+# How many blocks there are
+
+
+@pytest.mark.parametrize("refiner", [None, "exchange", SEARCH])
+@pytest.mark.parametrize("stitch", [False, True])
+def test_one_block_is_all_the_same(X, refiner, stitch):
+    parameters = {"k": 3, "refiner": refiner, "stitch": stitch, "random_state": 0}
+    auto = MicroAggregator(**parameters).fit(X)
+    assert auto.n_blocks_ == 1
+    scaled = StandardScaler().fit_transform(X)
+    assert_array_equal(auto.labels_, microaggregate(scaled, 3, refiner=refiner, random_state=0))
+    for block_size in (None, 400, np.int64(401)):
+        aggregator = MicroAggregator(block_size=block_size, **parameters).fit(X)
+        assert_same_fit(aggregator, auto)
+
+
+def test_auto_is_room_for_5000_groups():
+    X = draw(n=10_001, d=2)
+    assert MicroAggregator(k=2, refiner=None).fit(X[:10_000]).n_blocks_ == 1
+    aggregator = MicroAggregator(k=2)
+    assert_exact_release(aggregator, X)
+    assert aggregator.n_blocks_ == 2
+
+
+@pytest.mark.parametrize("n", [5, 7, 9, 19])
+@pytest.mark.parametrize("block_size", [1, 6])
+def test_fewer_than_4k_records_are_one_block(n, block_size):
+    # 5 is k, and 9 is 2k - 1.
+    aggregator = MicroAggregator(k=5, block_size=block_size)
+    assert_exact_release(aggregator, draw(n))
+    assert aggregator.n_blocks_ == 1
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("times", [4, 5, 8, 31])
+def test_every_block_has_2k_records(k, times):
+    aggregator = MicroAggregator(k=k, block_size=1)
+    assert_exact_release(aggregator, draw(times * k))
+    sizes = sizes_of_blocks(aggregator)
+    assert len(sizes) == aggregator.n_blocks_ > 1
+    assert sizes.min() >= 2 * k
+    assert sizes.max() < 4 * k
+
+
+def test_no_block_is_larger_than_it_may_be(X):
+    for block_size in (20, 100, 250):
+        aggregator = MicroAggregator(k=5, block_size=block_size).fit(X)
+        assert sizes_of_blocks(aggregator).max() <= block_size
+        assert sizes_of_blocks(aggregator).sum() == len(X)
+
+
+def test_equal_records_are_one_block():
+    X = np.full((60, 2), 0.1)
+    aggregator = MicroAggregator(k=3, block_size=10)
+    assert_array_equal(aggregator.fit_transform(X), X)
+    assert aggregator.n_blocks_ == 1
+
+
+def test_k_1_is_the_identity(X):
+    aggregator = MicroAggregator(k=1, block_size=20)
+    assert_array_equal(aggregator.fit_transform(X), X)
+    assert_array_equal(aggregator.transform(X), X)
+
+
+# New records
+
+
+@pytest.mark.parametrize("refiner", [None, "exchange", SEARCH])
+@pytest.mark.parametrize("block_size", [1, 60, 400])
+def test_new_records_go_to_the_cell_they_are_in_within_their_block(X, new, refiner, block_size):
+    aggregator = MicroAggregator(k=3, refiner=refiner, block_size=block_size, random_state=0).fit(X)
+    scaled = StandardScaler().fit(X)
+    table, blocks = scaled.transform(X), Blocks(scaled.transform(X), block_size, 6)
+    assert aggregator.n_blocks_ == len(blocks.rows)
+    groups = [
+        nearest_in_block(table, aggregator.labels_, aggregator.weights_, blocks, record)
+        for record in scaled.transform(new)
+    ]
+    assert_array_equal(aggregator.transform(new), aggregator.centroids_[groups])
+
+
+@pytest.mark.parametrize("stitch", [False, True])
+def test_new_records_land_on_centroids_of_the_release(X, new, stitch):
+    aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch)
+    release = aggregator.fit_transform(X)
+    both = np.vstack([release, aggregator.transform(5 * new)])
+    assert anonymity_level(both) >= 3
+    assert len(np.unique(both, axis=0)) == aggregator.n_groups_
+
+
+def test_new_records_do_not_depend_on_the_batch_or_on_threads(X):
+    new = draw(n=25_000, seed=2)  # each block has more than one thread looks up
+    aggregator = MicroAggregator(k=3, block_size=200).fit(X)
+    assert aggregator.n_blocks_ == 2
+    moved = aggregator.transform(new)
+    assert_array_equal(aggregator.set_params(n_jobs=2).transform(new), moved)
+    batches = [aggregator.transform(part) for part in np.array_split(new, 3)]
+    assert_array_equal(np.vstack(batches), moved)
+    assert_array_equal(aggregator.transform(new[:1]), moved[:1])
+
+
+def test_without_a_refiner_transform_is_not_exact_and_says_so(X, new):
+    aggregator = MicroAggregator(k=3, refiner=None, block_size=90)
+    release = aggregator.fit_transform(X)
+    assert anonymity_level(release) >= 3
+    assert not aggregator.exact_transform_
+    with pytest.warns(UserWarning, match=TRAINING_DATA):
+        assert not np.array_equal(aggregator.transform(X), release)
+    aggregator.transform(new)
+
+
+def test_weights_of_one_block_do_not_depend_on_another():
+    # On the left groups that are no cells of a power diagram, on the right ones that are.
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(200, 1)) - 100, np.sort(rng.normal(size=(200, 1)) + 100, axis=0)
+    aggregator = MicroAggregator(k=5, builder=Interleaved(), refiner=None, block_size=200)
+    aggregator.fit(np.vstack([left, right]))
+    assert aggregator.n_blocks_ == 2
+    n_left = 200 // 5
+    assert_array_equal(aggregator.weights_[:n_left], 0.0)
+    assert aggregator.weights_[n_left:].any()
+    assert not aggregator.exact_transform_
+    with pytest.warns(UserWarning, match=TRAINING_DATA):
+        moved = aggregator.transform(np.vstack([left, right]))
+    assert_array_equal(moved[200:], aggregator.centroids_[aggregator.labels_[200:]])
+
+
+class Interleaved:
+    """Groups of k in the order of the records; sorted records thus make intervals."""
+
+    def build(self, X, k):
+        return np.arange(len(X)) // k
+
+
+# Stitches
+
+
+@pytest.mark.parametrize("refiner", [None, "exchange", SEARCH])
+@pytest.mark.parametrize("block_size", [1, 60])
+def test_stitched_blocks_are_one_and_lose_no_more(X, refiner, block_size):
+    parameters = {"k": 3, "refiner": refiner, "block_size": block_size, "random_state": 0}
+    apart = MicroAggregator(**parameters).fit(X)
+    stitched = MicroAggregator(stitch=True, **parameters)
+    assert_exact_release(stitched, X)
+    assert apart.n_blocks_ > 1
+    assert stitched.n_blocks_ == 1
+    assert stitched.group_sizes_.min() >= 3
+    assert stitched.sse_ < apart.sse_
+    scaled = StandardScaler().fit_transform(X)
+    assert_array_equal(stitched.labels_, Exchange().refine(scaled, apart.labels_, 3))
+
+
+def test_stitched_groups_reach_across_cuts(X):
+    aggregator = MicroAggregator(k=3, block_size=60, stitch=True).fit(X)
+    scaled = StandardScaler().fit_transform(X)
+    blocks = Blocks(scaled, 60, 6)
+    in_blocks = [set(aggregator.labels_[rows]) for rows in blocks.rows]
+    assert sum(map(len, in_blocks)) > aggregator.n_groups_
+
+
+# Equal results of any number of jobs, on any backend
+
+
+@pytest.fixture(name="fit", scope="module", params=["exchange", SEARCH], ids=["exchange", "search"])
+def fit_with_a_refiner(request):
+    def fit(**parameters):
+        aggregator = MicroAggregator(
+            k=3, block_size=60, refiner=request.param, random_state=0, **parameters
+        )
+        return aggregator.fit(draw())
+
+    return fit
+
+
+@pytest.fixture(name="expected", scope="module")
+def fit_one_after_another(fit):
+    aggregator = fit(n_jobs=1)
+    assert aggregator.n_blocks_ == 8
+    return aggregator
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2, -1, 20])
+def test_same_result_of_any_number_of_jobs(fit, expected, n_jobs):
+    assert_same_fit(fit(n_jobs=n_jobs), expected)
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        {"backend": "sequential"},
+        {"backend": "threading"},
+        # Arrays of so many bytes reach other processes as files that can only be read.
+        {"backend": "loky", "max_nbytes": 100},
+    ],
+    ids=lambda backend: backend["backend"],
+)
+def test_same_result_on_any_backend(fit, expected, new, backend):
+    with parallel_config(n_jobs=2, **backend):
+        aggregator = fit()
+        moved = aggregator.transform(new)
+    assert_same_fit(aggregator, expected)
+    assert_array_equal(moved, expected.transform(new))
+
+
+@pytest.fixture(name="dask_client", scope="module")
+def start_dask():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_same_result_on_dask(dask_client, fit, expected, new):
+    with parallel_config(backend="dask"):
+        aggregator = fit()
+        moved = aggregator.transform(new)
+    assert_same_fit(aggregator, expected)
+    assert_array_equal(moved, expected.transform(new))
+
+
+# Chance and time
+
+
+def test_a_seed_makes_the_result_reproducible(X):
+    def labels(random_state):
+        search = IteratedLocalSearch(max_iter=50)
+        aggregator = MicroAggregator(
+            k=3, refiner=search, block_size=90, random_state=random_state, n_jobs=2
+        )
+        return aggregator.fit_predict(X)
+
+    assert_array_equal(labels(0), labels(0))
+    assert not np.array_equal(labels(0), labels(1))
+    assert_array_equal(labels(np.random.RandomState(0)), labels(0))
+
+
+class Keeps(BaseEstimator):
+    """A refiner that keeps the partition, and notes which time limit and seed it was given."""
+
+    noted = None
+
+    def __init__(self, time_limit=None):
+        self.time_limit = time_limit
+
+    def refine(self, X, labels, k, random_state=None):
+        Keeps.noted.append((self.time_limit, random_state))
+        return labels
+
+
+@pytest.fixture(name="noted")
+def what_is_noted(monkeypatch):
+    noted = []
+    monkeypatch.setattr(Keeps, "noted", noted)
+    return noted
+
+
+def test_every_block_has_a_seed_of_its_own(X, noted):
+    MicroAggregator(k=3, refiner=Keeps(), block_size=60, random_state=0).fit(X)
+    assert len(noted) == len({seed for _, seed in noted}) == 8
+
+
+def test_one_block_has_the_seed_itself(X, noted):
+    MicroAggregator(k=3, refiner=Keeps(), block_size=None, random_state=17).fit(X)
+    assert noted == [(None, 17)]
+
+
+@pytest.mark.parametrize("as_chain", [False, True])
+@pytest.mark.parametrize(
+    ("block_size", "n_jobs", "limit"),
+    [(60, None, 2.0), (60, 1, 2.0), (60, 2, 4.0), (60, 20, 16.0), (None, 2, 16.0)],
+)
+def test_blocks_share_the_time_limit(X, noted, as_chain, block_size, n_jobs, limit):
+    refiner = Keeps(time_limit=16)
+    given_refiner = [refiner, "exchange"] if as_chain else refiner
+    aggregator = MicroAggregator(
+        k=3, refiner=given_refiner, block_size=block_size, n_jobs=n_jobs
+    ).fit(X)
+    assert [time_limit for time_limit, _ in noted] == [limit] * aggregator.n_blocks_
+    assert aggregator.n_blocks_ == (1 if block_size is None else 8)
+    assert refiner.time_limit == 16
+
+
+def test_jobs_of_the_context_share_the_time_limit(X, noted):
+    with parallel_config(backend="threading", n_jobs=4):
+        MicroAggregator(k=3, refiner=Keeps(time_limit=16), block_size=60).fit(X)
+    assert [time_limit for time_limit, _ in noted] == [8.0] * 8
+
+
+def test_no_limit_stays_none(X, noted):
+    MicroAggregator(k=3, refiner=Keeps(), block_size=60).fit(X)
+    assert {time_limit for time_limit, _ in noted} == {None}
+
+
+def test_builder_and_refiner_of_the_user_are_left_alone(X):
+    builder, refiner = MDAV(growth="nc"), IteratedLocalSearch(max_iter=5, time_limit=60)
+    aggregator = MicroAggregator(k=3, builder=builder, refiner=refiner, block_size=90, n_jobs=2)
+    before = pickle.dumps((builder, refiner))
+    aggregator.fit(X)
+    assert pickle.dumps((builder, refiner)) == before
+    assert aggregator.refiner_.time_limit == 60
+
+
+# Errors
+
+
+def assert_fit_fails(aggregator, X, error, message):
+    for fit in (aggregator.fit, aggregator.fit_transform, aggregator.fit_predict):
+        with pytest.raises(error, match=message):
+            fit(X)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(aggregator)
+    assert not [name for name in vars(aggregator) if name.endswith("_") or name.startswith("_")]
+
+
+@pytest.mark.parametrize(
+    ("block_size", "error", "end"),
+    [
+        (0, ValueError, r"\.$"),
+        (-1, ValueError, r"\.$"),
+        ("large", ValueError, r"\.$"),
+        ("AUTO", ValueError, r"\.$"),
+        (True, TypeError, r", got bool\.$"),
+        (2.5, TypeError, r", got float\.$"),
+        (100.0, TypeError, r", got float\.$"),
+        ([100], TypeError, r", got list\.$"),
+    ],
+)
+def test_bad_block_size(X, block_size, error, end):
+    value = repr(block_size).replace("[", r"\[").replace("]", r"\]")
+    message = f"^block_size={value} must be an integer of at least 1, 'auto' or None{end}"
+    assert_fit_fails(MicroAggregator(block_size=block_size), X, error, message)
+
+
+class LeavesOneOut:
+    """All records in one group, but in some blocks one of them is alone."""
+
+    def __repr__(self):
+        return "LeavesOneOut()"
+
+    def build(self, X, k):
+        labels = np.zeros(len(X), dtype=int)
+        if X[:, 1].min() > 0:
+            labels[-1] = 1
+        return labels
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_small_group_in_one_of_the_blocks(X, n_jobs):
+    message = r"^builder=LeavesOneOut\(\) returned labels with a group of 1 records: .* k=3\.$"
+    parameters = {"k": 3, "builder": LeavesOneOut(), "refiner": None, "n_jobs": n_jobs}
+    assert_fit_fails(MicroAggregator(block_size=60, **parameters), X, ValueError, message)
+    # In one block there is nothing wrong.
+    MicroAggregator(block_size=None, **parameters).fit(X)
+
+
+def test_a_fit_that_fails_leaves_the_last_one_whole(X, new):
+    aggregator = MicroAggregator(k=3, block_size=60).fit(X)
+    moved = aggregator.transform(new)
+    with pytest.raises(ValueError, match="returned labels with a group of 1 records"):
+        aggregator.set_params(builder=LeavesOneOut(), refiner=None).fit(X[::2])
+    assert len(aggregator.labels_) == len(X)
+    assert_array_equal(aggregator.transform(new), moved)
+
+
+# Anything
+
+
+@pytest.mark.parametrize("table", TABLES)
+@settings(deadline=None, max_examples=20)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 90),
+    d=st.integers(1, 3),
+    k=st.integers(1, 6),
+    block_size=st.integers(1, 50),
+    stitch=st.booleans(),
+)
+def test_groups_of_k_and_an_honest_transform(table, seed, n, d, k, block_size, stitch):
+    X = TABLES[table](np.random.default_rng(seed), max(n, k), d)
+    aggregator = MicroAggregator(k=k, block_size=block_size, stitch=stitch)
+    release = aggregator.fit_transform(X)
+    assert anonymity_level(release) >= k
+    assert np.bincount(aggregator.labels_).min() >= k
+    assert sizes_of_blocks(aggregator).min() >= min(2 * k, len(X))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=TRAINING_DATA)
+        moved = aggregator.transform(X)
+    assert aggregator.exact_transform_ == np.array_equal(moved, release)
+    # A record that moves stays in its block.
+    scaled = aggregator.scaler_.transform(X)
+    blocks = Blocks(scaled, np.inf if stitch else block_size, 2 * k)
+    for rows in blocks.rows:
+        assert {*map(tuple, moved[rows])} <= {*map(tuple, release[rows])}
