@@ -129,7 +129,7 @@ class Method:
         refiner = clone(self.refiner, safe=False)
         for parameter, value in _parameters(refiner).items():
             name = parameter.rsplit("__", 1)[-1]
-            if name == "time_limit" and isinstance(value, Real):
+            if name == "time_limit" and _is_positive(value):
                 refiner.set_params(**{parameter: value * share_of_time})
             elif name in ("n_jobs", "verbose"):
                 refiner.set_params(**{parameter: None if name == "n_jobs" else 0})
@@ -164,6 +164,11 @@ def make_refiner(refiner, **defaults):
         if name in defaults and not value:
             refiner.set_params(**{parameter: defaults[name]})
     return refiner
+
+
+def _is_positive(value):
+    """Whether a value is a time limit; what is not, is for the refiner to complain about."""
+    return isinstance(value, Real) and not isinstance(value, bool) and value > 0
 
 
 def _parameters(refiner):

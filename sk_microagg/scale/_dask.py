@@ -48,9 +48,18 @@ class DaskMicroAggregator(BaseEstimator):
         The columns to anonymise, the quasi-identifiers: numeric and complete. Others are released
         as they are. None for all.
 
-    builder, refiner, scaler, block_size : default="mdav", "exchange", "standard", "auto"
-        As of :class:`~sk_microagg.MicroAggregator`. The scaler is fitted on the sample. A time
-        limit of a refiner is for each block.
+    builder : str or Builder, default="mdav"
+        Makes the groups of a block, as in :class:`~sk_microagg.MicroAggregator`.
+
+    refiner : str, Refiner, list or None, default="exchange"
+        Improves the groups of a block, as there. A time limit is for each block.
+
+    scaler : "standard", transformer or None, default="standard"
+        The space in which rows are compared, as there, but fitted on the sample.
+
+    block_size : "auto", int or None, default="auto"
+        Largest number of rows of a block, as there. The size is that of a block of the sample,
+        multiplied by the rows that each stands for, so blocks may be a little larger.
 
     sample_size : int, default=250000
         Number of rows, drawn uniformly, on which scaler and cuts are fitted. From no more than so
@@ -120,8 +129,8 @@ class DaskMicroAggregator(BaseEstimator):
     merged with its sibling. The level of anonymity of the whole release is counted as the last
     step, and nothing is released if it is below `k`.
 
-    Results depend on the data, the order of the parts and the seed, not on workers that come and go:
-    files are written whole or not at all, and work that is done twice gives the same.
+    Results depend on the data, the order of the parts and the seed, not on workers that come and
+    go: files are written whole or not at all, and work that is done twice gives the same.
 
     Examples
     --------

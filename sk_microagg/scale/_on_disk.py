@@ -2,7 +2,7 @@
 
 Each part of the table is written once, sorted by block, so that the rows of neighbouring blocks are
 a slice of it. A bundle of blocks reads its slice of every part, and writes what became of these
-rows, in the same order. So a part finds its rows again as one slice of what each bundle has written.
+rows, in the same order. So a part finds its rows again as one slice of what each bundle wrote.
 """
 
 from contextlib import contextmanager

@@ -46,6 +46,8 @@ class Parts:
                 "folder; MicroAggregator takes what fits into memory."
             )
         columns = list(X.columns) if columns is None else _as_list(columns)
+        if not columns:
+            raise ValueError(f"columns={columns!r} must name at least one column.")
         for name in columns:
             if columns.count(name) + (list(X.columns).count(name) != 1) > 1:
                 raise ValueError(
@@ -111,4 +113,7 @@ def _replace(frame, columns, rows):
         raise RuntimeError(
             f"A part of X had {len(rows)} rows and now has {len(frame)}: X changed on the way."
         )
-    return frame.assign(**{name: rows[:, j] for j, name in enumerate(columns)})
+    frame = frame.copy(deep=False)
+    for j, name in enumerate(columns):
+        frame[name] = rows[:, j]
+    return frame

@@ -10,9 +10,6 @@ ROWS_AT_A_TIME = 65_536
 # A cut that leaves this share of the records on its smaller side is as good as one at the median.
 BALANCED = 0.4
 
-# A node that cuts nothing: (column, cut, left, right).
-LEAF = (0, np.nan, -1, -1)
-
 
 @dataclass(frozen=True)
 class Router:
@@ -49,7 +46,7 @@ class Router:
     @classmethod
     def of_one_block(cls):
         """A router that sends all records to one block."""
-        return cls._from_nodes([LEAF])
+        return cls._grown(None, lambda root: None)
 
     @classmethod
     def fit(cls, X, block_size, smallest):
@@ -57,25 +54,34 @@ class Router:
 
         A part stays whole if no cut leaves `smallest` records on both sides.
         """
-        nodes = []
 
-        def grow(rows):
-            """Add the node of these rows, and all below it; return its number."""
-            node = len(nodes)
-            nodes.append(LEAF)
-            if len(rows) > block_size:
-                column, cut = _best_cut(X[rows], smallest)
-                if column is not None:
-                    is_left = X[rows, column] <= cut
-                    nodes[node] = (column, cut, grow(rows[is_left]), grow(rows[~is_left]))
-            return node
+        def split(rows):
+            if len(rows) <= block_size:
+                return None
+            column, cut = _best_cut(X[rows], smallest)
+            if column is None:
+                return None
+            is_left = X[rows, column] <= cut
+            return column, cut, rows[is_left], rows[~is_left]
 
-        grow(np.arange(len(X)))
-        return cls._from_nodes(nodes)
+        return cls._grown(np.arange(len(X)), split)
 
     @classmethod
-    def _from_nodes(cls, nodes):
-        """Make a router of (column, cut, left, right), depth first and the left side first."""
+    def _grown(cls, root, split):
+        """Grow a tree from what its root stands for, whatever that is.
+
+        `split` gives column, cut and what is on the left and the right, or None at a leaf. It is
+        called depth first, the left side first.
+        """
+        nodes, waiting = [], [(root, None, None)]
+        # No recursion: cuts that are far from even make a deep tree.
+        while waiting:
+            item, parent, side = waiting.pop()
+            if parent is not None:
+                nodes[parent][side] = len(nodes)
+            column, cut, *sides = split(item) or (0, np.nan)
+            waiting += [(item, len(nodes), 2 + right) for right, item in enumerate(sides)][::-1]
+            nodes.append([column, cut, -1, -1])
         column, cut, left, right = map(np.array, zip(*nodes, strict=True))
         is_leaf = left < 0
         block = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
@@ -133,24 +139,20 @@ class Router:
             if self.block[node] < 0:
                 in_node[node] = in_node[self.children[node]].sum()
 
-        nodes, new_block = [], np.empty(self.n_blocks, dtype=np.intp)
+        new_block = np.empty(self.n_blocks, dtype=np.intp)
+        n_leaves = 0
 
-        def copy(node, n_leaves):
-            """Copy a node and all below it; return its new number and the number of leaves then."""
-            new = len(nodes)
-            nodes.append(LEAF)
+        def split(node):
+            nonlocal n_leaves
             below = self.children[node]
             if self.block[node] < 0 and in_node[below].min() >= smallest:
-                left, n_leaves = copy(below[0], n_leaves)
-                right, n_leaves = copy(below[1], n_leaves)
-                nodes[new] = (self.column[node], self.cut[node], left, right)
-                return new, n_leaves
+                return self.column[node], self.cut[node], *below
             first, last = self._blocks_below(node)
             new_block[first : last + 1] = n_leaves
-            return new, n_leaves + 1
+            n_leaves += 1
+            return None
 
-        copy(0, 0)
-        return self._from_nodes(nodes), new_block
+        return self._grown(0, split), new_block
 
     def _blocks_below(self, node):
         first = last = node

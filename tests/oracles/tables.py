@@ -58,3 +58,9 @@ TABLES = {
         heavy_tails,
     )
 }
+
+
+def in_units(n=400, d=3, seed=0):
+    """Normal records whose columns, up to four, differ in location and spread."""
+    units = np.array([1.0, 200.0, 0.05, 3.0])[:d]
+    return np.random.default_rng(seed).normal([0, 4, -2, 1][:d], size=(n, d)) * units

@@ -1,4 +1,4 @@
-"""Blocks in MicroAggregator: the promises of one block hold in many, on any number of machines."""
+"""Blocks in MicroAggregator: the promises of one block hold in many, on any number of jobs."""
 
 import pickle
 import warnings
@@ -8,56 +8,20 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.blocks import Blocks, nearest_in_block
-from oracles.tables import TABLES
-from sklearn.base import BaseEstimator
+from oracles.tables import TABLES, in_units
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg import MicroAggregator, microaggregate
-from sk_microagg.builders import MDAV
 from sk_microagg.metrics import anonymity_level, information_loss, sse
 from sk_microagg.refiners import Exchange, IteratedLocalSearch
 
 TRAINING_DATA = "transform was given the training data"
-FITTED = [
-    "labels_",
-    "centroids_",
-    "group_sizes_",
-    "n_groups_",
-    "n_blocks_",
-    "sse_",
-    "information_loss_",
-    "weights_",
-    "exact_transform_",
-    "n_iter_",
-]
 SEARCH = IteratedLocalSearch(max_iter=20)
 every_builder = pytest.mark.parametrize("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs"])
-
-
-def draw(n=400, d=3, seed=0):
-    """Records whose columns differ in location and spread."""
-    units = np.array([1.0, 200.0, 0.05, 3.0])[:d]
-    return np.random.default_rng(seed).normal([0, 4, -2, 1][:d], size=(n, d)) * units
-
-
-@pytest.fixture(name="X")
-def records():
-    return draw()
-
-
-@pytest.fixture(name="new")
-def new_records():
-    return draw(n=150, seed=1)
-
-
-def assert_same_fit(aggregator, other):
-    for name in FITTED:
-        assert_array_equal(getattr(aggregator, name), getattr(other, name), err_msg=name)
 
 
 def assert_exact_release(aggregator, X):
@@ -99,7 +63,7 @@ def test_other_refiners_are_as_exact_as_in_one_block(X, refiner):
 
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_any_number_of_columns(d):
-    assert_exact_release(MicroAggregator(k=3, block_size=30), draw(d=d))
+    assert_exact_release(MicroAggregator(k=3, block_size=30), in_units(d=d))
 
 
 def test_no_scaler():
@@ -176,21 +140,8 @@ def test_frames_keep_their_index_and_names(X):
 # How many blocks there are
 
 
-@pytest.mark.parametrize("refiner", [None, "exchange", SEARCH])
-@pytest.mark.parametrize("stitch", [False, True])
-def test_one_block_is_all_the_same(X, refiner, stitch):
-    parameters = {"k": 3, "refiner": refiner, "stitch": stitch, "random_state": 0}
-    auto = MicroAggregator(**parameters).fit(X)
-    assert auto.n_blocks_ == 1
-    scaled = StandardScaler().fit_transform(X)
-    assert_array_equal(auto.labels_, microaggregate(scaled, 3, refiner=refiner, random_state=0))
-    for block_size in (None, 400, np.int64(401)):
-        aggregator = MicroAggregator(block_size=block_size, **parameters).fit(X)
-        assert_same_fit(aggregator, auto)
-
-
 def test_auto_is_room_for_5000_groups():
-    X = draw(n=10_001, d=2)
+    X = in_units(n=10_001, d=2)
     assert MicroAggregator(k=2, refiner=None).fit(X[:10_000]).n_blocks_ == 1
     aggregator = MicroAggregator(k=2)
     assert_exact_release(aggregator, X)
@@ -202,7 +153,7 @@ def test_auto_is_room_for_5000_groups():
 def test_fewer_than_4k_records_are_one_block(n, block_size):
     # 5 is k, and 9 is 2k - 1.
     aggregator = MicroAggregator(k=5, block_size=block_size)
-    assert_exact_release(aggregator, draw(n))
+    assert_exact_release(aggregator, in_units(n))
     assert aggregator.n_blocks_ == 1
 
 
@@ -210,7 +161,7 @@ def test_fewer_than_4k_records_are_one_block(n, block_size):
 @pytest.mark.parametrize("times", [4, 5, 8, 31])
 def test_every_block_has_2k_records(k, times):
     aggregator = MicroAggregator(k=k, block_size=1)
-    assert_exact_release(aggregator, draw(times * k))
+    assert_exact_release(aggregator, in_units(times * k))
     sizes = sizes_of_blocks(aggregator)
     assert len(sizes) == aggregator.n_blocks_ > 1
     assert sizes.min() >= 2 * k
@@ -264,11 +215,11 @@ def test_new_records_land_on_centroids_of_the_release(X, new, stitch):
 
 
 def test_new_records_do_not_depend_on_the_batch_or_on_threads(X):
-    new = draw(n=25_000, seed=2)  # each block has more than one thread looks up
+    new = in_units(n=25_000, seed=2)  # each block has more than one thread looks up
     aggregator = MicroAggregator(k=3, block_size=200).fit(X)
     assert aggregator.n_blocks_ == 2
-    moved = aggregator.transform(new)
-    assert_array_equal(aggregator.set_params(n_jobs=2).transform(new), moved)
+    moved = aggregator.set_params(n_jobs=2).transform(new)
+    assert_array_equal(aggregator.set_params(n_jobs=1).transform(new), moved)
     batches = [aggregator.transform(part) for part in np.array_split(new, 3)]
     assert_array_equal(np.vstack(batches), moved)
     assert_array_equal(aggregator.transform(new[:1]), moved[:1])
@@ -333,152 +284,6 @@ def test_stitched_groups_reach_across_cuts(X):
     assert sum(map(len, in_blocks)) > aggregator.n_groups_
 
 
-# Equal results of any number of jobs, on any backend
-
-
-@pytest.fixture(name="fit", scope="module", params=["exchange", SEARCH], ids=["exchange", "search"])
-def fit_with_a_refiner(request):
-    def fit(**parameters):
-        aggregator = MicroAggregator(
-            k=3, block_size=60, refiner=request.param, random_state=0, **parameters
-        )
-        return aggregator.fit(draw())
-
-    return fit
-
-
-@pytest.fixture(name="expected", scope="module")
-def fit_one_after_another(fit):
-    aggregator = fit(n_jobs=1)
-    assert aggregator.n_blocks_ == 8
-    return aggregator
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2, -1, 20])
-def test_same_result_of_any_number_of_jobs(fit, expected, n_jobs):
-    assert_same_fit(fit(n_jobs=n_jobs), expected)
-
-
-@pytest.mark.parametrize(
-    "backend",
-    [
-        {"backend": "sequential"},
-        {"backend": "threading"},
-        # Arrays of so many bytes reach other processes as files that can only be read.
-        {"backend": "loky", "max_nbytes": 100},
-    ],
-    ids=lambda backend: backend["backend"],
-)
-def test_same_result_on_any_backend(fit, expected, new, backend):
-    with parallel_config(n_jobs=2, **backend):
-        aggregator = fit()
-        moved = aggregator.transform(new)
-    assert_same_fit(aggregator, expected)
-    assert_array_equal(moved, expected.transform(new))
-
-
-@pytest.fixture(name="dask_client", scope="module")
-def start_dask():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-def test_same_result_on_dask(dask_client, fit, expected, new):
-    with parallel_config(backend="dask"):
-        aggregator = fit()
-        moved = aggregator.transform(new)
-    assert_same_fit(aggregator, expected)
-    assert_array_equal(moved, expected.transform(new))
-
-
-# Chance and time
-
-
-def test_a_seed_makes_the_result_reproducible(X):
-    def labels(random_state):
-        search = IteratedLocalSearch(max_iter=50)
-        aggregator = MicroAggregator(
-            k=3, refiner=search, block_size=90, random_state=random_state, n_jobs=2
-        )
-        return aggregator.fit_predict(X)
-
-    assert_array_equal(labels(0), labels(0))
-    assert not np.array_equal(labels(0), labels(1))
-    assert_array_equal(labels(np.random.RandomState(0)), labels(0))
-
-
-class Keeps(BaseEstimator):
-    """A refiner that keeps the partition, and notes which time limit and seed it was given."""
-
-    noted = None
-
-    def __init__(self, time_limit=None):
-        self.time_limit = time_limit
-
-    def refine(self, X, labels, k, random_state=None):
-        Keeps.noted.append((self.time_limit, random_state))
-        return labels
-
-
-@pytest.fixture(name="noted")
-def what_is_noted(monkeypatch):
-    noted = []
-    monkeypatch.setattr(Keeps, "noted", noted)
-    return noted
-
-
-def test_every_block_has_a_seed_of_its_own(X, noted):
-    MicroAggregator(k=3, refiner=Keeps(), block_size=60, random_state=0).fit(X)
-    assert len(noted) == len({seed for _, seed in noted}) == 8
-
-
-def test_one_block_has_the_seed_itself(X, noted):
-    MicroAggregator(k=3, refiner=Keeps(), block_size=None, random_state=17).fit(X)
-    assert noted == [(None, 17)]
-
-
-@pytest.mark.parametrize("as_chain", [False, True])
-@pytest.mark.parametrize(
-    ("block_size", "n_jobs", "limit"),
-    [(60, None, 2.0), (60, 1, 2.0), (60, 2, 4.0), (60, 20, 16.0), (None, 2, 16.0)],
-)
-def test_blocks_share_the_time_limit(X, noted, as_chain, block_size, n_jobs, limit):
-    refiner = Keeps(time_limit=16)
-    given_refiner = [refiner, "exchange"] if as_chain else refiner
-    aggregator = MicroAggregator(
-        k=3, refiner=given_refiner, block_size=block_size, n_jobs=n_jobs
-    ).fit(X)
-    assert [time_limit for time_limit, _ in noted] == [limit] * aggregator.n_blocks_
-    assert aggregator.n_blocks_ == (1 if block_size is None else 8)
-    assert refiner.time_limit == 16
-
-
-def test_jobs_of_the_context_share_the_time_limit(X, noted):
-    with parallel_config(backend="threading", n_jobs=4):
-        MicroAggregator(k=3, refiner=Keeps(time_limit=16), block_size=60).fit(X)
-    assert [time_limit for time_limit, _ in noted] == [8.0] * 8
-
-
-def test_no_limit_stays_none(X, noted):
-    MicroAggregator(k=3, refiner=Keeps(), block_size=60).fit(X)
-    assert {time_limit for time_limit, _ in noted} == {None}
-
-
-def test_builder_and_refiner_of_the_user_are_left_alone(X):
-    builder, refiner = MDAV(growth="nc"), IteratedLocalSearch(max_iter=5, time_limit=60)
-    aggregator = MicroAggregator(k=3, builder=builder, refiner=refiner, block_size=90, n_jobs=2)
-    before = pickle.dumps((builder, refiner))
-    aggregator.fit(X)
-    assert pickle.dumps((builder, refiner)) == before
-    assert aggregator.refiner_.time_limit == 60
-
-
 # Errors
 
 
@@ -508,6 +313,14 @@ def test_bad_block_size(X, block_size, error, end):
     value = repr(block_size).replace("[", r"\[").replace("]", r"\]")
     message = f"^block_size={value} must be an integer of at least 1, 'auto' or None{end}"
     assert_fit_fails(MicroAggregator(block_size=block_size), X, error, message)
+
+
+@pytest.mark.parametrize("stitch", [None, "no", 2])
+@pytest.mark.parametrize("block_size", [None, 60])
+def test_bad_stitch(X, stitch, block_size):
+    message = rf"^stitch={stitch!r} must be one of False, True\.$"
+    aggregator = MicroAggregator(stitch=stitch, block_size=block_size)
+    assert_fit_fails(aggregator, X, ValueError, message)
 
 
 class LeavesOneOut:

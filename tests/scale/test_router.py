@@ -1,3 +1,6 @@
+import inspect
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -243,3 +246,16 @@ def test_blocks_of_the_training_data_stay_as_they_are():
     assert_array_equal(new_block, np.arange(router.n_blocks))
     for attribute, value in vars(router).items():
         assert_array_equal(getattr(same, attribute), value)
+
+
+def test_a_tree_may_be_deeper_than_python_recurses():
+    X = np.repeat(np.eye(60), 4, axis=0)
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(len(inspect.stack()) + 40)
+        router = Router.fit(X, 8, 4)
+        merged, _ = router.without_small_blocks(np.bincount(router.route(X)), 5)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert router.n_blocks > 40
+    assert np.bincount(merged.route(X)).min() >= 5
