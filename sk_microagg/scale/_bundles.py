@@ -51,6 +51,7 @@ def route(records, scaler, router):
 class Summary:
     """What is known of the groups of some blocks."""
 
+    n_rows: int
     n_groups: int
     smallest_group: int
     sse: float
@@ -76,6 +77,7 @@ class Aggregate:
             groups_of.append(groups)
         _save_model(self.model_folder, bundle, groups_of)
         return releases, Summary(
+            sum(map(len, releases)),
             sum(len(groups.sizes) for groups in groups_of),
             int(min(groups.sizes.min() for groups in groups_of)),
             sum(groups.sse for groups in groups_of),

@@ -1,9 +1,8 @@
 """The estimator for tables larger than memory: parameters, state and the order of the steps."""
 
 import math
+from contextlib import nullcontext
 from numbers import Integral
-from pathlib import Path
-from uuid import uuid4
 
 import dask
 import numpy as np
@@ -17,11 +16,11 @@ from sk_microagg._validation import check_count, check_k, check_option
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.scale._blocks import block_seeds, check_block_size
 from sk_microagg.scale._bundles import Aggregate, Assign, make_bundles
-from sk_microagg.scale._files import TemporaryFolder
+from sk_microagg.scale._files import TemporaryFolder, published
 from sk_microagg.scale._in_memory import InMemory
 from sk_microagg.scale._on_disk import OnDisk
 from sk_microagg.scale._parts import Parts
-from sk_microagg.scale._release import write
+from sk_microagg.scale._release import read, write
 from sk_microagg.scale._router import Router
 from sk_microagg.scale._survey import Moments, Sample
 
@@ -220,9 +219,11 @@ class DaskMicroAggregator(BaseEstimator):
         release : dask DataFrame
             The table, row by row, with the centroid of its group in place of each row's `columns`.
         """
-        parts = Parts.of(X, self.columns)
-        way = self._fit(parts)
-        return self._release(parts, way, path, npartitions, self._check_release)
+        with _written(path, npartitions) as folder:
+            parts = Parts.of(X, self.columns)
+            way = self._fit(parts)
+            release = self._release(parts, way, npartitions, folder, self._check_release)
+        return release if path is None else read(path)
 
     def transform(self, X, *, path=None, npartitions=None):
         """Replace the columns of each row by the centroid of the group that it falls in.
@@ -245,11 +246,14 @@ class DaskMicroAggregator(BaseEstimator):
             The table with a centroid in each row, exactly as in the release.
         """
         check_is_fitted(self)
-        parts = Parts.of(X, list(self.feature_names_in_))
-        way = self._way(sum(parts.lengths()), len(parts.columns))
-        way.route(parts, self.scaler_, self._router)
-        way.work(Assign(self.scaler_, self._model), self._bundles, np.arange(self.n_blocks_ + 1))
-        return self._release(parts, way, path, npartitions, lambda frame: None)
+        with _written(path, npartitions) as folder:
+            parts = Parts.of(X, list(self.feature_names_in_))
+            way = self._way(sum(parts.lengths()), len(parts.columns))
+            way.route(parts, self.scaler_, self._router)
+            work = Assign(self.scaler_, self._model)
+            way.work(work, self._bundles, np.arange(self.n_blocks_ + 1))
+            moved = self._release(parts, way, npartitions, folder, lambda frame: None)
+        return moved if path is None else read(path)
 
     def _fit(self, parts):
         """Find the groups; return the released rows, on their way back to their parts."""
@@ -277,6 +281,7 @@ class DaskMicroAggregator(BaseEstimator):
         way = self._way(sample.n_rows, len(parts.columns))
         n_rows, moments = zip(*way.route(parts, scaler, router), strict=True)
         sizes = np.sum(n_rows, axis=0)
+        _check_rows(sample.n_rows, sizes.sum())
         router, new_block = router.without_small_blocks(sizes, smallest)
         edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
         sizes = np.add.reduceat(sizes, edges[:-1])
@@ -284,8 +289,11 @@ class DaskMicroAggregator(BaseEstimator):
         bundles = make_bundles(sizes, row_bytes, block_seeds(seed, router.n_blocks))
         self._say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
 
-        model = TemporaryFolder() if self.folder is None else _new_folder(self.folder)
-        summaries = way.work(Aggregate(scaler, method, model), bundles, edges)
+        with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
+            summaries = way.work(Aggregate(scaler, method, model), bundles, edges)
+            _check_rows(sample.n_rows, sum(summary.n_rows for summary in summaries))
+        if self.folder is not None:
+            model.keep()
         sse = sum(summary.sse for summary in summaries)
         total = Moments.merged(moments).sum_of_squares
         self._say("groups are made")
@@ -303,6 +311,7 @@ class DaskMicroAggregator(BaseEstimator):
         self.information_loss_ = sse / total if total > 0 else 0.0
         self.exact_transform_ = not any(summary.n_moved for summary in summaries)
         self.n_iter_ = sum(summary.n_iter for summary in summaries)
+        self._dtype = parts.dtype
         self._router = router
         self._bundles = bundles
         self._model = model
@@ -326,13 +335,15 @@ class DaskMicroAggregator(BaseEstimator):
             return InMemory()
         return OnDisk(self.folder)
 
-    def _release(self, parts, way, path, npartitions, check):
-        frame = parts.with_released(way.released())
+    def _release(self, parts, way, npartitions, folder, check):
+        """Put the rows into the table, and this into a folder if there is one."""
+        frame = parts.with_released(way.released(), self._dtype, self._model)
         if npartitions is not None:
-            frame = frame.repartition(npartitions=check_count("npartitions", npartitions))
-        if path is not None:
-            return write(frame, path, check)
-        check(frame)
+            frame = frame.repartition(npartitions=npartitions)
+        if folder is None:
+            check(frame)
+        else:
+            write(frame, folder, parts.has_index, check)
         return frame
 
     def _check_release(self, frame):
@@ -349,10 +360,18 @@ class DaskMicroAggregator(BaseEstimator):
             print(f"DaskMicroAggregator: {what}", flush=True)
 
 
-def _new_folder(inside):
-    folder = Path(inside) / f"model-{uuid4().hex}"
-    folder.mkdir(parents=True)
-    return folder
+def _written(path, npartitions):
+    """Where to write to, before anything is done; None if nothing is to be written."""
+    check_count("npartitions", npartitions, or_none=True)
+    return nullcontext() if path is None else published(path)
+
+
+def _check_rows(n_before, n_now):
+    if n_before != n_now:
+        raise RuntimeError(
+            f"X had {n_before} rows and now has {n_now}: X changed on the way. It must give the "
+            "same rows each time that it is computed."
+        )
 
 
 def _memory_of_workers():

@@ -20,21 +20,33 @@ class TemporaryFolder:
     ----------
     inside : path or None
         Where to make it; None for where temporary files go.
+
+    prefix : str
+        What its name begins with.
     """
 
-    def __init__(self, inside=None):
+    def __init__(self, inside, prefix):
         try:
             if inside is not None:
                 os.makedirs(inside, exist_ok=True)
-            self.path = Path(tempfile.mkdtemp(prefix="sk-microagg-", dir=inside))
+            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=inside))
         except OSError as error:
-            raise OSError(
-                f"folder={os.fspath(inside)!r} cannot be written: {error.strerror}."
-            ) from error
+            where = inside and os.fspath(inside)
+            raise OSError(f"folder={where!r} cannot be written: {error.strerror}.") from error
         self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
-    def __fspath__(self):
-        return str(self.path)
+    @contextmanager
+    def removed_on_failure(self):
+        """Remove it at once if something goes wrong: nothing of the user's stays behind."""
+        try:
+            yield self
+        except BaseException:
+            self.remove()
+            raise
+
+    def keep(self):
+        """Leave it where it is, for good."""
+        self.remove.detach()
 
     def __getstate__(self):
         return {"path": self.path}
@@ -66,8 +78,11 @@ def written_whole(path):
 
 def save(path, array):
     """Write an array."""
+    array = np.ascontiguousarray(array)
     with written_whole(path) as draft, open(draft, "wb") as file:
-        np.save(file, array)
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        # Not by np.save, which does not notice that the last bytes found no room.
+        file.write(array.data)
 
 
 def load(path, start=0, stop=None):

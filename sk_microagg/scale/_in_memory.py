@@ -24,12 +24,11 @@ class InMemory:
 
         The blocks were numbered anew: block b is what `edges[b]` to before `edges[b + 1]` were.
         """
-        n_columns, dtype = len(self.parts.columns), self.parts.dtype
-        meta = _frame(np.empty((0, n_columns), dtype), 0, np.empty(0, dtype=np.intp))
+        no_rows = np.empty((0, len(self.parts.columns)), self.parts.dtype)
         starts = np.array([bundle.first for bundle in bundles])
         rows = dd.from_delayed(
             self.parts.map(_addressed, *self.route_arguments, edges, starts),
-            meta=meta.assign(bundle=np.empty(0, dtype=np.intp)),
+            meta=_frame(no_rows, 0, []).assign(bundle=np.empty(0, dtype=np.intp)),
             verify_meta=False,
         )
         do = dask.delayed(_work_on_bundle, pure=False, nout=2)
@@ -39,7 +38,9 @@ class InMemory:
             for bundle, there in zip(bundles, _sent(rows, "bundle", len(bundles)), strict=True)
         ]
         done = dask.persist(*done)
-        self.back = dd.from_delayed([rows for rows, _ in done], meta=meta, verify_meta=False)
+        self.back = dd.from_delayed(
+            [rows for rows, _ in done], meta=_frame(no_rows.astype(float), 0, []), verify_meta=False
+        )
         return dask.compute(*(summary for _, summary in done))
 
     def released(self):
@@ -62,7 +63,9 @@ def _count(records, part, scaler, router):
 
 def _frame(records, part, blocks):
     rows = pd.DataFrame(records, columns=[f"x{j}" for j in range(records.shape[1])])
-    return rows.assign(part=part, row=np.arange(len(records)), block=blocks)
+    return rows.assign(
+        part=np.intp(part), row=np.arange(len(records)), block=np.asarray(blocks, dtype=np.intp)
+    )
 
 
 def _addressed(records, part, scaler, router, edges, starts):
@@ -79,7 +82,8 @@ def _work_on_bundle(work, bundle, rows):
     starts = np.searchsorted(place["block"], np.arange(bundle.first + 1, bundle.end))
     records = np.ascontiguousarray(rows.drop(columns=[*PLACE, "bundle"]).to_numpy())
     releases, summary = work(bundle, np.split(records, starts))
-    released = np.concatenate(releases)
+    # Of one type, whatever that of the fitted table was: floats of any size fit into these.
+    released = np.concatenate(releases).astype(np.float64, copy=False)
     return _frame(released, 0, 0).assign(**{name: place[name] for name in PLACE}), summary
 
 

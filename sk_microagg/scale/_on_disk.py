@@ -5,8 +5,6 @@ a slice of it. A bundle of blocks reads its slice of every part, and writes what
 rows, in the same order. So a part finds its rows again as one slice of what each bundle wrote.
 """
 
-from contextlib import contextmanager
-
 import dask
 import numpy as np
 
@@ -24,13 +22,13 @@ class OnDisk:
     """
 
     def __init__(self, folder):
-        self.there = TemporaryFolder(folder)
-        self.back = TemporaryFolder(folder)
+        self.there = TemporaryFolder(folder, "rows-")
+        self.back = TemporaryFolder(folder, "release-")
 
     def route(self, parts, scaler, router):
         """Send all rows on their way; return the number of rows for each block, and moments."""
         self.n_parts = len(parts)
-        with self._removed_on_failure():
+        with self.there.removed_on_failure(), self.back.removed_on_failure():
             return dask.compute(*parts.map(_write_part, scaler, router, self.there, self.back))
 
     def work(self, work, bundles, edges):
@@ -41,7 +39,7 @@ class OnDisk:
         self.n_bundles = len(bundles)
         do = dask.delayed(_work_on_bundle, pure=False)
         work, edges = dask.delayed(work, traverse=False), dask.delayed(edges)
-        with self._removed_on_failure():
+        with self.there.removed_on_failure(), self.back.removed_on_failure():
             summaries = dask.compute(
                 *(
                     do(work, bundle, edges, self.n_parts, self.there, self.back)
@@ -50,15 +48,6 @@ class OnDisk:
             )
         self.there.remove()
         return summaries
-
-    @contextmanager
-    def _removed_on_failure(self):
-        """See that no row of the user's stays behind."""
-        try:
-            yield
-        except BaseException:
-            self.there.remove()
-            raise
 
     def released(self):
         """A task for the rows of each part, as they come back."""

@@ -58,8 +58,8 @@ class Parts:
                 raise ValueError(
                     f"columns={columns!r}: {name!r} has type {X.dtypes[name]}; all must be numeric."
                 )
-        singles = all(X.dtypes[name] == np.float32 for name in columns)
-        return cls(X, columns, np.dtype(np.float32 if singles else np.float64))
+        dtype = X._meta[columns].to_numpy().dtype
+        return cls(X, columns, dtype if dtype == np.float32 else np.dtype(np.float64))
 
     def __len__(self):
         return self.frame.npartitions
@@ -78,14 +78,21 @@ class Parts:
         """Number of rows of each part."""
         return dask.compute(*self.map(_length))
 
-    def with_released(self, released):
-        """The table with the columns replaced, given a task for the rows of each part."""
-        meta = _replace(
-            self.frame._meta, self.columns, np.empty((0, len(self.columns)), self.dtype)
-        )
+    @property
+    def has_index(self):
+        """Whether the index says anything: not if it just counts the rows of each part."""
+        is_counter = isinstance(self.frame._meta.index, pd.RangeIndex)
+        return self.frame.known_divisions or not is_counter
+
+    def with_released(self, released, dtype, model):
+        """The table with the columns replaced, given a task for the rows of each part.
+
+        The result holds on to the folder of the model: when a worker is lost, work is done again.
+        """
+        meta = _replace(self.frame._meta, np.empty((0, len(self.columns))), self.columns, dtype)
         put = dask.delayed(_replace, pure=False)
         parts = [
-            put(part, self.columns, rows)
+            put(part, rows, self.columns, dtype, model)
             for part, rows in zip(self.frame.to_delayed(), released, strict=True)
         ]
         return dd.from_delayed(parts, meta=meta, divisions=self.frame.divisions, verify_meta=False)
@@ -108,12 +115,12 @@ def _on_records(frame, function, columns, dtype, number, *arguments):
     return function(records, number, *arguments)
 
 
-def _replace(frame, columns, rows):
+def _replace(frame, rows, columns, dtype, model=None):
     if len(rows) != len(frame):
         raise RuntimeError(
             f"A part of X had {len(rows)} rows and now has {len(frame)}: X changed on the way."
         )
     frame = frame.copy(deep=False)
     for j, name in enumerate(columns):
-        frame[name] = rows[:, j]
+        frame[name] = rows[:, j].astype(dtype)
     return frame

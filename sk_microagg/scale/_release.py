@@ -5,7 +5,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from sk_microagg.scale._files import published, written_whole
+from sk_microagg.scale._files import written_whole
 
 # Parts whose rows are counted together.
 PARTS_AT_A_TIME = 8
@@ -22,11 +22,15 @@ def distributed_anonymity_level(frame):
     counts = [count(part, n_shares) for part in frame.to_delayed()]
     least = dask.delayed(_least_count, pure=False)
     levels = dask.compute(*(least([part[share] for part in counts]) for share in range(n_shares)))
+    levels = [level for level in levels if level is not None]
+    if not levels:
+        raise ValueError("release has 0 sample(s): at least 1 is needed.")
     return min(levels)
 
 
 def _count_rows(frame, n_shares):
     """Distinct rows and how often each occurs, in shares by their keys."""
+    frame = frame.apply(_told_apart)
     keys, counts = np.unique(
         pd.util.hash_pandas_object(frame, index=False).to_numpy(), return_counts=True
     )
@@ -35,36 +39,39 @@ def _count_rows(frame, n_shares):
     return list(zip(np.split(keys, starts), np.split(counts, starts), strict=True))
 
 
+def _told_apart(column):
+    """A column whose hashes tell apart what is different: of objects, 1 and "1" have the same."""
+    if column.dtype != object:
+        return column
+    return column.map(lambda cell: f"{type(cell).__name__} {cell}").astype(object)
+
+
 def _least_count(counts):
     keys, places = np.unique(np.concatenate([keys for keys, _ in counts]), return_inverse=True)
     if not len(keys):
-        return np.inf
+        return None
     return int(np.bincount(places, weights=np.concatenate([n for _, n in counts])).min())
 
 
-def write(frame, path, check):
-    """Write a Dask DataFrame into a Parquet folder, unless `check` of what was written raises.
-
-    Returns what is in the folder, as a Dask DataFrame.
-    """
-    with published(path) as draft:
-        put = dask.delayed(_write_part, pure=False)
-        dask.compute(
-            *(
-                put(part, draft / f"part.{number:06d}.parquet")
-                for number, part in enumerate(frame.to_delayed())
-            )
+def write(frame, folder, keep_index, check):
+    """Write a Dask DataFrame into a folder, as Parquet, unless `check` of it raises then."""
+    put = dask.delayed(_write_part, pure=False)
+    dask.compute(
+        *(
+            put(part, folder / f"part.{number:06d}.parquet", keep_index)
+            for number, part in enumerate(frame.to_delayed())
         )
-        for leftover in draft.glob(".*"):  # of a worker that was killed
-            leftover.unlink()
-        check(_read(draft))
-    return _read(path)
+    )
+    for leftover in folder.glob(".*"):  # of a worker that was killed
+        leftover.unlink()
+    check(read(folder))
 
 
-def _write_part(frame, path):
+def _write_part(frame, path, keep_index):
     with written_whole(path) as draft:
-        frame.to_parquet(draft)
+        frame.to_parquet(draft, index=keep_index)
 
 
-def _read(folder):
+def read(folder):
+    """The Dask DataFrame that was written into a folder."""
     return dd.read_parquet(folder, blocksize=None)  # a file is a partition, however large

@@ -1,0 +1,213 @@
+"""DaskMicroAggregator on workers that are processes of their own, some of which are killed."""
+
+import gc
+import os
+import signal
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from sk_microagg import MicroAggregator
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.refiners import IteratedLocalSearch
+from sk_microagg.scale import _bundles
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+distributed = pytest.importorskip("distributed", reason="Dask is an extra")
+
+from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+
+NAMES = ["age", "income", "share"]
+PARAMETERS = {
+    "k": 3,
+    "block_size": 60,
+    "refiner": IteratedLocalSearch(max_iter=20),
+    "random_state": 0,
+}
+kills = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+every_shuffle = pytest.mark.parametrize("shuffle", ["disk", "memory"])
+
+
+@pytest.fixture(name="X", scope="module")
+def dask_table():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(600, 3)) * [1.0, 200.0, 0.05], columns=NAMES)
+    return dd.from_pandas(table.assign(visits=rng.poisson(3, size=600)), npartitions=4)
+
+
+@pytest.fixture(name="new", scope="module")
+def dask_table_of_new_rows():
+    values = np.random.default_rng(1).normal(size=(90, 3)) * [1.0, 200.0, 0.05]
+    return dd.from_pandas(pd.DataFrame(values, columns=NAMES), npartitions=2)
+
+
+@pytest.fixture(name="threads", scope="module")
+def release_of_threads(X, new):
+    """What threads make of the rows, before there is a cluster: the release, and new rows."""
+    return run(X, new, sample_size=300, shuffle="disk")
+
+
+@pytest.fixture(name="cluster", scope="module")
+def start_two_workers(threads):
+    with start(n_workers=2) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(name="client")
+def wait_for_two_workers(cluster):
+    cluster.wait_for_workers(2, timeout=30)  # One may just have been killed.
+    return cluster
+
+
+@pytest.fixture(autouse=True)
+def make_bundles_small(monkeypatch):
+    """A task takes on two or three of the blocks of such small tables, not all of them."""
+    monkeypatch.setattr(_bundles, "BUNDLE_BYTES", 3000)
+
+
+def start(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
+        memory_limit="1GiB",
+    )
+
+
+def run(X, new, **parameters):
+    aggregator = DaskMicroAggregator(columns=NAMES, **PARAMETERS, **parameters)
+    release = aggregator.fit_transform(X).compute()
+    return release, aggregator.transform(new).compute()
+
+
+def assert_same(results, expected):
+    for result, expected_result in zip(results, expected, strict=True):
+        pd.testing.assert_frame_equal(result, expected_result)
+
+
+# Equal results of any number of workers
+
+
+@pytest.mark.parametrize("shuffle", ["auto", "disk", "memory"])
+def test_two_workers_make_the_release_of_threads(client, X, new, threads, shuffle):
+    assert_same(run(X, new, sample_size=300, shuffle=shuffle), threads)
+
+
+def test_one_worker_makes_the_release_of_threads(X, new, threads):
+    with start(n_workers=1) as cluster, distributed.Client(cluster):
+        for shuffle in ("disk", "memory"):
+            assert_same(run(X, new, sample_size=300, shuffle=shuffle), threads)
+
+
+@every_shuffle
+def test_release_is_that_of_micro_aggregator(client, X, shuffle):
+    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **PARAMETERS)
+    release = aggregator.fit_transform(X)
+    expected = MicroAggregator(**PARAMETERS).fit_transform(X[NAMES].compute())
+    assert_array_equal(release[NAMES].compute(), expected)
+    assert anonymity_level(release[NAMES]) == anonymity_level(expected) >= 3
+
+
+# Errors
+
+
+def test_what_is_wrong_with_a_row_reaches_the_user(client, X):
+    bad = X.assign(income=X["income"].where(X["visits"] < 8))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        DaskMicroAggregator(columns=NAMES).fit(bad)
+
+
+@every_shuffle
+def test_rows_do_not_outlive_a_failure(client, X, tmp_path, shuffle):
+    class Fails:
+        def build(self, X, k):
+            raise RuntimeError("no groups today")
+
+    aggregator = DaskMicroAggregator(
+        columns=NAMES, builder=Fails(), shuffle=shuffle, folder=tmp_path
+    )
+    with pytest.raises(RuntimeError, match="no groups today"):
+        aggregator.fit(X)
+    assert not list(tmp_path.rglob("rows-*"))
+    assert not hasattr(aggregator, "n_rows_")
+
+
+# Workers that are killed
+
+
+def make_builder(folder, fatal):
+    """A builder that kills its worker when it is called for that time in all, but only then."""
+
+    # Workers cannot import this file, so the class reaches them as a part of the builder.
+    class Kills:
+        def build(self, X, k):
+            import os
+            import signal
+
+            from sk_microagg.builders import MDAV
+
+            call = 0
+            while True:
+                try:
+                    os.close(os.open(folder / f"call-{call}", os.O_CREAT | os.O_EXCL))
+                    break
+                except FileExistsError:
+                    call += 1
+            if call == fatal:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return MDAV().build(X, k)
+
+    folder.mkdir()
+    return Kills()
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@kills
+@every_shuffle
+def test_a_worker_that_is_killed_changes_nothing(client, X, new, tmp_path, shuffle):
+    def write(name, fatal):
+        calls = tmp_path / f"{name}-calls"
+        aggregator = DaskMicroAggregator(
+            columns=NAMES,
+            builder=make_builder(calls, fatal),
+            folder=tmp_path / f"{name}-folder",
+            shuffle=shuffle,
+            **PARAMETERS,
+        )
+        aggregator.fit_transform(X, path=tmp_path / name)
+        moved = aggregator.transform(new).compute()
+        return contents(tmp_path / name), moved, len(list(calls.iterdir())), aggregator.n_blocks_
+
+    before = set(client.run(os.getpid).values())
+    files, moved, n_calls, n_blocks = write("undisturbed", fatal=None)
+    assert n_calls == n_blocks == 16
+    assert set(client.run(os.getpid).values()) == before
+    files_again, moved_again, n_calls, _ = write("disturbed", fatal=8)
+    # A worker did die, half way through the blocks, and some were done again.
+    assert len(before - set(client.run(os.getpid).values())) == 1
+    assert n_calls > n_blocks
+    assert len(files) == 4
+    assert files_again == files
+    pd.testing.assert_frame_equal(moved_again, moved)
+
+
+@kills
+@every_shuffle
+def test_a_release_outlives_its_estimator_and_a_worker(client, X, shuffle):
+    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **PARAMETERS)
+    release = aggregator.fit_transform(X)
+    expected = release.compute()
+    del aggregator
+    gc.collect()
+    process_of, held_by = client.run(os.getpid), client.has_what()
+    worker = max(process_of, key=lambda worker: len(held_by[worker]))
+    assert held_by[worker] or shuffle == "disk"
+    os.kill(process_of[worker], signal.SIGKILL)
+    pd.testing.assert_frame_equal(release.compute(), expected)
