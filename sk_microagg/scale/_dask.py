@@ -343,7 +343,7 @@ class DaskMicroAggregator(BaseEstimator):
         if folder is None:
             check(frame)
         else:
-            write(frame, folder, parts.has_index, check)
+            write(frame, folder, parts.has_index(), check)
         return frame
 
     def _check_release(self, frame):

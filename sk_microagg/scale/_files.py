@@ -33,7 +33,7 @@ class TemporaryFolder:
         except OSError as error:
             where = inside and os.fspath(inside)
             raise OSError(f"folder={where!r} cannot be written: {error.strerror}.") from error
-        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.remove = weakref.finalize(self, remove_folder, self.path)
 
     @contextmanager
     def removed_on_failure(self):
@@ -53,6 +53,15 @@ class TemporaryFolder:
 
     def __truediv__(self, name):
         return self.path / name
+
+
+def remove_folder(path):
+    """Remove a folder and all in it, if it is there."""
+    # Renamed first: a task that is late cannot write into it any more.
+    removed = path.with_name(f".{path.name}.{uuid4().hex}")
+    with suppress(OSError):
+        os.rename(path, removed)
+    shutil.rmtree(removed, ignore_errors=True)
 
 
 @contextmanager
@@ -109,4 +118,4 @@ def published(path):
         yield draft
         os.rename(draft, path)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        remove_folder(draft)

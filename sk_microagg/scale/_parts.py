@@ -78,11 +78,12 @@ class Parts:
         """Number of rows of each part."""
         return dask.compute(*self.map(_length))
 
-    @property
     def has_index(self):
         """Whether the index says anything: not if it just counts the rows of each part."""
-        is_counter = isinstance(self.frame._meta.index, pd.RangeIndex)
-        return self.frame.known_divisions or not is_counter
+        if self.frame.known_divisions or not isinstance(self.frame._meta.index, pd.RangeIndex):
+            return True
+        is_counter = dask.delayed(_is_counter, pure=False)
+        return not all(dask.compute(*map(is_counter, self.frame.index.to_delayed())))
 
     def with_released(self, released, dtype, model):
         """The table with the columns replaced, given a task for the rows of each part.
@@ -102,6 +103,10 @@ def _as_list(columns):
     if isinstance(columns, str | Integral):
         return [columns]
     return list(columns)
+
+
+def _is_counter(index):
+    return index.name is None and index.equals(pd.RangeIndex(len(index)))
 
 
 def _length(records, part):

@@ -1,5 +1,8 @@
 """The last steps of a distributed release: its level of anonymity, and its way to disk."""
 
+from math import isfinite
+from numbers import Real
+
 import dask
 import dask.dataframe as dd
 import numpy as np
@@ -41,9 +44,14 @@ def _count_rows(frame, n_shares):
 
 def _told_apart(column):
     """A column whose hashes tell apart what is different: of objects, 1 and "1" have the same."""
-    if column.dtype != object:
-        return column
-    return column.map(lambda cell: f"{type(cell).__name__} {cell}").astype(object)
+    return column.map(_as_text).astype(object) if column.dtype == object else column
+
+
+def _as_text(cell):
+    if isinstance(cell, Real):
+        # 1, 1.0 and True are the same; large integers keep all their digits.
+        return f"number {int(cell) if isfinite(cell) and cell == int(cell) else float(cell)}"
+    return f"{type(cell).__name__} {cell}"
 
 
 def _least_count(counts):

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from contextlib import suppress
 from operator import attrgetter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -401,6 +401,12 @@ def test_pandas_reads_the_index_of_a_release(table, tmp_path, index):
     assert_array_equal(table["visits"], X["visits"].compute())
 
 
+def test_parts_of_a_range_keep_their_index_on_the_way_to_disk(table, tmp_path):
+    X = from_parts([table[:100], table[100:]])  # Dask does not know where these begin.
+    release = DaskMicroAggregator(k=3, columns=NAMES).fit_transform(X, path=tmp_path / "release")
+    assert_array_equal(release.index.compute(), table.index)
+
+
 def test_a_release_in_fewer_files(X, tmp_path):
     path = tmp_path / "release"
     aggregator = DaskMicroAggregator(k=3, columns=NAMES)
@@ -563,6 +569,13 @@ def test_objects_that_differ_are_told_apart(pair):
     with dask.config.set({"dataframe.convert-string": False}):
         table = pd.DataFrame({"x": [*pair, 2, 2]}, dtype=object)
         assert anonymity_level(dd.from_pandas(table, npartitions=1)) == anonymity_level(table) == 1
+
+
+@pytest.mark.parametrize("pair", [(1, 1.0), (1, True), (np.float64(1), 1.0)], ids=str)
+def test_objects_that_are_equal_are_the_same(pair):
+    with dask.config.set({"dataframe.convert-string": False}):
+        table = pd.DataFrame({"x": [*pair, "a", "a"]}, dtype=object)
+        assert anonymity_level(dd.from_pandas(table, npartitions=1)) == anonymity_level(table) == 2
 
 
 def test_no_rows_have_no_level(table):
@@ -886,7 +899,10 @@ def fill_disks(tmp_path_factory):
     table["town"] = [rng.bytes(64).hex() for _ in range(len(table))]
     table.to_pickle(root / "table.pickle")
     command = [sys.executable, "-c", textwrap.dedent(FILL_A_DISK), root, *FULL_DISKS]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    environment = os.environ | {"TMPDIR": str(root)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr
     return root
 
@@ -936,12 +952,12 @@ def test_what_was_written_is_what_is_checked(X, tmp_path, monkeypatch):
 @pytest.fixture(name="written_late")
 def write_late(monkeypatch):
     """Folders into which a thread that has not heard of the failure writes as they are removed."""
-    folders, remove = [], os.rmdir
+    folders, remove = set(), os.rmdir
 
     def write_and_remove(path, **options):
-        while folders:
-            with suppress(OSError):  # It is gone already.
-                (folders.pop() / "late").write_text("a row")
+        if Path(path) in folders:
+            folders.remove(Path(path))
+            (Path(path) / "late").write_text("a row")
         remove(path, **options)
 
     monkeypatch.setattr(os, "rmdir", write_and_remove)
@@ -952,7 +968,7 @@ def test_no_row_stays_if_a_thread_is_late(X, tmp_path, written_late):
     class Fails(StandardScaler):
         def transform(self, X):
             if len(X) < 300:  # not the sample, but a part
-                written_late.extend(tmp_path.iterdir())
+                written_late.update(tmp_path.iterdir())
                 raise OSError(errno.ENOSPC, "No space left on device")
             return super().transform(X)
 
@@ -967,7 +983,7 @@ def test_no_row_stays_if_a_thread_is_late(X, tmp_path, written_late):
 
 def test_no_draft_stays_if_a_thread_is_late(X, tmp_path, monkeypatch, written_late):
     def write(frame, path, **options):
-        written_late.append(path.parent)
+        written_late.add(path.parent)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", write)
