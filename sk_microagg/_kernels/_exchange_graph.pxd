@@ -18,6 +18,7 @@ cdef class ExchangeGraph(Arcs):
     cdef bint with_paths
     cdef Py_ssize_t known_at
     cdef Py_ssize_t n_steps
+    cdef Py_ssize_t n_pulls
     cdef vector[Py_ssize_t] previous
     cdef vector[Step] cycle
 

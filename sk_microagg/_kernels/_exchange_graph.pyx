@@ -27,6 +27,10 @@ from ._arcs cimport NARROWED, ROUNDING, Arc, Arcs
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 4096
+    # Cycles are short as a rule. Longer ones are looked for now and then: in a table of one column
+    # the way back leads through all groups.
+    FAR = 64
+    PULLS_BETWEEN_LONG_LOOKS = 1024
 
 cdef double POTENTIAL_ROUNDING = 1e-15
 
@@ -178,15 +182,20 @@ cdef class ExchangeGraph(Arcs):
 
     cdef bint _pull(self, Py_ssize_t a, Py_ssize_t b, double price) except -1 nogil:
         cdef double pulled = self.potential[a] + price
-        cdef Py_ssize_t group = a
+        cdef Py_ssize_t group = a, n_back = 0, farthest = FAR
         if not pulled < self.potential[b] - POTENTIAL_ROUNDING * fabs(pulled):
             return False
         self.potential[b] = pulled
         self.previous[b] = a
         self._enqueue(b)
-        while group >= 0 and group != b:
+        self.n_pulls += 1
+        if self.n_pulls % PULLS_BETWEEN_LONG_LOOKS == 0:
+            farthest = self.dummy + 1
+        while group >= 0 and group != b and n_back < farthest:
             group = self.previous[group]
-        return group == b and self._trace_cycle(b)
+            n_back += 1
+        # Who is still on the way back after as many steps as there are groups goes round a cycle.
+        return (group == b or (group >= 0 and n_back > self.dummy)) and self._trace_cycle(group)
 
     cdef double _price(self, Arc arc) noexcept nogil:
         return min(arc.cost - self.margin, arc.twin_cost)
