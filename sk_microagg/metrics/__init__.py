@@ -1,15 +1,34 @@
 """Metrics: what a release costs, and what it protects."""
 
-from sk_microagg.metrics._anonymity import anonymity_level
+from sk_microagg.metrics._anonymity import anonymity_level, uniqueness
+from sk_microagg.metrics._attributes import (
+    CorrelationChange,
+    attribute_changes,
+    correlation_change,
+)
+from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
 from sk_microagg.metrics._generalization import generalization_loss
+from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, sse
 from sk_microagg.metrics._missing import record_missing_rate, value_missing_rate
+from sk_microagg.metrics._propensity import propensity_mse
+from sk_microagg.metrics._risk_utility import risk_utility
 
 __all__ = [
+    "CorrelationChange",
+    "RecordLinkage",
     "anonymity_level",
+    "attribute_changes",
+    "correlation_change",
     "generalization_loss",
     "information_loss",
+    "interval_disclosure",
+    "propensity_mse",
+    "rank_disclosure",
+    "record_linkage",
     "record_missing_rate",
+    "risk_utility",
     "sse",
+    "uniqueness",
     "value_missing_rate",
 ]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._tables import columns_of
+from sk_microagg.metrics._classes import row_classes
 
 
 def anonymity_level(release):
@@ -31,27 +31,34 @@ def anonymity_level(release):
         from sk_microagg.scale._release import distributed_anonymity_level
 
         return distributed_anonymity_level(release)
-    columns = columns_of(release, "release")
-    classes = np.zeros(len(columns[0]), dtype=np.intp)
-    for column in columns:
-        codes = _codes(column)
-        # Numbered anew after every column, so that products of two stay far below overflow.
-        _, classes = np.unique(classes * (codes.max() + 1) + codes, return_inverse=True)
-    return int(np.bincount(classes).min())
+    return int(np.bincount(row_classes(release, "release")).min())
 
 
-def _codes(column):
-    """Number the distinct values of a column from 0."""
-    if isinstance(column.dtype, np.dtype) and column.dtype != object:
-        return np.unique(column, return_inverse=True)[1]
-    values = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
-    numbers = {}
-    return np.array([numbers.setdefault(_key(value), len(numbers)) for value in values])
+def uniqueness(table):
+    """Share of the rows of a table that occur in it only once.
 
+    Whoever knows such a row of a population knows whose it is. Rows are compared in all columns, so
+    pass the quasi-identifiers only. A missing value equals another of the same kind.
 
-def _key(value):
-    """The value as a dict may know it: NaN differs from itself."""
-    return _NAN if isinstance(value, float | np.floating) and np.isnan(value) else value
+    Parameters
+    ----------
+    table : array-like or DataFrame of shape (n_samples, n_features)
+        Any table, original or released: numbers, text or both.
 
+    Returns
+    -------
+    share : float
+        From 0, where every row has a twin, to 1, where no row has one.
 
-_NAN = object()
+    See Also
+    --------
+    anonymity_level : At least 2 if and only if the share is 0.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import uniqueness
+    >>> uniqueness([[30, "Bonn"], [30, "Bonn"], [30, "Ulm"], [41, "Ulm"]])
+    0.5
+    """
+    sizes = np.bincount(row_classes(table, "table"))
+    return float(np.count_nonzero(sizes == 1) / sizes.sum())

@@ -1,0 +1,101 @@
+"""How closely released values give away the original ones."""
+
+import numpy as np
+
+from sk_microagg._validation import LARGEST_VALUE, check_number
+from sk_microagg.metrics._numeric import check_pair, standard_deviations
+
+
+def interval_disclosure(X, release, *, width=0.1):
+    """Share of the values of each column that lie in an interval around what was released.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The original records, all numbers.
+
+    release : array-like or DataFrame of shape (n_samples, n_features)
+        What was released for each of them.
+
+    width : float, default=0.1
+        How far the interval reaches to each side of the released value, in standard deviations of
+        the original column.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_features,)
+        For each column the share of the records whose original value is in the interval, from 0 to
+        1; lower is safer. In a constant column, these are the values that are released as they are.
+
+    See Also
+    --------
+    rank_disclosure : The same with an interval of ranks.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import interval_disclosure
+    >>> X = [[10.0, 1.0], [20.0, 2.0], [30.0, 3.0], [40.0, 9.0]]
+    >>> release = [[15.0, 1.5], [15.0, 1.5], [35.0, 6.0], [35.0, 6.0]]
+    >>> interval_disclosure(X, release, width=0.25)
+    array([0. , 0.5])
+    """
+    width = check_number("width", width, at_least=0, at_most=LARGEST_VALUE)
+    X, release = check_pair(X, release)
+    return (np.abs(X - release) <= width * standard_deviations(X)).mean(axis=0)
+
+
+def rank_disclosure(X, release, *, share=0.1):
+    """Share of the values of each column whose ranks are close to those of what was released.
+
+    A value is disclosed if few records of the original column lie between it and the value that was
+    released for it. Those that equal one of the two count half.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The original records, all numbers.
+
+    release : array-like or DataFrame of shape (n_samples, n_features)
+        What was released for each of them.
+
+    share : float, default=0.1
+        The largest difference of the two ranks among the original values, as a share of the number
+        of records, from 0 to 1.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_features,)
+        For each column the share of the records whose value is disclosed, from 0 to 1; lower is
+        safer. Values that are released as they are are always disclosed, so all of a constant
+        column that is left alone; of one that is not, the changed values are half the records away.
+
+    See Also
+    --------
+    interval_disclosure : The same with an interval of values.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import rank_disclosure
+    >>> X = [[10.0, 1.0], [20.0, 2.0], [30.0, 3.0], [40.0, 9.0]]
+    >>> release = [[15.0, 4.0], [15.0, 4.0], [35.0, 3.5], [35.0, 3.5]]
+    >>> rank_disclosure(X, release, share=0.25)
+    array([1. , 0.5])
+    """
+    share = check_number("share", share, at_least=0, at_most=1)
+    X, release = check_pair(X, release)
+    # 0.29 * 100 is a little less than 29.
+    farthest = round(2 * share * len(X), 6)
+    shares = np.empty(X.shape[1])
+    for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
+        ordered = np.sort(column)
+        moved = np.abs(_twice_the_ranks(column, ordered) - _twice_the_ranks(released, ordered))
+        shares[j] = np.mean(moved <= farthest)
+    return shares
+
+
+def _twice_the_ranks(values, ordered):
+    """Ranks of values among others, in the middle of those that they equal, in integers."""
+    # Of distinct values, in their order, a search is fast: each begins near the one before.
+    values, places = np.unique(values, return_inverse=True)
+    ranks = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return ranks[places]

@@ -1,0 +1,45 @@
+"""Numeric tables: an original, its release, and the spread of their columns."""
+
+import numpy as np
+
+from sk_microagg._validation import check_records
+
+
+def column_names(table):
+    """Names of the columns of a frame; of another table none."""
+    columns = getattr(table, "columns", None)
+    return [] if columns is None else list(columns)
+
+
+def check_pair(X, release):
+    """Return a table and its release as arrays of finite floats, or say why they are no pair."""
+    names, released_names = column_names(X), column_names(release)
+    X, release = check_records(X), check_records(release, name="release")
+    if X.shape != release.shape:
+        raise ValueError(f"release of shape {release.shape} must have the shape of X, {X.shape}.")
+    # Columns are compared by place. Other names are no mistake, but the same in another order are.
+    if names != released_names and set(names) == set(released_names):
+        raise ValueError(
+            f"release has the columns {released_names}: they must be in the order of X, {names}."
+        )
+    return X, release
+
+
+def standard_deviations(X):
+    """Standard deviation of each column; exactly 0 of a constant one."""
+    return np.ptp(X, axis=0) * _in_unit_ranges(X).std(axis=0)
+
+
+def correlations(X):
+    """Pearson correlations of the columns; 0 where one of the two is constant."""
+    deviations = _in_unit_ranges(X)
+    deviations -= deviations.mean(axis=0)
+    lengths = np.sqrt((deviations**2).sum(axis=0))
+    deviations /= np.where(lengths > 0, lengths, 1.0)
+    return deviations.T @ deviations
+
+
+def _in_unit_ranges(X):
+    """Columns from 0 to 1, or all 0: sums of these round little, and their squares never vanish."""
+    ranges = np.ptp(X, axis=0)
+    return (X - X.min(axis=0)) / np.where(ranges > 0, ranges, 1.0)

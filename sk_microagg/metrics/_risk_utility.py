@@ -1,0 +1,124 @@
+"""Risk and utility of releases with different k, side by side."""
+
+from time import perf_counter
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from sk_microagg._groups import share_of_total
+from sk_microagg._microaggregate import own_copy
+from sk_microagg._scaling import make_scaler, scale
+from sk_microagg._validation import check_k, check_records
+from sk_microagg.metrics._attributes import correlation_change
+from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
+from sk_microagg.metrics._linkage import record_linkage
+
+FIELDS = [
+    ("k", np.int64),
+    ("information_loss", np.float64),
+    ("linked", np.float64),
+    ("expected_matches", np.float64),
+    ("interval_disclosure", np.float64),
+    ("rank_disclosure", np.float64),
+    ("correlation_change", np.float64),
+    ("smallest_group", np.int64),
+    ("n_groups", np.int64),
+    ("seconds", np.float64),
+]
+
+
+def risk_utility(X, ks, *, estimator=None, n_jobs=None):
+    """What releases with different k cost, and what they protect.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The original records, all numbers.
+
+    ks : list of int
+        The values of `k` to try.
+
+    estimator : estimator or None, default=None
+        A clone of it is fitted for each k. It has a parameter `k` and a method `fit_transform`, of
+        which the release is all numbers. None is `MicroAggregator()`.
+
+    n_jobs : int or None, default=None
+        Number of values of k at a time, in threads.
+
+    Returns
+    -------
+    table : structured ndarray of shape (n_ks,)
+        A row for each of `ks`, which `pandas.DataFrame` takes as it is, with the fields
+
+        - `k`;
+        - `information_loss`: squared distances from records to what was released for them, as a
+          share of the total sum of squares, in standardised columns;
+        - `linked` and `expected_matches`: see :func:`record_linkage`;
+        - `interval_disclosure` and `rank_disclosure`: means over the columns;
+        - `correlation_change`: mean over all pairs of columns;
+        - `smallest_group` and `n_groups`: size of the smallest class of equal released rows, and
+          the number of these classes. Groups with the same centroid are one;
+        - `seconds`: time of `fit_transform`, longer with several jobs, which share the machine.
+
+    See Also
+    --------
+    record_linkage, interval_disclosure, rank_disclosure, correlation_change : Single figures.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.metrics import risk_utility
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> table = risk_utility(X, [2, 5, 10])
+    >>> table["expected_matches"].round(2)
+    array([0.44, 0.18, 0.09])
+    >>> table["information_loss"].round(2)
+    array([0.02, 0.07, 0.14])
+    """
+    records = check_records(X)
+    ks = _check_ks(ks, len(records))
+    if estimator is None:
+        from sk_microagg._microaggregator import MicroAggregator  # which may need metrics one day
+
+        estimator = MicroAggregator()
+    estimator = own_copy("estimator", estimator, ("fit_transform", "set_params"), "None or ")
+    estimators = [clone(estimator).set_params(k=k) for k in ks]
+    rows = Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(_row)(X, records, estimator) for estimator in estimators
+    )
+    return np.array(rows, dtype=FIELDS)
+
+
+def _check_ks(ks, n_samples):
+    if isinstance(ks, str) or not np.iterable(ks):
+        raise TypeError(f"ks={ks!r} must be a list of integers, got {type(ks).__name__}.")
+    return [check_k(k, n_samples) for k in ks]
+
+
+def _row(X, records, estimator):
+    start = perf_counter()
+    release = estimator.fit_transform(X)
+    seconds = perf_counter() - start
+    release = check_records(release, name="release")
+    linkage = record_linkage(records, release)
+    sizes = np.bincount(row_classes(release, "release"))
+    return (
+        estimator.k,
+        _information_loss(records, release),
+        linkage.linked,
+        linkage.expected_matches,
+        interval_disclosure(records, release).mean(),
+        rank_disclosure(records, release).mean(),
+        correlation_change(records, release).mean,
+        sizes.min(),
+        len(sizes),
+        seconds,
+    )
+
+
+def _information_loss(X, release):
+    scaler = make_scaler("standard").fit(X)
+    scaled = scale(scaler, X)
+    return share_of_total(np.sum((scaled - scale(scaler, release)) ** 2), scaled)

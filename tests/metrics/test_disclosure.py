@@ -1,0 +1,215 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles.risk import shares_in_interval, shares_in_ranks
+from oracles.tables import TABLES, in_units
+
+from sk_microagg import MicroAggregator
+from sk_microagg.metrics import (
+    attribute_changes,
+    correlation_change,
+    interval_disclosure,
+    propensity_mse,
+    rank_disclosure,
+    record_linkage,
+)
+
+# Squares of tiny values vanish in the plain version.
+PLAIN_TABLES = {name: make for name, make in TABLES.items() if name != "tiny"}
+every_table = pytest.mark.parametrize("make", PLAIN_TABLES.values(), ids=PLAIN_TABLES)
+every_share = pytest.mark.parametrize("share", [0, 0.05, 0.1, 0.29, 0.5, 1])
+METRICS = (interval_disclosure, rank_disclosure)
+every_metric = pytest.mark.parametrize("metric", METRICS)
+
+
+def shuffled_a_little(X):
+    """A release that keeps most values, and gives some records those of others."""
+    rng = np.random.default_rng(len(X))
+    return np.where(rng.random(X.shape) < 0.4, rng.permutation(X), X)
+
+
+# Against plain loops
+
+
+@every_table
+@every_share
+@pytest.mark.parametrize("d", [1, 3])
+def test_shares_are_those_of_plain_loops(make, share, d):
+    X = make(np.random.default_rng(d), 100, d)
+    for release in (shuffled_a_little(X), MicroAggregator(k=4).fit_transform(X)):
+        expected = shares_in_interval(X, release, share)
+        assert_allclose(interval_disclosure(X, release, width=share), expected)
+        assert_allclose(
+            rank_disclosure(X, release, share=share), shares_in_ranks(X, release, share)
+        )
+
+
+few_numbers = st.sampled_from([-1.0, 0.0, -0.0, 1.0, 2.5, 4.0])
+
+
+@settings(deadline=None)
+@given(st.data(), st.integers(1, 12), st.integers(1, 3), st.integers(0, 12))
+def test_ranks_with_ties(data, n, d, ranks):
+    X, release = (data.draw(arrays(float, (n, d), elements=few_numbers)) for _ in range(2))
+    share = min(ranks / n, 1.0)
+    expected = shares_in_ranks(X, release, share)
+    assert_allclose(rank_disclosure(X, release, share=share), expected)
+
+
+# By hand
+
+
+def test_an_interval_holds_its_ends():
+    # The standard deviation is 2.
+    X, release = [[0.0], [4.0], [0.0], [4.0]], [[1.0], [4.0], [-1.0], [5.5]]
+    assert interval_disclosure(X, release, width=0.5) == [0.75]
+    assert interval_disclosure(X, release, width=0.4999) == [0.25]
+    assert interval_disclosure(X, release, width=0.75) == [1.0]
+
+
+def test_ranks_by_hand():
+    X = np.arange(100.0)[:, np.newaxis]
+    # 29 records away: 28 lie between, and the two values are half each.
+    release = X + 29
+    release[X >= 71] = X[X >= 71] - 29
+    assert rank_disclosure(X, release, share=0.29) == [1.0]
+    assert rank_disclosure(X, release, share=0.28) == [0.0]
+    # Between two records is half a rank from either.
+    assert rank_disclosure(X, X + 0.5, share=0.005) == [1.0]
+    assert rank_disclosure(X, X + 0.5, share=0.0049) == [0.0]
+
+
+@every_metric
+def test_a_constant_column_is_disclosed_where_it_is_left_alone(metric):
+    X = np.full((10, 2), 0.1)
+    release = X.copy()
+    release[:3, 0] += 1e-9
+    assert_allclose(metric(X, release), [0.7, 1.0])
+
+
+def test_changed_values_of_a_constant_column_are_half_the_records_away():
+    X = np.full((10, 1), 0.1)
+    assert rank_disclosure(X, X + 1, share=0.5) == [1.0]
+    assert rank_disclosure(X, X + 1, share=0.499) == [0.0]
+
+
+# What holds for any table
+
+
+@every_metric
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+def test_records_released_as_they_are_are_disclosed(metric, make):
+    X = make(np.random.default_rng(0), 50, 2)
+    assert_array_equal(metric(X, X), [1.0, 1.0])
+    # Not even an interval of no width hides them.
+    assert_array_equal(metric(X, X, **{"width" if metric is METRICS[0] else "share": 0}), [1, 1])
+
+
+@every_metric
+def test_wider_intervals_disclose_more(metric):
+    X = in_units()
+    release = MicroAggregator(k=20).fit_transform(X)
+    option = "width" if metric is interval_disclosure else "share"
+    shares = [metric(X, release, **{option: value}) for value in (0, 0.01, 0.1, 0.3, 0.6, 1)]
+    assert (np.diff(shares, axis=0) >= 0).all()
+    assert (shares[0] < 0.1).all()
+    if metric is rank_disclosure:
+        assert_array_equal(shares[-1], 1.0)
+
+
+@every_metric
+def test_larger_groups_disclose_less(metric):
+    X = in_units()
+    shares = [metric(X, MicroAggregator(k=k).fit_transform(X)) for k in (1, 3, 10, 40, 200)]
+    assert (np.diff(np.mean(shares, axis=1)) < 0).all()
+
+
+@every_metric
+def test_order_units_and_direction_do_not_matter(metric):
+    X = in_units()
+    release = MicroAggregator(k=10).fit_transform(X)
+    expected = metric(X, release)
+    order = np.random.default_rng(0).permutation(len(X))
+    assert_allclose(metric(X[order], release[order]), expected)
+    assert_allclose(metric(-1024 * X, -1024 * release), expected)
+    assert_allclose(metric(X[:, ::-1], release[:, ::-1]), expected[::-1])
+
+
+def test_ranks_do_not_know_units_at_all():
+    X = in_units()
+    release = shuffled_a_little(X)
+    release[::7] = X[::7] + X.std(axis=0) / 3
+    expected = rank_disclosure(X, release)
+    assert_array_equal(rank_disclosure(np.arctan(X / 300), np.arctan(release / 300)), expected)
+
+
+@every_metric
+def test_tiny_values_have_a_spread(metric):
+    X = TABLES["normal"](np.random.default_rng(0), 200, 2)
+    release = shuffled_a_little(X)
+    assert_array_equal(metric(2.0**-600 * X, 2.0**-600 * release), metric(X, release))
+
+
+@every_metric
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_and_lists_are_tables(metric, frame):
+    X = in_units()
+    release = MicroAggregator(k=10).fit_transform(X)
+    tables = [frame(dict(zip("abc", table.T, strict=True))) for table in (X, release)]
+    assert_array_equal(metric(*tables), metric(X, release))
+    assert_array_equal(metric(X.tolist(), release.tolist()), metric(X, release))
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "error", "message"),
+    [
+        (interval_disclosure, {"width": -0.1}, ValueError, "^width=-0.1 must be a number at least"),
+        (interval_disclosure, {"width": np.inf}, ValueError, "^width=inf must be a number at"),
+        (interval_disclosure, {"width": np.nan}, ValueError, "^width=nan must be a number at"),
+        (interval_disclosure, {"width": "10%"}, TypeError, "^width='10%' must be a number at"),
+        (rank_disclosure, {"share": 10}, ValueError, "^share=10 must be .* at least 0 and at most"),
+        (rank_disclosure, {"share": -1}, ValueError, "^share=-1 must be a number at least 0"),
+        (rank_disclosure, {"share": True}, TypeError, "^share=True must be .*, got bool"),
+    ],
+)
+def test_bad_options(metric, options, error, message):
+    with pytest.raises(error, match=message):
+        metric([[1.0], [2.0]], [[1.0], [2.0]], **options)
+
+
+@pytest.mark.parametrize(
+    "metric", [*METRICS, record_linkage, attribute_changes, correlation_change, propensity_mse]
+)
+@pytest.mark.parametrize(
+    ("X", "release", "message"),
+    [
+        ([[1.0], [2.0]], [[1.0]], r"^release of shape \(1, 1\) must have the shape of X, \(2, 1\)"),
+        ([[1.0]], [[1.0, 2.0]], r"^release of shape \(1, 2\) must have the shape of X, \(1, 1\)"),
+        ([[1.0], [np.nan]], [[1.0], [2.0]], "^Input X contains NaN"),
+        ([[1.0], [2.0]], [[1.0], [np.inf]], "^Input release contains infinity"),
+        ([[1.0], [2.0]], [[1.0], ["[1, 3]"]], "could not convert string to float"),
+        ([[1.0], [2.0]], [[1.0], [1e200]], "^release holds values as large as 1e"),
+        ([1.0, 2.0], [1.0, 2.0], "Expected 2D array"),
+        (
+            pd.DataFrame({"a": [1, 2], "b": [3, 4]}),
+            pd.DataFrame({"b": [3, 4], "a": [1, 2]}),
+            r"^release has the columns \['b', 'a'\]: they must be in the order of X, \['a', 'b'\]",
+        ),
+    ],
+)
+def test_what_is_no_pair_of_tables_raises(metric, X, release, message):
+    with pytest.raises(ValueError, match=message):
+        metric(X, release)
+
+
+def test_released_columns_may_have_other_names():
+    X = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    assert_array_equal(interval_disclosure(X, X.add_suffix("_released")), [1, 1])

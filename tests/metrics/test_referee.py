@@ -1,0 +1,65 @@
+"""The level of anonymity, as pyCANON sees it: code by others, on the same releases."""
+
+import pandas as pd
+import pytest
+from oracles.mixed_tables import HIERARCHIES, draw
+from sklearn import datasets
+
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg.metrics import anonymity_level, uniqueness
+
+referee = pytest.importorskip("pycanon.anonymity", reason="pycanon is the referee")
+
+DATA = {name: getattr(datasets, f"load_{name}") for name in ("iris", "wine", "diabetes")}
+every_data = pytest.mark.parametrize("data", DATA)
+every_k = pytest.mark.parametrize("k", [2, 3, 5])
+
+
+def assert_referee_agrees(release, k):
+    frame = pd.DataFrame(release)
+    frame.columns = [f"column {j}" for j in range(frame.shape[1])]
+    level = referee.k_anonymity(frame, list(frame.columns))
+    assert anonymity_level(release) == anonymity_level(frame) == level >= k
+    assert (uniqueness(release) == 0) == (level > 1)
+
+
+@every_data
+@every_k
+@pytest.mark.parametrize("decimals", [None, 1, 0])
+def test_microaggregated_numbers(data, k, decimals):
+    X = DATA[data]().data
+    release = MicroAggregator(k=k).fit_transform(X)
+    assert_referee_agrees(release if decimals is None else release.round(decimals), k)
+
+
+@every_data
+@pytest.mark.parametrize("decimals", [None, 1, 0])
+def test_original_numbers(data, decimals):
+    X = DATA[data]().data
+    assert_referee_agrees(X if decimals is None else X.round(decimals), 1)
+
+
+@every_k
+@pytest.mark.parametrize("block_size", [20, 100])
+@pytest.mark.parametrize("stitch", [False, True])
+def test_blocks(k, block_size, stitch):
+    X = DATA["diabetes"]().data
+    aggregator = MicroAggregator(k=k, block_size=block_size, stitch=stitch)
+    assert_referee_agrees(aggregator.fit_transform(X), k)
+
+
+@every_data
+@every_k
+def test_generalised_numbers(data, k):
+    release = KAIM(k=k, refiner=None, random_state=0).fit_transform(DATA[data]().data[:, :4])
+    assert release.dtype == object
+    assert_referee_agrees(release, k)
+
+
+@every_k
+@pytest.mark.parametrize("share_missing", [0, 0.2])
+@pytest.mark.parametrize("output", ["default", "pandas"])
+def test_generalised_text(k, share_missing, output):
+    kaim = KAIM(k=k, hierarchies=HIERARCHIES, refiner=None, random_state=0)
+    release = kaim.set_output(transform=output).fit_transform(draw(120, k, share_missing))
+    assert_referee_agrees(release, k)

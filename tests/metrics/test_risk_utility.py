@@ -1,0 +1,165 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles.tables import TABLES, in_units
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import StandardScaler
+
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg.metrics import (
+    correlation_change,
+    interval_disclosure,
+    rank_disclosure,
+    record_linkage,
+    risk_utility,
+)
+
+KS = [2, 3, 10]
+
+
+def without_times(table):
+    return table[[name for name in table.dtype.names if name != "seconds"]]
+
+
+def test_figures_are_those_of_single_metrics():
+    X = in_units()
+    table = risk_utility(X, KS)
+    assert table["k"].tolist() == KS
+    for row in table:
+        aggregator = MicroAggregator(k=row["k"])
+        release = aggregator.fit_transform(X)
+        linkage = record_linkage(X, release)
+        assert row["information_loss"] == pytest.approx(aggregator.information_loss_)
+        assert row["linked"] == linkage.linked
+        assert row["expected_matches"] == linkage.expected_matches
+        assert row["interval_disclosure"] == pytest.approx(interval_disclosure(X, release).mean())
+        assert row["rank_disclosure"] == pytest.approx(rank_disclosure(X, release).mean())
+        assert row["correlation_change"] == correlation_change(X, release).mean
+        assert row["smallest_group"] == aggregator.group_sizes_.min()
+        assert row["n_groups"] == aggregator.n_groups_
+        assert row["seconds"] > 0
+
+
+def test_more_privacy_costs_more():
+    table = risk_utility(in_units(), [1, 2, 5, 20, 100])
+    for risk in ("expected_matches", "interval_disclosure", "rank_disclosure", "n_groups"):
+        assert (np.diff(table[risk]) < 0).all(), risk
+    assert (np.diff(table["information_loss"]) > 0).all()
+    assert (table["smallest_group"] >= table["k"]).all()
+    first = table[0]
+    assert first["information_loss"] == first["correlation_change"] == 0
+    assert first["linked"] == first["expected_matches"] == 1
+
+
+def test_jobs_and_kind_of_table_change_nothing():
+    X = in_units()
+    table = without_times(risk_utility(X, KS))
+    assert_array_equal(without_times(risk_utility(X, KS, n_jobs=2)), table)
+    assert_array_equal(without_times(risk_utility(X.tolist(), iter(KS))), table)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    assert_array_equal(without_times(risk_utility(frame, np.array(KS))), table)
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("d", [1, 2])
+def test_figures_of_any_table_are_finite(make, d):
+    table = risk_utility(make(np.random.default_rng(0), 40, d), [1, 3, 40])
+    for name in table.dtype.names:
+        assert np.isfinite(table[name]).all(), name
+
+
+def test_order_of_records_does_not_matter():
+    X = in_units()
+    order = np.random.default_rng(0).permutation(len(X))
+    builder_only = MicroAggregator(refiner=None)  # exchanges take records in their order
+    table = risk_utility(X, KS, estimator=builder_only)
+    other = risk_utility(X[order], KS, estimator=builder_only)
+    for name in without_times(table).dtype.names:
+        assert_allclose(other[name], table[name], rtol=1e-9)
+
+
+def test_the_table_makes_a_frame():
+    table = risk_utility(in_units(), KS)
+    frame = pd.DataFrame(table)
+    assert frame.columns.tolist() == [
+        "k",
+        "information_loss",
+        "linked",
+        "expected_matches",
+        "interval_disclosure",
+        "rank_disclosure",
+        "correlation_change",
+        "smallest_group",
+        "n_groups",
+        "seconds",
+    ]
+    assert_array_equal(frame["k"], KS)
+    assert len(pd.DataFrame(risk_utility(in_units(), []))) == 0
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MicroAggregator(k=7, refiner=None, scaler=None),
+        MicroAggregator(block_size=50).set_output(transform="pandas"),
+        KAIM(output="midpoint", refiner=None, random_state=0),
+    ],
+    ids=["no scaler", "frames", "KAIM"],
+)
+def test_any_estimator_that_releases_numbers(estimator):
+    X = in_units(120)
+    before = str(estimator.get_params())
+    table = risk_utility(X, [2, 5], estimator=estimator)
+    assert (table["smallest_group"] >= table["k"]).all()
+    assert table["information_loss"][0] < table["information_loss"][1]
+    assert str(estimator.get_params()) == before
+    assert not hasattr(estimator, "labels_")
+
+
+class AllAlike(TransformerMixin, BaseEstimator):
+    """Releases the same row for all records."""
+
+    def __init__(self, k=1):
+        self.k = k
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.tile(np.mean(X, axis=0), (len(X), 1))
+
+
+def test_a_release_of_one_row_loses_everything():
+    X = in_units(100)
+    (row,) = risk_utility(X, [4], estimator=AllAlike())
+    assert row["information_loss"] == pytest.approx(1)
+    assert row["linked"] == 1
+    assert row["expected_matches"] == pytest.approx(1 / 100)
+    assert row["smallest_group"] == 100
+    assert row["n_groups"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"ks": 5}, TypeError, "^ks=5 must be a list of integers, got int"),
+        ({"ks": "5"}, TypeError, "^ks='5' must be a list of integers, got str"),
+        ({"ks": [2, 0]}, ValueError, "^k=0 must be at least 1"),
+        ({"ks": [2, 2.5]}, TypeError, "^k=2.5 must be an integer"),
+        ({"ks": [2, 101]}, ValueError, "^k=101 must be at most the number of records, n_samples="),
+        ({"estimator": MicroAggregator}, TypeError, "^estimator=.* must be None or an object with"),
+        ({"estimator": TransformerMixin()}, TypeError, "^estimator=.* the method 'set_params'"),
+        ({"X": [[np.nan]]}, ValueError, "^Input X contains NaN"),
+        ({"X": [["a"]]}, ValueError, "could not convert string to float"),
+    ],
+)
+def test_bad_arguments(options, error, message):
+    arguments = {"X": in_units(100), "ks": [2, 3]} | options
+    with pytest.raises(error, match=message):
+        risk_utility(arguments.pop("X"), arguments.pop("ks"), **arguments)
+
+
+def test_an_estimator_without_k():
+    with pytest.raises(ValueError, match=r"^Invalid parameter 'k' for estimator StandardScaler"):
+        risk_utility(in_units(100), [2], estimator=StandardScaler())
