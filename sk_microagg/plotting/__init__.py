@@ -1,0 +1,13 @@
+"""Displays, in the manner of scikit-learn: pictures of what a release costs and protects."""
+
+from sk_microagg.plotting._attributes import AttributeDisplay
+from sk_microagg.plotting._convergence import ConvergenceDisplay
+from sk_microagg.plotting._partition import PartitionDisplay
+from sk_microagg.plotting._risk_utility import RiskUtilityDisplay
+
+__all__ = [
+    "AttributeDisplay",
+    "ConvergenceDisplay",
+    "PartitionDisplay",
+    "RiskUtilityDisplay",
+]

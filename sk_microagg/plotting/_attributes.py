@@ -1,0 +1,187 @@
+"""Columns before and after."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg._validation import check_count
+from sk_microagg.generalization._labels import ROOT
+from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
+from sk_microagg.plotting._style import import_pyplot
+
+PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
+
+
+class AttributeDisplay:
+    """The distribution of every column before and after, a panel for each.
+
+    The original is a grey area, the release a dark line. Numbers are counted in bins, other values
+    by category: the most frequent ones, and one bar for the others. A column of numbers that is
+    released as text, such as intervals, has a note instead.
+
+    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+
+    Parameters
+    ----------
+    columns : list
+        What is drawn of each column: its name and its shares before and after.
+
+    Attributes
+    ----------
+    ax_ : ndarray of matplotlib Axes, shape (n_features,)
+        The panels.
+
+    figure_ : matplotlib Figure
+        The figure of the panels.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from sk_microagg import MicroAggregator
+    >>> from sk_microagg.plotting import AttributeDisplay
+    >>> X = pd.DataFrame({"age": [31, 34, 39, 52, 58, 60], "visits": [1, 2, 1, 4, 3, 3]})
+    >>> display = AttributeDisplay.from_estimator(MicroAggregator(k=3).fit(X), X)
+    >>> [panel.get_title(loc="left") for panel in display.ax_]
+    ['age', 'visits']
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(self, *, columns):
+        self.columns = columns
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, at_least=1, ax=None):
+        """Draw what a fitted estimator was given, and what it releases.
+
+        Parameters
+        ----------
+        estimator : MicroAggregator or KAIM
+            A fitted estimator.
+
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The records that it was fitted on.
+
+        at_least : int, default=1
+            Number of original records that whatever is drawn stands for, as in :meth:`from_data`.
+
+        ax : matplotlib Axes, array of such or None, default=None
+            Where to draw, as in :meth:`plot`.
+
+        Returns
+        -------
+        display : AttributeDisplay
+            The display, drawn.
+        """
+        check_is_fitted(estimator, "labels_")
+        names = None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None)
+        return cls.from_data(
+            X, release_of(estimator), feature_names=names, at_least=at_least, ax=ax
+        )
+
+    @classmethod
+    def from_data(cls, X, release, feature_names=None, *, at_least=1, ax=None):
+        """Draw a table and its release.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The table as it was.
+
+        release : array-like or DataFrame of shape (n_samples, n_features)
+            The released table, with the same columns.
+
+        feature_names : list of str or None, default=None
+            Names of the columns; by default those of `X`, or x0, x1, ...
+
+        at_least : int, default=1
+            Number of original records that whatever is drawn stands for. With more than 1, bins
+            with fewer are merged, categories with fewer are one bar, and values beyond the range of
+            the release count as its least or largest one. For a picture that is published, take k.
+
+        ax : matplotlib Axes, array of such or None, default=None
+            Where to draw, as in :meth:`plot`.
+
+        Returns
+        -------
+        display : AttributeDisplay
+            The display, drawn.
+        """
+        check_count("at_least", at_least)
+        return cls(columns=compare_columns(X, release, feature_names, at_least)).plot(ax=ax)
+
+    def plot(self, ax=None, *, panels_per_row=3):
+        """Draw it again.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, array of such or None, default=None
+            Where to draw: one for each column, or one whose place is divided among all columns;
+            None for a new figure.
+
+        panels_per_row : int, default=3
+            Number of columns of the table beside each other; not used if `ax` has one for each.
+
+        Returns
+        -------
+        display : AttributeDisplay
+            The display itself.
+        """
+        check_count("panels_per_row", panels_per_row)
+        self.ax_ = np.array(self._panels(ax, panels_per_row), dtype=object)
+        self.figure_ = self.ax_[0].figure
+        for panel, column in zip(self.ax_, self.columns, strict=True):
+            draw_column(panel, column)
+        self._add_legend(has_own_figure=ax is None)
+        return self
+
+    def _panels(self, ax, panels_per_row):
+        n_panels = len(self.columns)
+        if np.ndim(ax) > 0:
+            panels = list(np.ravel(ax))
+            if len(panels) != n_panels:
+                raise ValueError(
+                    f"ax has {len(panels)} axes: it must have {n_panels}, one a column, or be one."
+                )
+            return panels
+        n_across = min(panels_per_row, n_panels)
+        n_down = -(-n_panels // n_across)
+        if ax is None:
+            figure = import_pyplot().figure(
+                figsize=(PANEL_WIDTH * n_across, PANEL_HEIGHT * n_down + 0.4), layout="constrained"
+            )
+            grid = figure.add_gridspec(n_down, n_across)
+        else:
+            ax.set_axis_off()
+            figure = ax.figure
+            grid = ax.get_subplotspec().subgridspec(n_down, n_across, wspace=0.35, hspace=0.55)
+        return [figure.add_subplot(grid[divmod(i, n_across)]) for i in range(n_panels)]
+
+    def _add_legend(self, has_own_figure):
+        drawn = [
+            panel
+            for panel, column in zip(self.ax_, self.columns, strict=True)
+            if not isinstance(column, Note)
+        ]
+        if not drawn:
+            return
+        handles, labels = drawn[0].get_legend_handles_labels()
+        if has_own_figure:
+            self.figure_.legend(
+                handles, labels, loc="outside upper right", ncols=2, frameon=False, fontsize="small"
+            )
+        else:
+            drawn[0].legend(handles, labels, frameon=False, fontsize="small")
+
+
+def release_of(estimator, centers=None):
+    """What a fitted estimator releases for the records that it was fitted on.
+
+    `centers` are what groups are released as, if not in the estimator's own way.
+    """
+    if hasattr(estimator, "centroids_"):
+        return estimator.centroids_[estimator.labels_]
+    release = (estimator.centers_ if centers is None else centers)[estimator.labels_]
+    dropped = estimator.labels_ < 0
+    if dropped.any():
+        release[dropped] = ROOT
+    return release

@@ -1,0 +1,201 @@
+"""The way of an iterated search."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg._groups import total_sum_of_squares
+from sk_microagg._scaling import scale
+from sk_microagg._validation import check_number, check_option, check_records
+from sk_microagg.plotting._style import BLUE, axes_for, percent_axis, tidy
+
+TIMES = {"iteration": (0, "iteration"), "seconds": (1, "seconds of the search")}
+
+
+class ConvergenceDisplay:
+    """The loss of the best partition that an iterated search has found, over time.
+
+    The last point is the result.
+
+    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+
+    Parameters
+    ----------
+    trace : ndarray of shape (n_improvements, 3)
+        Iteration, seconds and sum of squared errors of every partition better than those before.
+
+    total : float or None, default=None
+        What the sum of squared errors is a share of, as the information loss; None to draw the sum
+        itself.
+
+    x : {"seconds", "iteration"}, default="seconds"
+        What the horizontal axis is.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    line_ : matplotlib Line2D
+        Loss over time, in steps.
+
+    texts_ : list of two matplotlib Text
+        The losses at the start and in the end.
+
+    See Also
+    --------
+    sk_microagg.refiners.IteratedLocalSearch : The search; its `trace_` is what is drawn.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from sk_microagg import MicroAggregator
+    >>> from sk_microagg.plotting import ConvergenceDisplay
+    >>> from sk_microagg.refiners import IteratedLocalSearch
+    >>> X = np.random.RandomState(0).normal(size=(60, 3))
+    >>> search = IteratedLocalSearch(max_iter=100)
+    >>> aggregator = MicroAggregator(k=3, refiner=search, random_state=0).fit(X)
+    >>> display = ConvergenceDisplay.from_estimator(aggregator, x="iteration")
+    >>> bool(np.isclose(display.line_.get_ydata()[-1], aggregator.information_loss_))
+    True
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(self, *, trace, total=None, x="seconds"):
+        self.trace = trace
+        self.total = total
+        self.x = x
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, x="seconds", ax=None):
+        """Draw the search of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : MicroAggregator or KAIM
+            Fitted with :class:`~sk_microagg.refiners.IteratedLocalSearch` as its refiner, or as a
+            step of it.
+
+        X : array-like of shape (n_samples, n_features) or None, default=None
+            Records of which the total sum of squares is what losses are a share of; by default
+            those that the estimator was fitted on, which need not be given.
+
+        x : {"seconds", "iteration"}, default="seconds"
+            What the horizontal axis is.
+
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            The display, drawn.
+        """
+        check_is_fitted(estimator, "labels_")
+        trace = trace_of(estimator)
+        if trace is None:
+            raise ValueError(_why_no_trace(estimator))
+        if X is not None and hasattr(estimator, "scaler_"):
+            total = total_sum_of_squares(scale(estimator.scaler_, check_records(X))) or None
+        else:
+            total = total_of(estimator, trace)
+        return cls.from_data(trace, total=total, x=x, ax=ax)
+
+    @classmethod
+    def from_data(cls, trace, total=None, x="seconds", ax=None):
+        """Draw the trace of a search.
+
+        Parameters
+        ----------
+        trace : array-like of shape (n_improvements, 3)
+            Iteration, seconds and sum of squared errors, as in the `trace_` of
+            :class:`~sk_microagg.refiners.IteratedLocalSearch`.
+
+        total : float or None, default=None
+            What the sum of squared errors is a share of; None to draw the sum itself.
+
+        x : {"seconds", "iteration"}, default="seconds"
+            What the horizontal axis is.
+
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            The display, drawn.
+        """
+        check_option("x", x, tuple(TIMES))
+        if total is not None:
+            check_number("total", total, above=0, or_option=None)
+        trace = np.asarray(trace, dtype=np.float64)
+        if trace.ndim != 2 or trace.shape[1] != 3 or len(trace) == 0:
+            raise ValueError(
+                f"trace of shape {trace.shape} must have rows of three: iteration, seconds and sum "
+                "of squared errors."
+            )
+        return cls(trace=trace, total=total, x=x).plot(ax=ax)
+
+    def plot(self, ax=None):
+        """Draw it again.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            The display itself.
+        """
+        self.ax_ = ax = axes_for(ax)
+        self.figure_ = ax.figure
+        column, name = TIMES[self.x]
+        times = self.trace[:, column]
+        losses = self.trace[:, 2] / (1.0 if self.total is None else self.total)
+        (self.line_,) = ax.plot(
+            times, losses, drawstyle="steps-post", marker="o", markevery=[-1], color=BLUE
+        )
+        write = "{:.4g}".format if self.total is None else "{:.2%}".format
+        self.texts_ = [
+            ax.annotate(write(losses[0]), (times[0], losses[0]), xytext=(6, 2), va="bottom"),
+            ax.annotate(write(losses[-1]), (times[-1], losses[-1]), xytext=(0, 6), ha="right"),
+        ]
+        for text in self.texts_:
+            text.set(anncoords="offset points", fontsize="small")
+        is_share = self.total is not None
+        ax.set(xlabel=name, ylabel="information loss" if is_share else "sum of squared errors")
+        ax.margins(y=0.1)
+        ax.locator_params(axis="x", nbins=6)
+        if is_share:
+            percent_axis(ax.yaxis)
+        tidy(ax)
+        return self
+
+
+def trace_of(estimator):
+    """The trace of the search among an estimator's refiners, the last if several; None if none."""
+    refiner = getattr(estimator, "refiner_", None)
+    steps = [step for _, step in getattr(refiner, "steps_", [])]
+    traces = [step.trace_ for step in (refiner, *steps) if hasattr(step, "trace_")]
+    return traces[-1] if traces else None
+
+
+def total_of(estimator, trace):
+    """What the costs of a trace are a share of, as far as the estimator knows."""
+    if not estimator.information_loss_ > 0:
+        return None
+    # Of a chain, the search need not be the last step, and its result not that of the estimator.
+    return getattr(estimator, "sse_", trace[-1, 2]) / estimator.information_loss_
+
+
+def _why_no_trace(estimator):
+    return (
+        "estimator holds no trace of a search: its refiner must be, or hold, an "
+        "IteratedLocalSearch, and all its records must be one block (block_size=None). It has "
+        f"refiner={getattr(estimator, 'refiner', None)!r}."
+    )

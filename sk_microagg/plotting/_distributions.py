@@ -1,0 +1,297 @@
+"""A column before and after: what is drawn of it, and how."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from sk_microagg._tables import cells_of, columns_of, is_frame, missing_cells
+from sk_microagg.generalization._labels import ROOT, is_number
+from sk_microagg.plotting._style import FILL, INK, SOFT, percent_axis, short_numbers, tidy
+
+MOST_BINS, FEWEST_BINS = 30, 5
+MOST_BARS, FEWEST_ROWS = 8, 5
+LONGEST_LABEL = 20
+LARGEST_COUNT = 2**50  # beyond, floats have no halves
+OTHERS, GENERAL = "(others)", "(more general)"
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Shares of records in bins, which may differ in width.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+
+    edges : ndarray of shape (n_bins + 1,)
+        Where bins begin and end.
+
+    before, after : ndarray of shape (n_bins,)
+        Share of the records that are in a bin.
+
+    unit : float
+        Width of a bin as it was before bins were merged.
+
+    are_integers : bool
+        Whether all values of the original are integers.
+
+    missing : tuple of two floats
+        Share of the records without a value, before and after.
+    """
+
+    name: str
+    edges: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    unit: float
+    are_integers: bool
+    missing: tuple
+
+    def draw(self, ax):
+        """Draw the original as a grey area, the release as a line; a merged bin at its mean."""
+        widths = np.diff(self.edges) / self.unit
+        ax.stairs(self.before / widths, self.edges, fill=True, color=FILL, label="original")
+        ax.stairs(self.after / widths, self.edges, color=INK, linewidth=1.3, label="release")
+        percent_axis(ax.yaxis)
+        ax.locator_params(axis="x", nbins=5, integer=self.are_integers)
+        ax.locator_params(axis="y", nbins=4)
+        short_numbers(ax.xaxis)
+        if any(self.missing):
+            ax.set_xlabel(
+                "missing: {:.0%} before, {:.0%} after".format(*self.missing), fontsize="small"
+            )
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Shares of records in categories.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+
+    categories : list of str
+        The categories, the most frequent first.
+
+    before, after : ndarray of shape (n_categories,)
+        Share of the records that are in a category.
+    """
+
+    name: str
+    categories: list
+    before: np.ndarray
+    after: np.ndarray
+
+    def draw(self, ax):
+        """Draw the original as grey bars, the release as thin ones in front."""
+        places = np.arange(len(self.categories))
+        ax.barh(places, self.before, height=0.8, color=FILL, label="original")
+        ax.barh(places, self.after, height=0.3, color=INK, label="release")
+        labels = [_shortened(category) for category in self.categories]
+        ax.set_yticks(places, labels=labels, fontsize="small", parse_math=False)
+        # Few bars need not be fat.
+        ax.set_ylim(max(len(places), FEWEST_ROWS) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        percent_axis(ax.xaxis)
+        ax.locator_params(axis="x", nbins=4)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Why nothing is drawn.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+
+    text : str
+        The reason.
+    """
+
+    name: str
+    text: str
+
+    def draw(self, ax):
+        """Write the note."""
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        ax.text(0.5, 0.5, self.text, ha="center", va="center", color=SOFT, transform=ax.transAxes)
+
+
+def draw_column(ax, column):
+    """Draw one column, under its name."""
+    column.draw(ax)
+    ax.set_title(_shortened(column.name, 40), fontsize="medium", loc="left", parse_math=False)
+    tidy(ax)
+
+
+def compare_columns(X, release, feature_names=None, at_least=1):
+    """What there is to draw of each column of two tables.
+
+    With `at_least` above 1, whatever is drawn of the original stands for so many records: bins
+    with fewer are merged, and so are categories. Bins then lie in the range of the release, and
+    values beyond count as its least or largest.
+
+    Returns
+    -------
+    columns : list of Histogram, Bars or Note
+        One a column.
+    """
+    before, after = columns_of(X, "X"), columns_of(release, "release")
+    shapes = [(len(table[0]), len(table)) for table in (before, after)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"release of shape {shapes[1]} must have the shape of X, {shapes[0]}.")
+    _check_order(X, release)
+    names = column_names(X, len(before), feature_names)
+    return [
+        _compare(name, old, new, at_least)
+        for name, old, new in zip(names, before, after, strict=True)
+    ]
+
+
+def _check_order(X, release):
+    names, released = (list(t.columns) if is_frame(t) else [] for t in (X, release))
+    if names != released and set(names) == set(released):
+        raise ValueError(
+            f"release has the columns {released}: they must be in the order of X, {names}."
+        )
+
+
+def column_names(X, n_columns, given=None):
+    """Names of the columns: those given, those of a frame, or x0, x1, ..."""
+    if given is not None:
+        if len(given) != n_columns:
+            raise ValueError(
+                f"feature_names={list(given)!r} must be {n_columns} names, one a column."
+            )
+        return [str(name) for name in given]
+    return [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(n_columns)]
+
+
+def _compare(name, before, after, at_least):
+    old, new = _as_numbers(before), _as_numbers(after)
+    if (old is None) != (new is None):
+        return Note(name, "numbers are released as text" if new is None else "not drawn")
+    if old is None:
+        return _count_categories(name, before, after, at_least)
+    return _count_numbers(name, old, new, at_least)
+
+
+def _as_numbers(column):
+    """The column as floats, with NaN where something is missing; None if it is not of numbers."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
+        return np.asarray(column, dtype=np.float64)
+    cells, missing = np.array(cells_of(column), dtype=object), missing_cells(column)
+    if missing.all() or not all(is_number(cell) for cell in cells[~missing]):
+        return None
+    numbers = np.full(len(cells), np.nan)
+    numbers[~missing] = cells[~missing].astype(np.float64)
+    return numbers
+
+
+def _count_numbers(name, old, new, at_least):
+    known = [values[np.isfinite(values)] for values in (old, new)]
+    if not all(len(values) for values in known):
+        return Note(name, "all values are missing")
+    missing = tuple(
+        1 - len(values) / len(all_values)
+        for values, all_values in zip(known, (old, new), strict=True)
+    )
+    low, high = _range(known[1] if at_least > 1 else np.concatenate(known), at_least)
+    are_integers = bool(np.all(known[0] == np.round(known[0])))
+    edges = _edges(low, high, len(known[0]), are_integers)
+    before, after = (
+        np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] for values in known
+    )
+    starts = _merge(before, at_least)
+    return Histogram(
+        name,
+        np.append(edges[starts], edges[-1]),
+        np.add.reduceat(before, starts) / len(old),
+        np.add.reduceat(after, starts) / len(new),
+        float(edges[1] - edges[0]),
+        are_integers,
+        missing,
+    )
+
+
+def _range(values, at_least):
+    """The range of values, of which each end is a mean of `at_least`.
+
+    That is their least and largest one if so many records share it, as in a k-anonymous release.
+    """
+    last = min(at_least, len(values)) - 1
+    low = np.partition(values, last)[: last + 1]
+    high = -np.partition(-values, last)[: last + 1]
+    # Equal values are their mean, without rounding.
+    return tuple(float(end[0] if np.ptp(end) == 0 else end.mean()) for end in (low, high))
+
+
+def _edges(low, high, n_values, are_integers):
+    """Edges of equal bins from `low` to `high`; between integers if the values are such."""
+    n_bins = int(np.clip(2 * np.cbrt(n_values), FEWEST_BINS, MOST_BINS))
+    if are_integers and max(-low, high) < LARGEST_COUNT:
+        low, high = np.floor(low), np.ceil(high)
+        width = np.ceil((high - low + 1) / n_bins)
+        n_bins = int(np.ceil((high - low + 1) / width))
+        return low - 0.5 + width * np.arange(n_bins + 1)
+    if high - low <= 1e-12 * max(abs(low), abs(high)):
+        half = max(0.5, 1e-6 * abs(low))
+        return np.array([low - half, low + half])
+    return np.linspace(low, high, n_bins + 1)
+
+
+def _merge(counts, at_least):
+    """Starts of runs of bins that hold `at_least` records, or none."""
+    starts, held = [], 0
+    is_open = False
+    for position, count in enumerate(counts):
+        if not is_open:
+            starts.append(position)
+            held = 0
+        held += count
+        is_open = 0 < held < at_least
+    # What is left over at the end joins those before.
+    while is_open and len(starts) > 1:
+        starts.pop()
+        is_open = counts[starts[-1] :].sum() < at_least
+    return np.array(starts)
+
+
+def _count_categories(name, before, after, at_least):
+    old, new = (_labels(column) for column in (before, after))
+    counts = Counter(old)
+    ranked = sorted(counts, key=lambda label: (-counts[label], label))
+    kept = [label for label in ranked if counts[label] >= at_least][:MOST_BARS]
+    n_others = len(old) - sum(counts[label] for label in kept)
+    # A few others would be told by what is missing from the whole.
+    while kept and 0 < n_others < at_least:
+        n_others += counts[kept.pop()]
+    released = Counter(
+        label if label in kept else OTHERS if label in counts else GENERAL for label in new
+    )
+    categories = [*kept, *([OTHERS] if n_others else []), *([GENERAL] if released[GENERAL] else [])]
+    shown = {**{label: counts[label] for label in kept}, OTHERS: n_others, GENERAL: 0}
+    return Bars(
+        name,
+        categories,
+        np.array([shown[category] for category in categories]) / len(old),
+        np.array([released[category] for category in categories]) / len(new),
+    )
+
+
+def _labels(column):
+    """Categories as text; a missing one is the most general."""
+    missing = missing_cells(column)
+    return [
+        ROOT if is_missing else str(cell)
+        for cell, is_missing in zip(cells_of(column), missing, strict=True)
+    ]
+
+
+def _shortened(label, longest=LONGEST_LABEL):
+    return label if len(label) <= longest else f"{label[: longest - 1]}…"

@@ -1,0 +1,217 @@
+"""Groups of records in a plane."""
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg._groups import group_means, group_sizes
+from sk_microagg._scaling import scale
+from sk_microagg._validation import check_count, check_records
+from sk_microagg.plotting._distributions import column_names
+from sk_microagg.plotting._plane import Plane, outline
+from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, axes_for, tidy
+
+
+class PartitionDisplay:
+    """The groups of a partition, in the plane of the first two principal components.
+
+    Points are records, crosses the centroids of their groups, and outlines the convex hulls of
+    groups. In data of more than two columns, groups that are apart may overlap in the plane. Of
+    one column, which is drawn as it is, the second axis numbers the groups, in the order of their
+    centroids.
+
+    It shows original records: do not publish it. A
+    :func:`report <sk_microagg.report.make_report>` has a picture without.
+
+    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, 2)
+        The records in the plane.
+
+    labels : ndarray of shape (n_samples,)
+        Group of each record, numbered from 0.
+
+    axis_names : tuple of two str
+        What the axes are.
+
+    is_plane : bool, default=True
+        Whether distances mean the same along both axes.
+
+    max_groups : int, default=200
+        Number of groups that are drawn, at most: those nearest to the middle of all records.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    records_ : matplotlib Line2D
+        The records that are drawn.
+
+    centroids_ : matplotlib Line2D
+        The centroids of the groups that are drawn.
+
+    hulls_ : matplotlib PolyCollection
+        The outlines: a line where all records of a group are on one, a point where they are equal.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from sk_microagg import MicroAggregator
+    >>> from sk_microagg.plotting import PartitionDisplay
+    >>> X = np.random.RandomState(0).normal(size=(60, 3))
+    >>> aggregator = MicroAggregator(k=5).fit(X)
+    >>> display = PartitionDisplay.from_estimator(aggregator, X)
+    >>> len(display.hulls_.get_paths()) == aggregator.n_groups_
+    True
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(self, *, points, labels, axis_names, is_plane=True, max_groups=200):
+        self.points = points
+        self.labels = labels
+        self.axis_names = axis_names
+        self.is_plane = is_plane
+        self.max_groups = max_groups
+
+    @classmethod
+    def from_estimator(cls, estimator, X, ax=None, max_groups=200):
+        """Draw the groups of a fitted estimator, in the space in which it compared records.
+
+        Parameters
+        ----------
+        estimator : MicroAggregator
+            A fitted estimator.
+
+        X : array-like of shape (n_samples, n_features)
+            The records that it was fitted on.
+
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        max_groups : int, default=200
+            Number of groups that are drawn, at most.
+
+        Returns
+        -------
+        display : PartitionDisplay
+            The display, drawn.
+        """
+        if not hasattr(estimator, "scaler"):
+            raise TypeError(
+                f"estimator={estimator!r} must be a fitted MicroAggregator. Groups of others can "
+                "be drawn among numbers: PartitionDisplay.from_data(X, estimator.labels_)."
+            )
+        check_is_fitted(estimator, "labels_")
+        if estimator.n_features_in_ > 1:
+            X = scale(estimator.scaler_, check_records(X))
+        return cls.from_data(X, estimator.labels_, ax=ax, max_groups=max_groups)
+
+    @classmethod
+    def from_data(cls, X, labels, ax=None, max_groups=200):
+        """Draw groups of records.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records, in the space in which they are compared.
+
+        labels : array-like of shape (n_samples,)
+            Group of each record.
+
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        max_groups : int, default=200
+            Number of groups that are drawn, at most.
+
+        Returns
+        -------
+        display : PartitionDisplay
+            The display, drawn.
+        """
+        check_count("max_groups", max_groups)
+        first_name = column_names(X, 1)[0]
+        X = check_records(X)
+        labels = column_or_1d(labels)
+        check_consistent_length(X, labels)
+        _, labels = np.unique(labels, return_inverse=True)
+        if X.shape[1] == 1:
+            means = group_means(X, labels)[:, 0]
+            place = np.argsort(np.argsort(means, kind="stable"))
+            points = np.column_stack([X[:, 0], 1 + place[labels]])
+            axis_names = (first_name, "group, in the order of centroids")
+        else:
+            plane = Plane(X)
+            points, axis_names = plane.place(X), plane.axis_names()
+        display = cls(
+            points=points,
+            labels=labels,
+            axis_names=axis_names,
+            is_plane=X.shape[1] > 1,
+            max_groups=max_groups,
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax=None):
+        """Draw it again.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : PartitionDisplay
+            The display itself.
+        """
+        self.ax_ = ax = axes_for(ax)
+        self.figure_ = ax.figure
+        from matplotlib.collections import PolyCollection
+
+        centroids = group_means(self.points, self.labels)
+        shown = self._groups_to_show(centroids)
+        rows = np.flatnonzero(np.isin(self.labels, shown))
+        rows = rows[np.argsort(self.labels[rows], kind="stable")]
+        ends = np.cumsum(group_sizes(self.labels)[shown])
+        groups = np.split(self.points[rows], ends[:-1])
+        self.hulls_ = ax.add_collection(
+            PolyCollection(
+                [outline(group) for group in groups],
+                facecolor=(FILL, 0.4),
+                edgecolor=SOFT,
+                linewidth=0.8,
+            )
+        )
+        (self.records_,) = ax.plot(
+            *self.points[rows].T, ".", color=BLUE, markersize=5, markeredgewidth=0, label="record"
+        )
+        (self.centroids_,) = ax.plot(
+            *centroids[shown].T, "+", color=INK, markersize=6, label="centroid of a group"
+        )
+        n_groups = len(centroids)
+        title = f"{n_groups:,} groups" if n_groups > 1 else "1 group"
+        if len(shown) < n_groups:
+            title = f"{len(shown):,} of {n_groups:,} groups, those nearest to the middle"
+        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
+        ax.set_title(title, fontsize="medium", loc="left")
+        if self.is_plane:
+            # Distances mean the same in every direction.
+            ax.set_aspect("equal", adjustable="datalim")
+        ax.autoscale_view()
+        ax.legend(frameon=False, loc="best", fontsize="small")
+        tidy(ax)
+        return self
+
+    def _groups_to_show(self, centroids):
+        if len(centroids) <= self.max_groups:
+            return np.arange(len(centroids))
+        distances = np.linalg.norm(centroids - self.points.mean(axis=0), axis=1)
+        return np.sort(np.argsort(distances, kind="stable")[: self.max_groups])

@@ -1,0 +1,57 @@
+"""Records in a plane, and the outlines of their groups."""
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+from sklearn.decomposition import PCA
+
+
+class Plane:
+    """The plane of the first two principal components of a table.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The records, of at least two columns.
+
+    Attributes
+    ----------
+    shares : tuple of two floats
+        Share of the variance of `X` along each axis.
+    """
+
+    def __init__(self, X):
+        self.centre = X.mean(axis=0)
+        self.axes = np.zeros((2, X.shape[1]))
+        self.shares = (0.0, 0.0)
+        centred = X - self.centre
+        total = centred.var(axis=0).sum()
+        if len(X) > 1 and total > 0:
+            self.axes = PCA(n_components=2, svd_solver="covariance_eigh").fit(centred).components_
+            shares = (centred @ self.axes.T).var(axis=0) / total
+            self.shares = tuple(float(share) for share in shares)
+
+    def place(self, X):
+        """Records in the plane, shape (n_samples, 2)."""
+        return (X - self.centre) @ self.axes.T
+
+    def axis_names(self, name="principal component"):
+        """What the axes are, and how much they show."""
+        return tuple(
+            f"{which} {name}, {share:.0%} of variance"
+            for which, share in zip(("first", "second"), self.shares, strict=True)
+        )
+
+
+def outline(points):
+    """Corners of the convex hull of points: one if all are equal, two if they are on a line."""
+    corners = np.unique(points, axis=0)
+    if len(corners) < 3:
+        return corners
+    try:
+        return corners[ConvexHull(corners).vertices]
+    except QhullError:
+        # All on a line, or so nearly that nobody could see it.
+        along = corners - corners.mean(axis=0)
+        direction = np.linalg.svd(along, full_matrices=False)[2][0]
+        order = np.argsort(along @ direction)
+        return corners[order[[0, -1]]]

@@ -1,0 +1,57 @@
+"""What the displays have in common: colours that differ in lightness, and axes to draw in."""
+
+# Black, greys and a colour of Okabe and Ito. No two differ in hue alone.
+INK, SOFT, FILL = "#000000", "#808080", "#cccccc"
+BLUE = "#0072b2"
+
+# From 10 thousand on, up to where powers of ten read better.
+UNITS = ((1e12, "tn"), (1e9, "bn"), (1e6, "M"), (1e3, "k"))
+SHORT_FROM, SHORT_TO = 1e4, 1e15
+
+
+def check_matplotlib():
+    """Say how to install matplotlib where it is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "Pictures need matplotlib, which is not installed: pip install 'sk-microagg[plot]'."
+        ) from error
+
+
+def import_pyplot():
+    """Return matplotlib.pyplot, or say how to install it."""
+    check_matplotlib()
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def axes_for(ax):
+    """The axes to draw in: those given, or new ones in a figure of their own."""
+    if ax is not None:
+        return ax
+    return import_pyplot().subplots(layout="constrained")[1]
+
+
+def tidy(ax):
+    """Leave out lines that say nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+
+
+def percent_axis(axis):
+    """Show shares as per cent, without digits that say nothing."""
+    axis.set_major_formatter(lambda share, _: f"{100 * share:.5g}%")
+
+
+def short_numbers(axis):
+    """Show large numbers as 20k or 4M, which leaves room for the next."""
+    largest = max(map(abs, axis.get_view_interval()))
+    if SHORT_FROM <= largest < SHORT_TO:
+        unit, suffix = next(pair for pair in UNITS if pair[0] <= largest)
+        axis.set_major_formatter(
+            lambda number, _: (
+                f"{number / unit:.6g}{suffix}".replace("-", "\N{MINUS SIGN}") if number else "0"
+            )
+        )

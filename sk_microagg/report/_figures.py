@@ -1,0 +1,154 @@
+"""Pictures of a report, as SVG whose colours and fonts are those of the page.
+
+None shows an original record, or how far the original values reach. What is drawn of the original
+is counted in bins and bars that stand for several records; groups are drawn from the release alone.
+"""
+
+import re
+from functools import partial
+from io import StringIO
+
+import numpy as np
+
+from sk_microagg._validation import check_records
+from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._numeric import standard_deviations
+from sk_microagg.plotting._convergence import ConvergenceDisplay
+from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
+from sk_microagg.plotting._plane import Plane
+from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, check_matplotlib, tidy
+from sk_microagg.report._html import Html, tag
+
+# Pictures of so many columns, groups and steps are enough for the eye, and make a small file.
+MOST_PANELS, MOST_GROUPS, MOST_STEPS = 24, 600, 300
+ROWS_FOR_THE_PLANE = 20_000
+
+# One record in a bin would be told, and of two each could tell the other.
+FEWEST_RECORDS = 3
+
+COLOURS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "var(--accent)"}
+PANEL, PICTURE = (3.2, 2.1), (4.2, 3.1)
+STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
+
+
+def fewest_records(k):
+    """Number of original records that a bin or a bar stands for, at least."""
+    return max(k, FEWEST_RECORDS)
+
+
+def draw_columns(X, release, names, k, losses):
+    """Draw columns before and after, those that lost most if there are many.
+
+    Returns
+    -------
+    pictures : list of Html
+        One a column, but for those of which there is nothing to draw.
+    """
+    columns = compare_columns(X, release, names, at_least=fewest_records(k))
+    drawable = [j for j, column in enumerate(columns) if not isinstance(column, Note)]
+    shown = sorted(drawable, key=lambda j: -losses[j])[:MOST_PANELS]
+    return [
+        _as_svg(partial(draw_column, column=columns[j]), PANEL, f"{names[j]}, before and after")
+        for j in sorted(shown)
+    ]
+
+
+def draw_groups(release, k):
+    """Draw what groups are released as, in a plane, with their sizes.
+
+    A row that a single record has, or fewer than k, is no group, and not drawn.
+
+    Returns
+    -------
+    picture : Html or None
+        The picture, if there are two groups and two columns at least.
+
+    n_shown, n_groups : int
+        Number of groups that are drawn, and of all.
+    """
+    release = check_records(release, name="release")
+    classes = row_classes(release, "release")
+    sizes = np.bincount(classes)
+    groups = np.flatnonzero(sizes >= max(k, 2))
+    if len(groups) < 2 or release.shape[1] < 2:
+        return None, 0, len(groups)
+    chance = np.random.RandomState(0)
+    spreads = standard_deviations(release)
+    scaled = (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
+    plane = Plane(scaled[_some(len(scaled), ROWS_FOR_THE_PLANE, chance)])
+    first_rows = np.unique(classes, return_index=True)[1]
+    shown = groups[_some(len(groups), MOST_GROUPS, chance)]
+    points = plane.place(scaled[first_rows[shown]])
+
+    def draw(ax):
+        # Large ones behind, so that they hide nothing.
+        order = np.argsort(-sizes[shown], kind="stable")
+        largest = sizes.max()
+        ax.scatter(
+            *points[order].T,
+            s=90 * sizes[shown][order] / largest,
+            facecolor=(BLUE, 0.25),
+            edgecolor=INK,
+            linewidth=0.6,
+        )
+        horizontal, vertical = plane.axis_names("component")
+        ax.set(xlabel=horizontal, ylabel=vertical)
+        ax.set_aspect("equal", adjustable="datalim")
+        tidy(ax)
+
+    return _as_svg(draw, PICTURE, "Groups of the release"), len(shown), len(groups)
+
+
+def draw_search(trace, total):
+    """Draw how the loss fell in an iterated search."""
+    rows = np.unique(np.linspace(0, len(trace) - 1, MOST_STEPS).astype(int))
+    display = ConvergenceDisplay(trace=trace[rows], total=total)
+    return _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
+
+
+def _some(n, most, chance):
+    """Which of n to take, in their order: all, or `most` of them drawn at random."""
+    return np.arange(n) if n <= most else np.sort(chance.choice(n, most, replace=False))
+
+
+def _as_svg(draw, size, label):
+    """What a function draws on axes, as an element of the page."""
+    check_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context({**STYLE, "svg.hashsalt": label}):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.add_subplot())
+        buffer = StringIO()
+        figure.savefig(buffer, format="svg", transparent=True)
+    return tag("figure", _in_page_style(buffer.getvalue(), label), class_="plot")
+
+
+def _in_page_style(svg, label):
+    """Leave to the page what is the page's: colours, fonts, size and names."""
+    svg = svg[svg.index("<svg") :]
+    view_box = re.search(r'viewBox="([^"]*)"', svg)[1]
+    drawing = svg[svg.index(">") + 1 : svg.rindex("</svg>")]
+    drawing = re.sub(r"<(metadata|style)\b.*?</\1>|<!--.*?-->", "", drawing, flags=re.DOTALL)
+    # Text between tags may be anything: it stays as it is.
+    drawing = re.sub(r"<[^>]*>", lambda found: _tag_in_page_style(found[0]), drawing)
+    drawing = re.sub(r"\s*\n\s*", "\n", drawing)
+    return tag("svg", Html(drawing), viewBox=view_box, role="img", aria_label=label)
+
+
+def _tag_in_page_style(written):
+    for pattern, replacement in (
+        (r'^<g id="[^"]*"', "<g"),
+        # Versions of matplotlib differ in how they write fonts.
+        (r"font: (?:[a-z]+ )*([\d.]+)px [^;\"]*", r"font-size: \1px"),
+        (r"font-family: [^;\"]*;? ?", ""),
+        (r' transform="rotate\(-0 [^"]*"', ""),
+        (r"xlink:href", "href"),
+        (r"(\.\d\d)\d+", r"\1"),
+        (r"\s+", " "),
+    ):
+        written = re.sub(pattern, replacement, written)
+    for colour, variable in COLOURS.items():
+        written = written.replace(colour, variable)
+    return written

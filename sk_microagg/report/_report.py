@@ -1,0 +1,118 @@
+"""The report: from a release to a page."""
+
+import os
+from pathlib import Path
+
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg._tables import columns_of
+from sk_microagg.plotting._style import check_matplotlib
+from sk_microagg.report._facts import collect_facts
+from sk_microagg.report._page import render
+from sk_microagg.scale._files import written_whole
+
+
+def make_report(X, release, estimator, path, *, title=None):
+    """Write a report on a release: what was done, what it cost, and which risk is left.
+
+    The report is one HTML file that needs nothing else, for a screen of any size or for paper. It
+    holds no original record and does not tell how far the original values reach, so that it may
+    go with the release.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The columns that were anonymised, as they were.
+
+    release : array-like or DataFrame of shape (n_samples, n_features)
+        The same columns as they are released.
+
+    estimator : MicroAggregator or KAIM
+        The fitted estimator that made the release.
+
+    path : str or path-like
+        Where to write the file. One that is there already is replaced, when the new one is
+        complete.
+
+    title : str or None, default=None
+        Title of the report.
+
+    Returns
+    -------
+    path : Path
+        Where it was written.
+
+    See Also
+    --------
+    sk_microagg.plotting : Pictures that show more, and are not for everybody.
+
+    Notes
+    -----
+    What is drawn of the original are counts in bins and bars of k records or more, and 3 at least,
+    within the range of the release. Groups are drawn from the release alone. Figures of columns and
+    of the whole are rounded to three digits. Names of columns and parameters of the estimator are
+    shown, of hierarchies only to which columns they belong.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from sk_microagg import MicroAggregator
+    >>> from sk_microagg.report import make_report
+    >>> X = np.random.RandomState(0).normal(size=(100, 3))
+    >>> aggregator = MicroAggregator(k=5)
+    >>> release = aggregator.fit_transform(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = make_report(X, release, aggregator, Path(folder) / "report.html")
+    ...     "shared by at least 5 records" in path.read_text(encoding="utf-8")
+    True
+    """
+    path = Path(path)
+    check_matplotlib()
+    _check_place(path)
+    _check_tables(X, release, estimator)
+    page = render(X, release, estimator, collect_facts(X, release, estimator), title)
+    try:
+        with written_whole(path) as draft:
+            draft.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error
+    return path
+
+
+def _check_place(path):
+    """Say before all work that it would be in vain."""
+    if path.is_dir():
+        raise IsADirectoryError(f"path={str(path)!r} is a folder: it must be the name of a file.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"path={str(path)!r} cannot be written: there is no folder {str(path.parent)!r}."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(
+            f"path={str(path)!r} cannot be written: the folder {str(path.parent)!r} is read-only."
+        )
+
+
+def _reason(error):
+    cause = error.__cause__ or error
+    return getattr(cause, "strerror", None) or str(cause)
+
+
+def _check_tables(X, release, estimator):
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "information_loss_"):
+        raise TypeError(f"estimator={estimator!r} must be a fitted MicroAggregator or KAIM.")
+    shapes = [
+        (len(columns[0]), len(columns))
+        for columns in (columns_of(X, "X"), columns_of(release, "release"))
+    ]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"release of shape {shapes[1]} must have the shape of X, {shapes[0]}.")
+    n_fitted = len(estimator.labels_) if hasattr(estimator, "labels_") else shapes[0][0]
+    if shapes[0] != (n_fitted, estimator.n_features_in_):
+        raise ValueError(
+            f"X of shape {shapes[0]} must be what the estimator was fitted on, of shape "
+            f"{(n_fitted, estimator.n_features_in_)}."
+        )

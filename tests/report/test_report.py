@@ -1,0 +1,395 @@
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import sk_microagg
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg.generalization import KMember
+from sk_microagg.metrics import (
+    attribute_changes,
+    correlation_change,
+    generalization_loss,
+    information_loss,
+    interval_disclosure,
+    rank_disclosure,
+    record_linkage,
+    uniqueness,
+)
+from sk_microagg.refiners import IteratedLocalSearch
+from sk_microagg.report import make_report
+from sk_microagg.report._figures import MOST_PANELS
+from sk_microagg.report._html import change, percent
+from sk_microagg.scale import DaskMicroAggregator
+
+rng = np.random.RandomState(0)
+PATIENTS = pd.DataFrame(
+    {
+        "age": rng.randint(18, 90, size=150),
+        "weight": rng.normal(75, 15, size=150),
+        "visits": rng.poisson(3, size=150),
+    }
+)
+WARDS = pd.DataFrame(
+    {
+        "age": rng.randint(18, 90, size=80),
+        "ward": rng.choice(["A", "B", "C", "D"], size=80),
+        "height": np.where(rng.random_sample(80) < 0.1, np.nan, rng.normal(170, 10, 80).round()),
+    }
+)
+
+
+CELLS = ("th", "td", "dt", "dd")
+
+
+class Reader(HTMLParser):
+    """Text of a page, its tables, its names with what they stand for, and its links."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.text, self.rows, self.links, self.tags = [], [], [], []
+        self.is_in_cell = False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag in ("tr", "div"):
+            self.rows.append([])
+        if tag in CELLS:
+            self.rows[-1].append("")
+            self.is_in_cell = True
+        self.links += [value for name, value in attributes if name in ("href", "src", "xlink:href")]
+
+    def handle_endtag(self, tag):
+        self.is_in_cell &= tag not in CELLS
+
+    def handle_data(self, data):
+        if self.tags[-1:] != ["style"]:
+            self.text.append(data)
+        if self.is_in_cell:
+            self.rows[-1][-1] += data
+
+    def row(self, name, n=1):
+        """The cells of the n-th row of that name."""
+        return [row[1:] for row in self.rows if row and row[0] == name][n - 1]
+
+
+def read(path):
+    return Reader(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "report.html"
+
+
+@pytest.fixture(scope="module")
+def searched():
+    search = IteratedLocalSearch(max_iter=50)
+    return MicroAggregator(k=4, refiner=search, random_state=7).fit(PATIENTS)
+
+
+@pytest.fixture(scope="module")
+def release(searched):
+    return searched.centroids_[searched.labels_]
+
+
+def test_facts_of_numbers(path, searched, release):
+    assert make_report(PATIENTS, release, searched, path) == path
+    page = read(path)
+    assert page.row("Records") == ["150"]
+    assert page.row("Columns") == ["3: age, weight, visits"]
+    assert page.row("k reached") == ["4", "asked for: 4"]
+    smallest = searched.group_sizes_.min()
+    assert page.row("Groups") == [str(searched.n_groups_), f"smallest: {smallest} records"]
+    assert page.row("Information loss")[0] == percent(searched.information_loss_)
+    assert page.row("Groups built by") == ["MDAV()"]
+    assert page.row("Groups refined by") == ["IteratedLocalSearch(max_iter=50)"]
+    assert page.row("Columns scaled by") == ["StandardScaler()"]
+
+    linkage = record_linkage(PATIENTS, release)
+    assert page.row("Linked to the right row")[0] == percent(linkage.linked)
+    assert page.row("Re-identified, expected")[0] == percent(linkage.expected_matches)
+    assert page.row("The same, told the right row")[0] == percent(linkage.expected_at_random)
+    assert page.row("Rows that occur once, before")[0] == percent(uniqueness(PATIENTS))
+    assert page.row("Rows that occur once, after")[0] == "0%"
+
+    changes = attribute_changes(PATIENTS, release)
+    near, ranks = interval_disclosure(PATIENTS, release), rank_disclosure(PATIENTS, release)
+    for j, name in enumerate(PATIENTS):
+        values = PATIENTS[[name]].to_numpy(dtype=float)
+        loss = information_loss(values, searched.labels_)
+        row = page.row(name)
+        assert row[:2] == [percent(loss), percent(changes["variance_ratio"][j])]
+        assert row[4] == change(changes["median_change"][j])
+        assert page.row(name, 2) == [percent(near[j]), percent(ranks[j])]
+    assert f"{correlation_change(PATIENTS, release).largest:.3f} at most" in "".join(page.text)
+
+
+def test_how_to_reproduce_it(path, searched, release):
+    make_report(PATIENTS, release, searched, path)
+    page = read(path)
+    assert page.row("sk_microagg") == [sk_microagg.__version__]
+    assert page.row("NumPy") == [np.__version__]
+    assert page.row("scikit-learn") == [sklearn.__version__]
+    assert page.row("Python") == ["{}.{}.{}".format(*sys.version_info)]
+    for name, value in searched.get_params(deep=True).items():
+        assert page.row(name) == [repr(value)]
+    text = "".join(page.text)
+    call = "MicroAggregator(k=4, refiner=IteratedLocalSearch(max_iter=50), random_state=7)"
+    assert f"release = {call}.fit_transform(X)" in text
+    assert "The seed was 7" in text
+
+
+@pytest.mark.parametrize(
+    ("random_state", "words"),
+    [(None, "No seed was set"), (np.random.RandomState(0), "The seed was a generator")],
+)
+def test_without_a_seed(path, random_state, words):
+    aggregator = MicroAggregator(k=4, random_state=random_state)
+    make_report(PATIENTS, aggregator.fit_transform(PATIENTS), aggregator, path)
+    assert words in path.read_text(encoding="utf-8")
+    assert "0x" not in "".join(read(path).text)
+
+
+def test_pictures(path, searched, release):
+    make_report(PATIENTS, release, searched, path)
+    html = path.read_text(encoding="utf-8")
+    for label in ("age, before and after", "Groups of the release", "Information loss over"):
+        assert f'aria-label="{label}' in html
+    aggregator = MicroAggregator(k=4, block_size=40)
+    make_report(PATIENTS, aggregator.fit_transform(PATIENTS), aggregator, path)
+    html = path.read_text(encoding="utf-8")
+    assert "Information loss over" not in html
+    assert read(path).row("Blocks") == [f"{aggregator.n_blocks_}, each made into groups on its own"]
+
+
+def test_nothing_comes_from_elsewhere(path, searched, release):
+    make_report(PATIENTS, release, searched, path, title="See https://example.org")
+    html = path.read_text(encoding="utf-8")
+    page = Reader(html)
+    assert all(link.startswith(("#", "data:")) for link in page.links)
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", html))
+    assert not re.search(r"@import|http://|\bon\w+=", html)
+    assert html.count("https://") == 2  # the title, as text
+    assert not {"script", "iframe", "object", "embed", "img", "base"} & set(page.tags)
+
+
+def test_names_and_titles_are_escaped(path):
+    names = ["<script>alert(1)</script>", "a \"b\" & 'c'", "$\\frac$ #000000 1.23456 <!-- -->"]
+    table = PATIENTS.set_axis(names, axis=1)
+    aggregator = MicroAggregator(k=4)
+    release = aggregator.fit_transform(table)
+    make_report(table, release, aggregator, path, title="</title><b>me</b>")
+    page = read(path)
+    assert "script" not in page.tags
+    assert "".join(page.text).count("</title><b>me</b>") == 2
+    assert page.row("Columns") == [f"3: {', '.join(names)}"]
+    text = "".join(page.text)
+    # In a table of losses, in one of risks, in a picture, and in the list of columns.
+    assert all(text.count(name) == 4 for name in names)
+
+
+def test_no_original_record_is_in_it(path):
+    table = 10_000_000 + rng.randint(80_000_000, size=(60, 3))
+    table[0] = [123_456_789, 987_654_321, 555_666_777]
+    aggregator = MicroAggregator(k=4)
+    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    html = path.read_text(encoding="utf-8")
+    for value in np.unique(table):
+        # Not with separators, nor in millions with all but the last digits.
+        assert str(value) not in html
+        assert f"{value:,}" not in html
+        assert f"{value / 1e6:.3f}" not in html
+
+
+def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
+    def pictures(table):
+        make_report(table, release, searched, path)
+        return re.findall(r"<svg.*?</svg>", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+    extreme = PATIENTS.copy()
+    for name in extreme:
+        extreme.loc[PATIENTS[name].idxmax(), name] *= 50
+        extreme.loc[PATIENTS[name].idxmin(), name] -= 5000
+    assert pictures(extreme) == pictures(PATIENTS)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_small_k_draws_no_record_either(path, k):
+    table = PATIENTS.to_numpy(dtype=float)
+    aggregator = MicroAggregator(k=k)
+    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    html = path.read_text(encoding="utf-8")
+    assert ("Groups of the release" in html) == (k > 1)
+    assert "counts of 3 records or more" in html
+
+
+def test_a_broken_promise_is_told(path, searched, release):
+    broken = release.copy()
+    broken[0] += 1
+    make_report(PATIENTS, broken, searched, path)
+    text = "".join(read(path).text)
+    assert "Not 4-anonymous: a row of the release is shared by only 1 record." in text
+    assert read(path).row("k reached") == ["1", "asked for: 4"]
+    assert "a row in the release that stands for a single record" in text
+
+
+def test_kaim(path):
+    hierarchies = {"ward": {"*": {"north": ["A", "B"], "south": ["C", "D", "secret ward"]}}}
+    kaim = KAIM(k=4, hierarchies=hierarchies, random_state=0)
+    release = kaim.fit_transform(WARDS)
+    make_report(WARDS, release, kaim, path)
+    page = read(path)
+    text = "".join(page.text)
+    assert page.row("k reached") == ["4", "asked for: 4"]
+    assert page.row("Information loss")[0] == percent(kaim.information_loss_)
+    losses = generalization_loss(WARDS, release, hierarchies=hierarchies, level="cell").mean(axis=0)
+    for name, loss in zip(WARDS, losses, strict=True):
+        assert page.row(name) == [percent(loss)]
+    assert page.row("Hierarchies") == ["given for ward"]
+    assert page.row("hierarchies") == ["given for ward"]
+    assert page.row("Rows that occur once")[1] == f"before: {percent(uniqueness(WARDS))}"
+    assert page.row("Missing before")[0].startswith(percent(kaim.value_missing_rate_))
+    assert "secret ward" not in text
+    assert "Linked" not in text
+    assert "1 of 3 columns are drawn." in text
+
+
+def test_kaim_with_numbers(path):
+    kaim = KAIM(k=4, output="midpoint", weights=[1, 2, 1], random_state=0)
+    release = kaim.fit_transform(WARDS)
+    make_report(WARDS, release, kaim, path)
+    page = read(path)
+    intervals = KAIM(k=4, weights=[1, 2, 1], random_state=0).fit_transform(WARDS)
+    loss = generalization_loss(WARDS, intervals, level="cell").mean(axis=0)[0]
+    assert page.row("age") == [percent(loss)]
+    assert page.row("Weights of columns") == ["[1, 2, 1]"]
+    assert page.tags.count("svg") == 3
+
+
+def test_dropped_records(path):
+    member = KMember(k=4, random_state=0)
+    make_report(WARDS, member.fit_transform(WARDS), member, path)
+    n_dropped = int(WARDS["height"].isna().sum())
+    assert read(path).row("Records dropped") == [f"{n_dropped}, released as * in all columns"]
+
+
+def test_numbers_alone_in_text(path):
+    kaim = KAIM(k=4, random_state=0)
+    make_report(WARDS[["age"]], kaim.fit_transform(WARDS[["age"]]), kaim, path)
+    assert "there is no column to draw" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        PATIENTS,
+        pl.from_pandas(PATIENTS),
+        PATIENTS.to_numpy(dtype=np.float32),
+        PATIENTS.to_numpy().tolist(),
+        PATIENTS[["age"]],
+        PATIENTS.assign(constant=1.0),
+        np.ones((20, 2)),
+        np.repeat([[1.0, 2.0], [3.0, 5.0]], 6, axis=0),
+    ],
+    ids=["pandas", "polars", "float32", "list", "one column", "constant", "equal", "two rows"],
+)
+def test_tables(path, table):
+    aggregator = MicroAggregator(k=4)
+    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    page = read(path)
+    assert page.row("k reached")[0] == str(
+        sk_microagg.metrics.anonymity_level(aggregator.centroids_[aggregator.labels_])
+    )
+    assert not re.search(r"\b(nan|inf)\b", "".join(page.text))
+
+
+def test_names_of_the_estimator_will_do(path, searched, release):
+    make_report(PATIENTS.to_numpy(), release, searched, path)
+    assert read(path).row("Columns") == ["3: age, weight, visits"]
+
+
+def test_dask(path):
+    aggregator = DaskMicroAggregator(k=4, random_state=0)
+    release = aggregator.fit_transform(dd.from_pandas(PATIENTS, npartitions=2)).compute()
+    make_report(PATIENTS, release, aggregator, path)
+    page = read(path)
+    smallest = f"smallest: {aggregator.smallest_group_} records"
+    assert page.row("Groups") == [str(aggregator.n_groups_), smallest]
+    assert page.row("Groups built by") == ["'mdav'"]
+
+
+def test_many_columns_make_a_small_file(path):
+    table = np.random.RandomState(0).normal(size=(300, 60))
+    aggregator = MicroAggregator(k=3, refiner=None)
+    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    page = read(path)
+    assert page.tags.count("svg") == MOST_PANELS + 1
+    assert f"{MOST_PANELS} of 60 columns are drawn: those that lost most." in "".join(page.text)
+    assert os.path.getsize(path) < 500_000
+
+
+def test_a_file_is_replaced_when_the_new_one_is_complete(path, searched, release):
+    path.write_text("old", encoding="utf-8")
+    with pytest.raises(ValueError, match="shape"):
+        make_report(PATIENTS, release[1:], searched, path)
+    assert path.read_text(encoding="utf-8") == "old"
+    make_report(PATIENTS, release, searched, str(path))
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_places_that_cannot_be_written(tmp_path, searched, release):
+    with pytest.raises(IsADirectoryError, match=re.escape(f"path={str(tmp_path)!r} is a folder")):
+        make_report(PATIENTS, release, searched, tmp_path)
+    nowhere = tmp_path / "nowhere" / "report.html"
+    with pytest.raises(OSError, match=re.escape(f"path={str(nowhere)!r} cannot be written: there")):
+        make_report(PATIENTS, release, searched, nowhere)
+
+
+def test_a_full_disk(path, searched, release, monkeypatch):
+    def no_room(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", no_room)
+    message = re.escape(f"path={str(path)!r} cannot be written: No space left on device.")
+    with pytest.raises(OSError, match=message):
+        make_report(PATIENTS, release, searched, path)
+    assert os.listdir(path.parent) == []
+
+
+def test_what_does_not_fit(path, searched, release):
+    with pytest.raises(ValueError, match=r"release of shape \(149, 3\) must have the shape of X"):
+        make_report(PATIENTS, release[1:], searched, path)
+    with pytest.raises(ValueError, match=r"X of shape \(100, 3\) must be what the estimator was"):
+        make_report(PATIENTS[:100], release[:100], searched, path)
+    with pytest.raises(NotFittedError):
+        make_report(PATIENTS, release, MicroAggregator(), path)
+    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match=r"estimator=LogisticRegression\(\) must be a fitted"):
+        make_report(PATIENTS, release, model, path)
+
+
+def test_matplotlib_is_missing(path, searched, release, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'sk-microagg\[plot\]'"):
+        make_report(PATIENTS, release, searched, path)
+
+
+def test_matplotlib_is_not_imported_before_it_is_needed():
+    code = (
+        "import sys, sk_microagg.plotting, sk_microagg.report; print('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
