@@ -1,12 +1,15 @@
 """The command `sk-microagg`."""
 
-import argparse
-import time
+import os
+import sys
+from contextlib import suppress
+from importlib import import_module
 
-from sklearn.datasets import load_diabetes
+from sk_microagg._cli._errors import CommandError, one_line, require_tables
+from sk_microagg._cli._parser import make_parser
 
-from sk_microagg import MicroAggregator, __version__
-from sk_microagg.metrics import anonymity_level
+INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 
 def main(arguments=None):
@@ -20,7 +23,8 @@ def main(arguments=None):
     Returns
     -------
     exit_code : int
-        0 on success. Wrong usage exits with 2.
+        0 on success; 1 if files or what is in them do not do, which one line on stderr explains;
+        130 after Ctrl-C; 141 if nobody reads what is printed. Wrong usage exits with 2.
 
     Examples
     --------
@@ -32,42 +36,38 @@ def main(arguments=None):
     ...
     0
     """
-    parser = argparse.ArgumentParser(
-        prog="sk-microagg", description="Make tables k-anonymous with little information loss."
-    )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True)
-    demo_parser = commands.add_parser(
-        "demo", help="anonymise a table that ships with scikit-learn and show what was done"
-    )
-    demo_parser.set_defaults(run=demo)
-    options = parser.parse_args(arguments)
-    options.run()
+    options = make_parser().parse_args(arguments)
+    try:
+        if options.needs_tables:
+            require_tables()
+        # Only now: a command imports what it needs, and others work without that.
+        import_module(f"sk_microagg._cli._{options.command}").run(options)
+        sys.stdout.flush()
+    except CommandError as error:
+        return _fail(one_line(error))
+    except MemoryError:
+        return _fail("There is not enough memory; --engine dask takes larger tables of numbers.")
+    except KeyboardInterrupt:
+        print("sk-microagg: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        _forget_what_cannot_be_printed()
+        return BROKEN_PIPE
+    except OSError as error:
+        _forget_what_cannot_be_printed()
+        return _fail(one_line(error))
     return 0
 
 
-def demo(k=5, n_rows=6):
-    """Anonymise the diabetes patients of scikit-learn and print what was done."""
-    patients = load_diabetes(scaled=False)
-    aggregator = MicroAggregator(k=k)
-    start = time.perf_counter()
-    release = aggregator.fit_transform(patients.data)
-    seconds = time.perf_counter() - start
-
-    n_records, n_columns = patients.data.shape
-    print(f"The diabetes table of scikit-learn: {n_records} patients, {n_columns} columns, k = {k}")
-    print()
-    print(f"groups            {aggregator.n_groups_}")
-    print(f"smallest group    {aggregator.group_sizes_.min()}")
-    print(f"anonymity level   {anonymity_level(release)}  (the rarest row occurs so often)")
-    print(f"information loss  {aggregator.information_loss_:.1%}")
-    print(f"seconds           {seconds:.3f}")
-    for title, table in (("before", patients.data), ("after", release)):
-        print(f"\nFirst rows {title}")
-        _print_table(patients.feature_names, table[:n_rows])
+def _fail(why):
+    print(f"sk-microagg: error: {why}", file=sys.stderr)
+    return 1
 
 
-def _print_table(names, rows):
-    print("".join(f"{name:>9}" for name in names))
-    for row in rows:
-        print("".join(f"{value:9.2f}" for value in row))
+def _forget_what_cannot_be_printed():
+    """Python would try again at the exit, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

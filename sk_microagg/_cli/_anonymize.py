@@ -1,0 +1,23 @@
+"""The command `anonymize`."""
+
+import time
+
+from sk_microagg._cli._facts import print_facts
+from sk_microagg._cli._in_memory import anonymize_in_memory
+from sk_microagg._cli._on_dask import anonymize_on_dask
+from sk_microagg._cli._progress import ProgressLine
+
+
+def run(options):
+    """Anonymise a file and print what was done."""
+    start = time.perf_counter()
+    anonymize = anonymize_on_dask if options.engine == "dask" else anonymize_in_memory
+    with ProgressLine(not options.quiet) as progress:
+        facts = anonymize(options, progress)
+    if options.quiet:
+        return
+    facts["seconds"] = f"{time.perf_counter() - start:.1f}"
+    facts["written"] = options.output
+    if options.report:
+        facts["report"] = options.report
+    print_facts(facts)

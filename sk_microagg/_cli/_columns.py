@@ -1,0 +1,91 @@
+"""Which columns are anonymised, which pass through."""
+
+from dataclasses import dataclass
+
+from sk_microagg._cli._errors import CommandError
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What happens to the columns of a table, in its order.
+
+    Attributes
+    ----------
+    anonymised : list of str
+        Columns that are anonymised together.
+
+    unchanged : list of str
+        Columns that pass through.
+    """
+
+    anonymised: list
+    unchanged: list
+    names: list
+
+    @property
+    def kept(self):
+        """Columns of the release."""
+        return [name for name in self.names if name in {*self.anonymised, *self.unchanged}]
+
+
+def choose_columns(names, columns, drop):
+    """Choose columns of a table.
+
+    Parameters
+    ----------
+    names : list of str
+        The columns that there are.
+
+    columns : list of str or None
+        Columns to anonymise; None for all others than `drop`.
+
+    drop : list of str
+        Columns to leave out.
+
+    Returns
+    -------
+    choice : Choice
+        The choice.
+    """
+    check_names("--columns", columns or [], names)
+    check_names("--drop", drop, names)
+    for name in drop:
+        if name in (columns or []):
+            raise CommandError(f"Column {name!r} is named by --columns and by --drop.")
+    kept = [name for name in names if name not in set(drop)]
+    anonymised = [name for name in kept if columns is None or name in columns]
+    if not anonymised:
+        raise CommandError("There is no column left to anonymise: --drop names all.")
+    return Choice(anonymised, [name for name in kept if name not in set(anonymised)], names)
+
+
+def check_names(option, given, names):
+    """Raise unless all columns that an option names are there."""
+    for name in given:
+        if name not in names:
+            raise CommandError(
+                f"{option} names {name!r}, but the columns are {', '.join(map(repr, names))}."
+            )
+
+
+def identifiers(values):
+    """Columns whose values are all different, as numbers of people are.
+
+    Parameters
+    ----------
+    values : pandas.DataFrame
+        The columns that are anonymised.
+
+    Returns
+    -------
+    names : list of str
+        Names of those that hold text or integers, all different.
+    """
+    return [
+        name
+        for name, column in values.items()
+        if len(column) > 1
+        and column.dtype.kind != "f"
+        and column.is_unique
+        and column.notna().all()
+    ]

@@ -1,0 +1,93 @@
+"""The estimator that suits a table."""
+
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._values import why_no_numbers
+from sk_microagg._microaggregate import REFINERS
+
+REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
+
+
+def make_estimator(values, hierarchies, options, verbose):
+    """Make one estimator for all columns: the product of two partitions is not k-anonymous.
+
+    Parameters
+    ----------
+    values : pandas.DataFrame
+        The columns.
+
+    hierarchies : dict
+        Hierarchies that the user has given. A column that has one is one of categories.
+
+    options : argparse.Namespace
+        What the user wants.
+
+    verbose : int
+        Whether a search tells of its progress.
+
+    Returns
+    -------
+    estimator : MicroAggregator or KAIM
+        The estimator, not fitted.
+    """
+    settings = {
+        "k": options.k,
+        "random_state": options.seed,
+        "n_jobs": options.jobs,
+        "verbose": verbose,
+    }
+    why = _why_generalise(values, hierarchies)
+    if why is None:
+        builder = options.builder or "mdav"
+        refiner = make_refiner(options.refiner, options.time_limit, "exchange")
+        return MicroAggregator(builder=builder, refiner=refiner, **settings)
+    if options.builder is not None:
+        raise CommandError(
+            f"--builder is for columns of numbers without holes, but {why}: leave it out, or "
+            "choose other columns."
+        )
+    if options.refiner not in (None, *REFINERS_OF_KAIM):
+        raise CommandError(
+            f"--refiner {options.refiner} is for columns of numbers without holes, but {why}: take "
+            f"one of {', '.join(REFINERS_OF_KAIM)}, or choose other columns."
+        )
+    refiner = make_refiner(options.refiner, options.time_limit, "local_search")
+    return KAIM(hierarchies=hierarchies, refiner=refiner, **settings)
+
+
+def _why_generalise(values, hierarchies):
+    for name, column in values.items():
+        why = "has a hierarchy" if name in hierarchies else why_no_numbers(column)
+        if why is not None:
+            return f"column {name!r} {why}"
+    return None
+
+
+def make_refiner(name, time_limit, default):
+    """Make the refiner that the user wants.
+
+    Parameters
+    ----------
+    name : str or None
+        Its name, or "none".
+
+    time_limit : float or None
+        Seconds that it has.
+
+    default : str
+        The name of the one to take without a name and a time limit.
+
+    Returns
+    -------
+    refiner : str, Refiner or None
+        What estimators take.
+    """
+    if time_limit is None:
+        return None if name == "none" else name or default
+    have_limits = [name for name in REFINERS if "time_limit" in REFINERS[name]().get_params()]
+    if name not in (None, *have_limits):
+        raise CommandError(
+            f"--refiner {name} has no time limit: leave out --time-limit, or take "
+            f"{' or '.join(have_limits)}."
+        )
+    return REFINERS[name or "iterated_local_search"](time_limit=time_limit)

@@ -1,0 +1,64 @@
+"""What was done, in lines of a name and a fact."""
+
+import textwrap
+
+from sk_microagg._microaggregate import REFINERS
+
+WIDTH_OF_NAMES = 18
+WIDTH = 100
+
+
+def facts_of(estimator, choice, n_records, smallest_group, level):
+    """What was done, by name.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Who has done it.
+
+    choice : Choice
+        What happened to the columns.
+
+    n_records, smallest_group, level : int
+        Number of records, and of those in the smallest group and in the smallest class of equals.
+
+    Returns
+    -------
+    facts : dict
+        Facts by their names.
+    """
+    return {
+        "records": n_records,
+        "anonymised": ", ".join(choice.anonymised),
+        "unchanged": ", ".join(choice.unchanged) or "none",
+        "method": _method_of(estimator),
+        "groups": estimator.n_groups_,
+        "smallest group": smallest_group,
+        "anonymity level": f"{level}  (the rarest row occurs so often)",
+        "information loss": f"{100 * estimator.information_loss_:.3g}%",
+    }
+
+
+def _method_of(estimator):
+    words = [type(estimator).__name__]
+    if hasattr(estimator, "builder"):
+        words.append(f"builder {estimator.builder}")
+    refiner = estimator.refiner
+    if not isinstance(refiner, str):
+        names = [name for name, kind in REFINERS.items() if type(refiner) is kind]
+        refiner = names[0] if names else "none"
+    words.append(f"refiner {refiner}")
+    if getattr(estimator, "hierarchies", None):
+        words.append(f"hierarchies of {', '.join(estimator.hierarchies)}")
+    return ", ".join(words)
+
+
+def print_facts(facts):
+    """Print facts under each other."""
+    for name, fact in facts.items():
+        # Paths and names of columns are not broken.
+        lines = textwrap.wrap(
+            str(fact), WIDTH - WIDTH_OF_NAMES, break_long_words=False, break_on_hyphens=False
+        )
+        indent = "\n" + " " * WIDTH_OF_NAMES
+        print(f"{name:<{WIDTH_OF_NAMES}}{indent.join(lines)}")

@@ -1,0 +1,51 @@
+"""A folder of hierarchies."""
+
+import csv
+from pathlib import Path
+
+from sk_microagg._cli._errors import CommandError, one_line, reason
+from sk_microagg.generalization import Hierarchy
+
+
+def read_hierarchies(folder, names, columns):
+    """Read the hierarchies of some columns.
+
+    Parameters
+    ----------
+    folder : str
+        Where there is a file `<column>.csv` for each column that has a hierarchy.
+
+    names : list of str
+        All columns of the table.
+
+    columns : list of str
+        Those whose hierarchies are needed.
+
+    Returns
+    -------
+    hierarchies : dict
+        Hierarchies by the names of their columns.
+    """
+    try:
+        paths = sorted(Path(folder).iterdir())
+    except OSError as error:
+        raise CommandError(f"--hierarchies {folder} cannot be read: {error.strerror}.") from error
+    paths = [path for path in paths if path.suffix == ".csv" and not path.name.startswith(".")]
+    if not paths:
+        raise CommandError(f"--hierarchies {folder} holds no .csv file.")
+    for path in paths:
+        if path.stem not in names:
+            raise CommandError(
+                f"{path} is a hierarchy for {path.stem!r}, but the columns are "
+                f"{', '.join(map(repr, names))}."
+            )
+    return {path.stem: _read(path) for path in paths if path.stem in columns}
+
+
+def _read(path):
+    try:
+        return Hierarchy.from_csv(path)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {reason(error)}.") from error
+    except (ValueError, csv.Error) as error:
+        raise CommandError(f"{path} is not a hierarchy: {one_line(error)}") from error

@@ -1,0 +1,118 @@
+"""Anonymise a table that fits into memory."""
+
+import pandas as pd
+
+from sk_microagg._cli._columns import choose_columns, identifiers
+from sk_microagg._cli._errors import CommandError, bad_input_is_told, one_line, reason
+from sk_microagg._cli._estimators import make_estimator
+from sk_microagg._cli._facts import facts_of
+from sk_microagg._cli._hierarchies import read_hierarchies
+from sk_microagg._cli._paths import check_exists, check_target, suffix_of
+from sk_microagg._cli._tables import read_table, write_table
+from sk_microagg.metrics import anonymity_level
+
+DECIMALS_OF_INTEGERS = 2
+
+
+def anonymize_in_memory(options, progress):
+    """Read, group, check and write.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        What the user wants.
+
+    progress : ProgressLine
+        Where to show what is being done.
+
+    Returns
+    -------
+    facts : dict
+        What was done, to print.
+    """
+    _check_paths(options)
+    make_report = _import_report() if options.report else None
+
+    progress.show(f"reading {options.input}")
+    table = read_table(options.input, options.sep)
+    names = table.cells.column_names
+    choice = choose_columns(names, options.columns, options.drop)
+    hierarchies = {}
+    if options.hierarchies is not None:
+        hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymised)
+    values = table.values(choice.anonymised)
+    for name in identifiers(values):
+        progress.say(
+            f"sk-microagg: warning: column {name!r} has a different value in every row; "
+            f"use --drop {name}"
+        )
+
+    progress.show(f"grouping {len(values)} records")
+    estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
+    with bad_input_is_told(), progress.of_search():
+        released = estimator.fit_transform(values)
+    release = rounded(pd.DataFrame(released, columns=values.columns), integers(values))
+
+    progress.show("checking the release")
+    level = anonymity_level(release)
+    check_level(level, options.k)
+
+    progress.show(f"writing {options.output}")
+    _check_paths(options)  # Again, since somebody may have written a file meanwhile.
+    write_table(table.with_released(release, choice.kept), options.output, options.sep)
+    if make_report is not None:
+        progress.show(f"writing {options.report}")
+        _write_report(make_report, values, release, estimator, options)
+    return facts_of(estimator, choice, len(values), estimator.group_sizes_.min(), level)
+
+
+def integers(values):
+    """Names of the columns of integers."""
+    return [name for name, dtype in values.dtypes.items() if dtype.kind in "iu"]
+
+
+def rounded(release, columns):
+    """The release with some columns rounded, if they hold numbers: groups can only merge."""
+    release = release.copy()
+    for name in columns:
+        if release[name].dtype.kind == "f":
+            # Zero is added, since -0.0 would look odd.
+            release[name] = release[name].round(DECIMALS_OF_INTEGERS) + 0.0
+    return release
+
+
+def check_level(level, k):
+    """Raise if a release is not k-anonymous."""
+    if level < k:
+        raise CommandError(
+            f"A row of the release occurs {level} times, fewer than k={k}: nothing was written. "
+            "Please report this."
+        )
+
+
+def _check_paths(options):
+    check_exists(options.input)
+    suffix_of(options.input)
+    suffix_of(options.output)
+    check_target(options.output, [options.input], force=options.force)
+    if options.report:
+        others = [options.input, options.output]
+        check_target(options.report, others, force=options.force)
+
+
+def _import_report():
+    try:
+        from sk_microagg.report import make_report
+    except ImportError as error:
+        raise CommandError(f"--report: {one_line(error)}") from error
+    return make_report
+
+
+def _write_report(make_report, values, release, estimator, options):
+    try:
+        with bad_input_is_told("--report: "):
+            make_report(values, release, estimator, options.report)
+    except ImportError as error:
+        raise CommandError(f"--report: {one_line(error)}") from error
+    except OSError as error:
+        raise CommandError(f"{options.report} cannot be written: {reason(error)}.") from error

@@ -1,0 +1,21 @@
+"""The command `methods`."""
+
+import inspect
+import re
+
+from sk_microagg._microaggregate import BUILDERS, REFINERS
+
+
+def run(options):
+    """Print the name of each builder and refiner, and what it does."""
+    for title, methods in (("builders", BUILDERS), ("refiners", REFINERS)):
+        print(f"{title} (--{title[:-1]})")
+        for name, method in methods.items():
+            print(f"  {name:<23}{_summary(method)}")
+    print(f"  {'none':<23}Take the groups as they were built.")
+
+
+def _summary(method):
+    """The first paragraph of a docstring, without references to others."""
+    first = (inspect.getdoc(method) or "").split("\n\n")[0]
+    return re.sub(r" \[\d+\]_", "", " ".join(first.split()))

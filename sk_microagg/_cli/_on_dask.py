@@ -1,0 +1,113 @@
+"""Anonymise a Parquet table that may be larger than memory."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from sk_microagg._cli._columns import choose_columns
+from sk_microagg._cli._errors import CommandError, one_line, reason
+from sk_microagg._cli._estimators import make_refiner
+from sk_microagg._cli._facts import facts_of
+from sk_microagg._cli._in_memory import check_level, integers, rounded
+from sk_microagg._cli._paths import check_exists, check_target
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.scale._files import published
+
+PART_BYTES = "64MiB"
+
+
+def anonymize_on_dask(options, progress):
+    """Read, group, check and write, part by part.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        What the user wants.
+
+    progress : ProgressLine
+        Where to show what is being done.
+
+    Returns
+    -------
+    facts : dict
+        What was done, to print.
+    """
+    _check_options(options)
+    dask, dd, aggregator_class = _import_dask()
+    frame = _read(dd, options.input)
+    choice = choose_columns(list(frame.columns), options.columns, options.drop)
+    meta = frame._meta[choice.anonymised]
+    for name, dtype in meta.dtypes.items():
+        if dtype.kind not in "iuf":
+            raise CommandError(
+                f"--engine dask takes columns of numbers, but {name!r} has type {dtype}: drop it "
+                "with --drop, or choose others with --columns."
+            )
+
+    aggregator = aggregator_class(
+        options.k,
+        columns=choice.anonymised,
+        builder=options.builder or "mdav",
+        refiner=make_refiner(options.refiner, options.time_limit, "exchange"),
+        random_state=options.seed,
+        verbose=int(progress.is_shown),
+    )
+    progress.show(f"grouping the records of {options.input}")
+    n_threads = os.cpu_count() if options.jobs == -1 else options.jobs or 1
+    try:
+        with (
+            dask.config.set(scheduler="threads", num_workers=n_threads),
+            published(options.output) as draft,
+            progress.of_search(),
+        ):
+            # Optimised now: later, Dask might join parts that the aggregator has counted.
+            release = aggregator.fit_transform(frame[choice.kept].optimize())
+            release = release.map_partitions(rounded, integers(meta))
+            release.to_parquet(draft, write_index=False, name_function=_name_of_part)
+            level = anonymity_level(dd.read_parquet(draft, columns=choice.anonymised))
+            check_level(level, options.k)
+    except ValueError as error:
+        about = "--engine dask takes columns without holes: " if "NaN" in str(error) else ""
+        raise CommandError(about + one_line(error)) from error
+    except OSError as error:
+        raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
+    return facts_of(aggregator, choice, aggregator.n_rows_, aggregator.smallest_group_, level)
+
+
+def _name_of_part(number):
+    """Others read the files of a folder in the order of their names."""
+    return f"part.{number:06d}.parquet"
+
+
+def _check_options(options):
+    for option in ("hierarchies", "report"):
+        if getattr(options, option) is not None:
+            raise CommandError(f"--{option} needs --engine memory.")
+    check_exists(options.input, may_be_folder=True)
+    if not Path(options.input).is_dir() and Path(options.input).suffix.lower() != ".parquet":
+        raise CommandError(f"{options.input}: --engine dask reads .parquet files and folders.")
+    if Path(options.output).suffix.lower() not in ("", ".parquet"):
+        raise CommandError(f"{options.output}: --engine dask writes a .parquet folder.")
+    # A folder is not overwritten: it may hold more than a release.
+    check_target(options.output, [options.input], force=False)
+
+
+def _import_dask():
+    try:
+        import dask
+        import dask.dataframe as dd
+
+        from sk_microagg.scale import DaskMicroAggregator
+    except ImportError as error:
+        raise CommandError("--engine dask needs Dask: install sk-microagg[dask].") from error
+    return dask, dd, DaskMicroAggregator
+
+
+def _read(dd, path):
+    try:
+        frame = dd.read_parquet(path, blocksize=PART_BYTES)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path} is not a Parquet table: {reason(error)}") from error
+    # What pandas took for an index is a column like any other, and may be left out like any other.
+    return frame if isinstance(frame._meta.index, pd.RangeIndex) else frame.reset_index()

@@ -1,0 +1,175 @@
+"""The arguments of the commands."""
+
+import argparse
+import csv
+import math
+
+from sk_microagg._microaggregate import BUILDERS, REFINERS
+
+FILES = """\
+files:
+  Tables are CSV (.csv, .tsv, also .gz; UTF-8, with a header) or Parquet (.parquet), by the suffix.
+  In a CSV file a column holds numbers if all its cells do that are not missing, unless one has a
+  leading zero, as zip codes have, or more digits than a measure. Missing are: empty cells, NA, NaN,
+  nan, null, NULL, ? and *.
+"""
+
+ANONYMIZE = """\
+Make a table k-anonymous: in the chosen columns, every row of OUT occurs at least K times.
+
+If all chosen columns hold numbers and nothing is missing, groups of rows become their means
+(MicroAggregator); means of integers are rounded to two decimals. Otherwise they become intervals,
+nodes of hierarchies and * (KAIM). Other columns come out as they are in IN, so choose all columns
+by which somebody could be recognised, and drop names and numbers of people.
+"""
+
+RISK = """\
+Compare a release with the original, row by row: how anonymous it is, what an intruder who knows the
+original finds in it, and what it changes. Name the columns that were anonymised; others would count
+as known to everybody.
+"""
+
+
+def make_parser():
+    """The parser of the command line.
+
+    Returns
+    -------
+    parser : argparse.ArgumentParser
+        What it parses has a `command`, and says whether that `needs_tables`.
+    """
+    from sk_microagg import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="sk-microagg",
+        description="Make tables k-anonymous with little information loss.",
+        epilog="Exit codes: 0 done; 1 bad input, told in one line on stderr; 2 wrong usage; "
+        "130 interrupted.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True)
+    _add_anonymize(_command(commands, "anonymize", "make a table k-anonymous", ANONYMIZE, FILES))
+    _add_risk(_command(commands, "risk", "compare a release with the original", RISK, FILES))
+    _command(commands, "methods", "list builders and refiners")
+    _command(
+        commands, "demo", "anonymise a table that ships with scikit-learn and show what was done"
+    )
+    return parser
+
+
+def _command(commands, name, help, description=None, epilog=None):
+    parser = commands.add_parser(
+        name,
+        help=help,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command=name, needs_tables=epilog is FILES)
+    return parser
+
+
+def _add_anonymize(parser):
+    parser.add_argument("input", metavar="IN", help="the table")
+    parser.add_argument("output", metavar="OUT", help="where to write the release")
+    parser.add_argument("-k", type=_at_least_1, default=5, metavar="K", help="default: %(default)s")
+    _add_columns(parser, "columns to anonymise together; default: all that are not dropped")
+    parser.add_argument(
+        "--drop", type=_names, default=[], metavar="A,B", help="columns to leave out of OUT"
+    )
+    parser.add_argument(
+        "--builder", choices=BUILDERS, help="how groups of numbers are made; default: mdav"
+    )
+    parser.add_argument(
+        "--refiner",
+        choices=[*REFINERS, "none"],
+        help="how groups are improved; default: exchange, or local_search if not all are numbers",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=_positive,
+        metavar="SECONDS",
+        help="search so long for better groups (iterated_local_search)",
+    )
+    parser.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
+    _add_jobs(parser)
+    parser.add_argument(
+        "--hierarchies",
+        metavar="FOLDER",
+        help="generalise with trees: COLUMN.csv files, without a header, in each row a value; what "
+        "is above it; and so on, as ARX writes them",
+    )
+    parser.add_argument("--report", metavar="HTML", help="also write a report on the release")
+    parser.add_argument(
+        "--engine",
+        choices=["memory", "dask"],
+        default="memory",
+        help="dask: complete Parquet columns of numbers, also a folder and larger than memory; OUT "
+        "is a new folder. Default: %(default)s",
+    )
+    _add_sep(parser)
+    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+    parser.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+
+
+def _add_risk(parser):
+    parser.add_argument("original", metavar="ORIGINAL", help="the table before")
+    parser.add_argument(
+        "release", metavar="RELEASE", help="the table after, rows in the same order"
+    )
+    _add_columns(parser, "columns to compare; default: all that are in both")
+    _add_jobs(parser)
+    _add_sep(parser)
+
+
+def _add_columns(parser, help):
+    parser.add_argument("--columns", type=_names, metavar="A,B", help=help)
+
+
+def _add_jobs(parser):
+    parser.add_argument(
+        "--jobs", type=_jobs, metavar="N", help="threads; -1 for all processors; default: 1"
+    )
+
+
+def _add_sep(parser):
+    parser.add_argument(
+        "--sep", type=_separator, help="what separates the cells of .csv files; default: a comma"
+    )
+
+
+def _names(text):
+    """Names with commas in between; a name with a comma is in double quotes."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    if not names:
+        raise argparse.ArgumentTypeError("it must name at least one column")
+    return list(dict.fromkeys(names))
+
+
+def _at_least_1(text):
+    return _checked(int(text), int(text) >= 1, "an integer of at least 1")
+
+
+def _positive(text):
+    return _checked(float(text), 0 < float(text) < math.inf, "a number above 0")
+
+
+def _seed(text):
+    return _checked(int(text), 0 <= int(text) < 2**32, "an integer from 0 to 2**32 - 1")
+
+
+def _jobs(text):
+    return _checked(int(text), int(text) != 0, "an integer other than 0")
+
+
+def _separator(text):
+    text = {"\\t": "\t"}.get(text, text)
+    return _checked(text, len(text) == 1 and text not in '"\r\n', "one character, or \\t for a tab")
+
+
+def _checked(value, is_allowed, allowed):
+    if not is_allowed:
+        raise argparse.ArgumentTypeError(f"{value!r} must be {allowed}")
+    return value

@@ -1,0 +1,68 @@
+"""Paths that a command is given: what kind of file, and whether it may be written."""
+
+import os
+from pathlib import Path
+
+from sk_microagg._cli._errors import CommandError
+
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+
+
+def suffix_of(path):
+    """The suffix of a table, in lower case, with that of the compression."""
+    name = Path(path).name.lower()
+    for suffix in SUFFIXES:
+        if name.endswith(suffix):
+            return suffix
+    raise CommandError(f"{path}: the name of a table must end in {', '.join(SUFFIXES)}.")
+
+
+def check_exists(path, *, may_be_folder=False):
+    """Raise unless there is something to read."""
+    try:
+        Path(path).stat()
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    if Path(path).is_dir() and not may_be_folder:
+        raise CommandError(f"{path} is a folder: Parquet folders need --engine dask.")
+
+
+def check_target(path, others, *, force):
+    """Raise unless a file may be written: before the work, which may take long.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    others : list of str
+        Files of the same command, which it must not overwrite.
+
+    force : bool
+        Whether it may overwrite any other file.
+    """
+    target = Path(path)
+    for other in others:
+        if _is_same(target, Path(other)):
+            raise CommandError(f"{path} is the same file as {other}: choose another name.")
+    if not target.parent.is_dir():
+        raise CommandError(f"{path} cannot be written: {target.parent} is not a folder.")
+    if not os.access(target.parent, os.W_OK):
+        raise CommandError(f"{path} cannot be written: {target.parent} is write-protected.")
+    try:
+        target.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
+    if target.is_dir():
+        raise CommandError(f"{path} is a folder: choose another name, or remove it first.")
+    if not force:
+        raise CommandError(f"{path} exists: choose another name, or overwrite it with --force.")
+
+
+def _is_same(path, other):
+    try:
+        return path.samefile(other)
+    except OSError:  # One of them is not there.
+        return path.absolute() == other.absolute()

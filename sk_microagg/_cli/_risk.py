@@ -1,0 +1,91 @@
+"""The command `risk`."""
+
+from sk_microagg import metrics
+from sk_microagg._cli._columns import check_names
+from sk_microagg._cli._errors import CommandError, bad_input_is_told
+from sk_microagg._cli._facts import print_facts
+from sk_microagg._cli._tables import read_table
+from sk_microagg._cli._values import why_no_numbers
+
+
+def run(options):
+    """Compare a release with the original and print what was found."""
+    original = read_table(options.original, options.sep)
+    release = read_table(options.release, options.sep)
+    columns = _common_columns(original, release, options)
+    before, after = original.values(columns), release.values(columns)
+    if len(before) != len(after):
+        raise CommandError(
+            f"{options.original} has {len(before)} rows, but {options.release} has {len(after)}: "
+            "they are compared row by row."
+        )
+    numeric = [
+        name
+        for name in columns
+        if why_no_numbers(before[name]) is None and why_no_numbers(after[name]) is None
+    ]
+    linkage = None
+    if numeric:
+        # First, to print nothing if the numbers are bad.
+        with bad_input_is_told():
+            linkage = metrics.record_linkage(before[numeric], after[numeric], n_jobs=options.jobs)
+    level_before, level_after = map(metrics.anonymity_level, (before, after))
+    unique_before, unique_after = map(metrics.uniqueness, (before, after))
+    print_facts(
+        {
+            "records": len(before),
+            "columns": ", ".join(columns),
+            "anonymity level": f"{level_before} before, {level_after} after",
+            "unique rows": f"{unique_before:.1%} before, {unique_after:.1%} after",
+            "compared numbers": ", ".join(numeric) or "none: in no column are all cells numbers",
+        }
+    )
+    if numeric:
+        _print_numbers(before[numeric], after[numeric], linkage)
+
+
+def _common_columns(original, release, options):
+    names, released = original.cells.column_names, release.cells.column_names
+    if options.columns is not None:
+        check_names(f"{options.original}: --columns", options.columns, names)
+        check_names(f"{options.release}: --columns", options.columns, released)
+        return options.columns
+    columns = [name for name in names if name in released]
+    if not columns:
+        raise CommandError(f"{options.original} and {options.release} have no column in common.")
+    return columns
+
+
+def _print_numbers(before, after, linkage):
+    interval = metrics.interval_disclosure(before, after)
+    rank = metrics.rank_disclosure(before, after)
+    correlation = metrics.correlation_change(before, after)
+    print("\nAn intruder who knows the original numbers")
+    print_facts(
+        {
+            "linked": f"{linkage.linked:.1%} of the records are nearest to their own row",
+            "expected matches": f"{linkage.expected_matches:.1%} of the records, "
+            f"{linkage.expected_at_random:.1%} if all were linked",
+            "interval": f"{interval.mean():.1%} of the values are within 0.1 standard deviations",
+            "rank": f"{rank.mean():.1%} of the values are within a tenth of the ranks",
+        }
+    )
+    print("\nWhat has changed")
+    print_facts(
+        {
+            "correlations": f"by {correlation.mean:.4f} in the mean, "
+            f"by {correlation.largest:.4f} at most",
+        }
+    )
+    _print_columns(before.columns, interval, rank, metrics.attribute_changes(before, after))
+
+
+def _print_columns(names, interval, rank, changes):
+    width = max(map(len, ("column", *names)))
+    print(f"\n{'column':<{width}}  interval    rank  mean change  variance ratio")
+    for name, near, near_in_rank, change in zip(names, interval, rank, changes, strict=True):
+        # Zero is added, since -0.0 would look odd.
+        mean_change = round(change["mean_change"], 4) + 0.0
+        ratio = change["variance_ratio"]
+        print(f"{name:<{width}}{near:10.1%}{near_in_rank:8.1%}{mean_change:13.4f}{ratio:16.4f}")
+    print("Mean changes are in standard deviations of the original column.")

@@ -1,0 +1,138 @@
+"""Tables in files: the cells as they are, and what they mean."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sk_microagg._cli._csv import read_csv, write_csv
+from sk_microagg._cli._errors import CommandError, one_line, reason
+from sk_microagg._cli._paths import check_exists, suffix_of
+from sk_microagg._cli._values import values_of_text, values_of_type
+from sk_microagg.scale._files import written_whole
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it was read.
+
+    Attributes
+    ----------
+    cells : pyarrow.Table
+        The cells as they are in the file: what is not anonymised leaves as it came.
+
+    is_text : bool
+        Whether cells are text, and have to be parsed.
+    """
+
+    cells: pa.Table
+    is_text: bool
+
+    def values(self, columns):
+        """What the cells of some columns mean.
+
+        Parameters
+        ----------
+        columns : list of str
+            Their names.
+
+        Returns
+        -------
+        values : pandas.DataFrame
+            Numbers, with NaN where one is missing, or text.
+        """
+        values_of = values_of_text if self.is_text else values_of_type
+        return pd.DataFrame({name: values_of(self.cells[name], name) for name in columns})
+
+    def with_released(self, release, kept):
+        """The table with other cells in some columns, and only with those that are kept.
+
+        Parameters
+        ----------
+        release : pandas.DataFrame
+            The other cells, under the names of the columns.
+
+        kept : list of str
+            Names of the columns to keep.
+
+        Returns
+        -------
+        cells : pyarrow.Table
+            The table.
+        """
+        cells = self.cells.select(kept)
+        for place, name in enumerate(kept):
+            if name in release:
+                cells = cells.set_column(place, name, pa.array(release[name]))
+        # What pandas notes there on the types of the columns is no longer true.
+        notes = dict(cells.schema.metadata or {})
+        notes.pop(b"pandas", None)
+        return cells.replace_schema_metadata(notes)
+
+
+def read_table(path, sep):
+    """Read a table of any kind.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    sep : str or None
+        What separates the cells of a .csv file.
+
+    Returns
+    -------
+    table : Table
+        The table, with at least one row, and columns with different names.
+    """
+    check_exists(path)
+    suffix = suffix_of(path)
+    try:
+        if suffix == ".parquet":
+            with pq.ParquetFile(path) as file:
+                cells = file.read()
+        else:
+            cells = read_csv(path, **_csv_settings(suffix, sep))
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {reason(error)}.") from error
+    except pa.ArrowException as error:
+        raise CommandError(f"{path} is not a Parquet file: {one_line(error)}") from error
+    for name, n_times in Counter(cells.column_names).items():
+        if n_times > 1:
+            raise CommandError(f"{path} has {n_times} columns named {name!r}.")
+    if 0 in cells.shape:
+        raise CommandError(f"{path} has no records.")
+    return Table(cells, suffix != ".parquet")
+
+
+def write_table(cells, path, sep):
+    """Write a table, whole or not at all.
+
+    Parameters
+    ----------
+    cells : pyarrow.Table
+        The table.
+
+    path : str
+        The file. Its suffix tells the kind.
+
+    sep : str or None
+        What separates the cells of a .csv file.
+    """
+    suffix = suffix_of(path)
+    try:
+        with written_whole(path) as draft:
+            if suffix == ".parquet":
+                pq.write_table(cells, draft)
+            else:
+                write_csv(cells, draft, **_csv_settings(suffix, sep))
+    except (OSError, pa.ArrowException) as error:
+        raise CommandError(f"{path} cannot be written: {reason(error)}.") from error
+
+
+def _csv_settings(suffix, sep):
+    is_compressed = suffix.endswith(".gz")
+    return {"sep": "\t" if suffix.startswith(".tsv") else sep, "is_compressed": is_compressed}

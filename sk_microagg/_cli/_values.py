@@ -1,0 +1,114 @@
+"""What cells mean: numbers, categories, or nothing."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sk_microagg._cli._errors import CommandError
+
+MISSING = pa.array(["", "NA", "NaN", "nan", "null", "NULL", "?", "*"])
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+INTEGER = r"^[+-]?\d+$"
+LEADING_ZERO = r"^[+-]?0\d"
+
+# From here on a float does not tell integers apart. They are marks, not measures.
+SMALLEST_MARK = 2**53
+
+
+def values_of_text(cells, name):
+    """Values of a column of text: numbers if all that is known is numbers, otherwise categories.
+
+    Parameters
+    ----------
+    cells : pyarrow.ChunkedArray
+        The text. Spaces around it say nothing.
+
+    name : str
+        What the column is called in messages.
+
+    Returns
+    -------
+    values : ndarray
+        Integers if nothing is missing, floats with NaN, or objects with None.
+    """
+    cells = pc.utf8_trim_whitespace(cells)
+    cells = pc.if_else(pc.is_in(cells, MISSING), None, cells)
+    known = cells.drop_null()
+    if not len(known) or not _all_match(known, NUMBER) or _any_match(known, LEADING_ZERO):
+        return _categories(cells)
+    numbers = np.array(cells.fill_null("nan").to_pylist(), dtype=object).astype(np.float64)
+    if not _all_match(known, INTEGER):
+        return numbers
+    if np.nanmax(np.abs(numbers)) >= SMALLEST_MARK:
+        return _categories(cells)
+    return numbers if cells.null_count else numbers.astype(np.int64)
+
+
+def values_of_type(cells, name):
+    """Values of a column whose type says what it holds.
+
+    Parameters
+    ----------
+    cells : pyarrow.ChunkedArray
+        The column.
+
+    name : str
+        What it is called in messages.
+
+    Returns
+    -------
+    values : ndarray
+        Numbers, with NaN where one is missing, or objects with None.
+    """
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    kind = cells.type
+    if pa.types.is_integer(kind):
+        known = cells.drop_null()
+        ends = pc.min_max(known).as_py().values() if len(known) else [0]
+        if max(map(abs, ends)) >= SMALLEST_MARK:
+            return _categories(cells)
+        return cells.to_numpy()
+    if pa.types.is_floating(kind):
+        return cells.to_numpy()
+    if pa.types.is_decimal(kind):
+        return cells.cast(pa.float64()).to_numpy()
+    if pa.types.is_nested(kind) or "binary" in str(kind):
+        raise CommandError(
+            f"Column {name!r} has type {kind}, which cannot be anonymised: drop it with --drop, or "
+            "choose others with --columns."
+        )
+    return _categories(cells)
+
+
+def _categories(cells):
+    values = np.empty(len(cells), dtype=object)
+    values[:] = [None if cell is None else str(cell) for cell in cells.to_pylist()]
+    return values
+
+
+def _all_match(cells, pattern):
+    return pc.all(pc.match_substring_regex(cells, pattern)).as_py()
+
+
+def _any_match(cells, pattern):
+    return pc.any(pc.match_substring_regex(cells, pattern)).as_py()
+
+
+def why_no_numbers(values):
+    """Why a column is not one of numbers without holes; None if it is.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        The column.
+
+    Returns
+    -------
+    why : str or None
+        What it holds instead.
+    """
+    if values.dtype.kind not in "iuf":
+        return "holds categories"
+    return "has missing values" if values.isna().any() else None

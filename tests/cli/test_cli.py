@@ -1,0 +1,130 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+import sk_microagg
+from sk_microagg._cli import _methods
+from sk_microagg.cli import main
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"sk-microagg {sk_microagg.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["anonymise"],
+        ["demo", "table.csv"],
+        ["anonymize", "in.csv"],
+        ["anonymize", "in.csv", "out.csv", "-k", "0"],
+        ["anonymize", "in.csv", "out.csv", "-k", "five"],
+        ["anonymize", "in.csv", "out.csv", "--columns", ""],
+        ["anonymize", "in.csv", "out.csv", "--builder", "mdavv"],
+        ["anonymize", "in.csv", "out.csv", "--refiner", "None"],
+        ["anonymize", "in.csv", "out.csv", "--time-limit", "0"],
+        ["anonymize", "in.csv", "out.csv", "--time-limit", "nan"],
+        ["anonymize", "in.csv", "out.csv", "--seed", "-1"],
+        ["anonymize", "in.csv", "out.csv", "--jobs", "0"],
+        ["anonymize", "in.csv", "out.csv", "--engine", "spark"],
+        ["anonymize", "in.csv", "out.csv", "--sep", "::"],
+        ["anonymize", "in.csv", "out.csv", "--col", "a"],
+        ["risk", "in.csv"],
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert "usage: sk-microagg" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["anonymize", "risk"])
+def test_help_says_what_is_missing(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    assert "NaN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
+@pytest.mark.parametrize("command", ["anonymize", "risk"])
+def test_without_the_extra_for_tables(fails, monkeypatch, command, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    line = fails(command, "in.csv", "out.csv")
+    assert line == f"Reading tables needs {package}: install sk-microagg[table]."
+
+
+def test_other_commands_need_no_extra():
+    code = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class NotInstalled(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name in ("pandas", "pyarrow"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, NotInstalled())
+from sk_microagg.cli import main
+sys.exit(main(["methods"]) or main(["demo"]) or main(["risk", "a.csv", "b.csv"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "First rows after" in done.stdout
+    assert done.stderr.endswith("needs pandas: install sk-microagg[table].\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "printed"),
+    [
+        (KeyboardInterrupt(), 130, "sk-microagg: interrupted\n"),
+        (BrokenPipeError(), 141, ""),
+        (OSError(28, "No space left"), 1, "sk-microagg: error: [Errno 28] No space left\n"),
+        (MemoryError(), 1, "sk-microagg: error: There is not enough memory;"),
+    ],
+)
+def test_what_stops_a_command(run, monkeypatch, error, code, printed):
+    def stop(options):
+        raise error
+
+    monkeypatch.setattr(_methods, "run", stop)
+    outcome = run("methods")
+    assert outcome.code == code
+    assert outcome.err.startswith(printed)
+    assert outcome.err.count("\n") == (printed != "")
+
+
+def test_a_bug_is_not_hidden(run, monkeypatch):
+    def fail(options):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(_methods, "run", fail)
+    with pytest.raises(ZeroDivisionError):
+        run("methods")
+
+
+def test_as_a_process(command, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_bytes(b"a,b\n1,2\n3\n")
+    done = subprocess.run(
+        [*command, "anonymize", table, tmp_path / "out.csv"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"sk-microagg: error: {table}, line 3: a row has 1 cells, but the header has 2.\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break in another way")
+def test_nobody_reads_what_is_printed(command):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*command, "methods"], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert done.returncode == 141
+    assert done.stderr == b""

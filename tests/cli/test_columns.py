@@ -1,0 +1,48 @@
+import pandas as pd
+import pytest
+
+from sk_microagg._cli._columns import choose_columns, identifiers
+from sk_microagg._cli._errors import CommandError
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def test_all_columns_by_default():
+    choice = choose_columns(NAMES, None, [])
+    assert choice.anonymised == choice.kept == NAMES
+    assert choice.unchanged == []
+
+
+def test_columns_stay_in_the_order_of_the_table():
+    choice = choose_columns(NAMES, ["d", "b"], ["a"])
+    assert choice.anonymised == ["b", "d"]
+    assert choice.unchanged == ["c"]
+    assert choice.kept == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "drop", "message"),
+    [
+        (["e"], [], "--columns names 'e', but the columns are 'a', 'b', 'c', 'd'"),
+        (None, ["e"], "--drop names 'e', but the columns are 'a', 'b', 'c', 'd'"),
+        (["a"], ["a"], "'a' is named by --columns and by --drop"),
+        (None, NAMES, "no column left"),
+    ],
+)
+def test_bad_choices(columns, drop, message):
+    with pytest.raises(CommandError, match=message):
+        choose_columns(NAMES, columns, drop)
+
+
+def test_identifiers_are_text_or_integers_that_all_differ():
+    values = pd.DataFrame(
+        {
+            "text": ["x", "y", "z"],
+            "integer": [3, 1, 2],
+            "float": [0.5, 1.5, 2.5],
+            "twice": ["x", "x", "y"],
+            "hole": ["x", "y", None],
+        }
+    )
+    assert identifiers(values) == ["text", "integer"]
+    assert identifiers(values[:1]) == []

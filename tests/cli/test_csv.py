@@ -1,0 +1,104 @@
+import gzip
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sk_microagg._cli._csv import ROWS_AT_A_TIME, read_csv, write_csv
+from sk_microagg._cli._errors import CommandError
+
+
+def read(path, sep=None, is_compressed=False):
+    return read_csv(path, sep=sep, is_compressed=is_compressed).to_pydict()
+
+
+def test_all_cells_are_text_as_in_the_file(write):
+    path = write("t.csv", 'a,"b ""c""",\n1.10, x ,\n"1,5","two\r\nlines",NA\n')
+    assert read(path) == {"a": ["1.10", "1,5"], 'b "c"': [" x ", "two\r\nlines"], "": ["", "NA"]}
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"\xef\xbb\xbfa,b\r\n1,2", b"\na,b\n\n1,2\n\n"])
+def test_byte_order_marks_line_ends_and_blank_lines(write, content):
+    assert read(write("t.csv", content)) == {"a": ["1"], "b": ["2"]}
+
+
+def test_a_column_of_its_own_may_have_empty_cells(write):
+    assert read(write("t.csv", 'a\n1\n""\n2\n')) == {"a": ["1", "", "2"]}
+
+
+def test_other_separators(write):
+    assert read(write("t.csv", "a;b\n1,5;2\n"), sep=";") == {"a": ["1,5"], "b": ["2"]}
+
+
+@pytest.mark.parametrize(("header", "sep"), [("a;b", ";"), ("a\tb", r"\\t")])
+def test_a_separator_that_looks_wrong(write, header, sep):
+    path = write("t.csv", f"{header}\n1\n")
+    with pytest.raises(CommandError, match=f"is it --sep '{sep}'"):
+        read(path)
+    assert list(read(path, sep=",")) == [header]
+
+
+def test_more_rows_than_are_read_at_a_time(write):
+    n_rows = 2 * ROWS_AT_A_TIME + 1
+    table = read(write("t.csv", "a,b\n" + "".join(f"{i},x\n" for i in range(n_rows))))
+    assert table["a"] == [str(i) for i in range(n_rows)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"a,b\n1,2\n1,2,3\n", "line 3: a row has 3 cells, but the header has 2"),
+        (b"a,b\n1\n", "line 2: a row has 1 cells, but the header has 2"),
+        (b'a,b\n"1"2,3\n', "line 2: ',' expected after '\"'"),
+        (b'a,b\n1,"2\n', "line 2: unexpected end of data"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "it holds binary data"),
+        (b"a,b\n1,\xe9\n", "is not text in UTF-8"),
+        (b"\xff\xfea\x00,\x00b\x00", "it holds binary data"),
+    ],
+)
+def test_no_csv(write, content, message):
+    with pytest.raises(CommandError, match=message):
+        read(write("t.csv", content))
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", gzip.compress(b"a,b\n1,2\n" * 99)[:-20]])
+def test_no_gzip(write, content):
+    with pytest.raises(CommandError, match="is not a whole gzip file"):
+        read(write("t.csv.gz", content), is_compressed=True)
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+@pytest.mark.parametrize("sep", [None, ";"])
+def test_round_trip(tmp_path, sep, is_compressed):
+    cells = {"a": ["1.10", "", ' "x"', "a;b,c", "\n", "ü"], "b,": ["\r", "\r\n", "'", "'", "-", ""]}
+    paths = tmp_path / "1", tmp_path / "2"
+    for path in paths:
+        write_csv(pa.table(cells), path, sep=sep, is_compressed=is_compressed)
+        assert read(path, sep, is_compressed) == cells
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1), st.sampled_from([",", ";", "\t", "|", " "]))
+def test_round_trip_of_any_text(tmp_path_factory, rows, sep):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    cells = {"a": [a for a, _ in rows], "b": [b for _, b in rows]}
+    write_csv(pa.table(cells), path, sep=sep, is_compressed=False)
+    assert read(path, sep) == cells
+
+
+def test_round_trip_of_one_column(tmp_path):
+    write_csv(pa.table({"a": ["", "x", ""]}), tmp_path / "t", sep=None, is_compressed=False)
+    assert read(tmp_path / "t") == {"a": ["", "x", ""]}
+
+
+def test_types_as_text(tmp_path):
+    table = pa.table({"f": [0.1, float("nan"), None], "i": [1, None, 3], "b": [True, None, False]})
+    write_csv(table, tmp_path / "t", sep=None, is_compressed=False)
+    assert (tmp_path / "t").read_text() == "f,i,b\n0.1,1,True\n,,\n,3,False\n"

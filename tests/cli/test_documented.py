@@ -1,0 +1,45 @@
+"""The transcripts in the documentation are what the commands print."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("dask.dataframe")
+# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+PAGE = Path(__file__).parents[2] / "doc" / "command_line.rst"
+
+
+def transcript():
+    """Pairs of a command and what it prints."""
+    blocks = re.findall(r"^\.\. code-block:: console\n\n((?: {4}.*\n|\n)+)", PAGE.read_text(), re.M)
+    text = "".join(re.sub("^ {4}", "", block, flags=re.M).rstrip("\n") + "\n" for block in blocks)
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, _, printed = part.partition("\n")
+        yield command, printed
+
+
+def timeless(printed):
+    return re.sub(r"(?m)^(seconds +)\d+\.\d$", r"\1-", printed)
+
+
+def test_transcript(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    n_commands = 0
+    for line, printed in transcript():
+        command, *arguments = shlex.split(line)
+        n_commands += 1
+        if command == "sk-microagg":
+            outcome = run(*arguments)
+            assert timeless(outcome.err + outcome.out) == timeless(printed), line
+        elif command == "python":
+            exec(arguments[1], {})
+        elif Path(arguments[0]).exists():
+            assert Path(arguments[0]).read_text() == printed
+        else:  # What is shown first is given.
+            Path(arguments[0]).parent.mkdir(exist_ok=True)
+            Path(arguments[0]).write_text(printed)
+    assert n_commands == 13

@@ -1,0 +1,59 @@
+import pytest
+
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._hierarchies import read_hierarchies
+
+TOWNS = "Bari;coast;*\nNaples;coast;*\nRome;inland;*\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "hierarchies"
+    folder.mkdir()
+    (folder / "town.csv").write_text(TOWNS)
+    (folder / "README.txt").write_text("These are from ARX.")
+    (folder / "._town.csv").write_bytes(b"\0")  # as macOS leaves them
+    return folder
+
+
+def test_a_file_for_a_column(folder):
+    hierarchies = read_hierarchies(folder, ["age", "town"], ["age", "town"])
+    assert list(hierarchies) == ["town"]
+    assert hierarchies["town"].lowest_common("Bari", "Naples") == "coast"
+
+
+def test_hierarchies_of_other_columns_are_not_read(folder):
+    (folder / "age.csv").write_text("not;a\nhierarchy")
+    assert list(read_hierarchies(folder, ["age", "town"], ["town"])) == ["town"]
+
+
+def test_a_file_for_no_column(folder):
+    with pytest.raises(CommandError, match="hierarchy for 'town', but the columns are 'a', 'b'"):
+        read_hierarchies(folder, ["a", "b"], ["a"])
+
+
+@pytest.mark.parametrize("name", ["nowhere", "hierarchies/town.csv"])
+def test_no_folder(folder, name):
+    with pytest.raises(CommandError, match=f"--hierarchies .*{name} cannot be read"):
+        read_hierarchies(folder.parent / name, ["town"], ["town"])
+
+
+def test_no_hierarchy_in_the_folder(tmp_path):
+    with pytest.raises(CommandError, match=r"holds no \.csv file"):
+        read_hierarchies(tmp_path, ["town"], ["town"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "must have a leaf"),
+        (b"Bari;coast;*\nRome;*\n", "Row 2 of .* has 2 labels"),
+        (b"Bari,coast,*\n", "must lead from a leaf to the root"),
+        (b"Bari;coast;*\nRome;inland;all\n", "must have one root"),
+        (b"Bari;\xff;*\n", "utf-8"),
+    ],
+)
+def test_malformed(folder, content, message):
+    (folder / "town.csv").write_bytes(content)
+    with pytest.raises(CommandError, match=rf"town\.csv is not a hierarchy: .*{message}"):
+        read_hierarchies(folder, ["town"], ["town"])

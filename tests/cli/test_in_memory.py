@@ -1,0 +1,330 @@
+import csv
+import gzip
+import re
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._cli import _in_memory
+
+NUMERIC = ["age", "height"]
+MIXED = ["age", "town", "height", "weight"]
+
+
+def names(columns):
+    return "--columns", ",".join(columns)
+
+
+@pytest.mark.parametrize("columns", [NUMERIC, MIXED, ["town"], ["weight"]])
+@pytest.mark.parametrize("k", [2, 5, 54])
+def test_release_is_k_anonymous_and_the_rest_as_it_was(
+    run, patients, tmp_path, cells, level, columns, k
+):
+    output = tmp_path / "out.csv"
+    outcome = run("anonymize", patients, output, "-k", k, *names(columns), "--drop", "id")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    before, after = cells(patients), cells(output)
+    assert list(after) == [name for name in before if name != "id"]
+    for name in set(after) - set(columns):
+        assert after[name] == before[name]
+    assert level(output, columns) >= k
+
+
+def test_all_columns_by_default(run, patients, tmp_path, level):
+    output = tmp_path / "out.csv"
+    assert run("anonymize", patients, output, "-k", 3, "--drop", "id,note").code == 0
+    assert level(output, MIXED) >= 3
+
+
+def test_summary(run, patients, tmp_path):
+    output = tmp_path / "out.csv"
+    printed = run("anonymize", patients, output, *names(NUMERIC), "--drop", "id").out
+    facts = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in printed.splitlines())
+    assert facts["records"] == "54"
+    assert facts["anonymised"] == "age, height"
+    assert facts["unchanged"] == "note, town, weight"
+    assert facts["method"] == "MicroAggregator, builder mdav, refiner exchange"
+    assert facts["groups"] == "10"
+    assert facts["smallest group"] == "5"
+    assert facts["anonymity level"].startswith("5  ")
+    assert re.fullmatch(r"\d\.\d+%", facts["information loss"])
+    assert re.fullmatch(r"\d+\.\d", facts["seconds"])
+    assert "".join(facts["written"].split()) == "".join(str(output).split())
+
+
+def test_quiet(run, patients, tmp_path):
+    outcome = run("anonymize", patients, tmp_path / "out.csv", *names(NUMERIC), "--quiet")
+    assert outcome == (0, "", "")
+
+
+def test_numbers_are_those_of_the_estimator(run, patients, tmp_path):
+    output = tmp_path / "out.csv"
+    run("anonymize", patients, output, *names(NUMERIC), "-k", 4)
+    X = pd.read_csv(patients)[NUMERIC]
+    release = MicroAggregator(k=4).fit_transform(X)
+    written = pd.read_csv(output)
+    np.testing.assert_array_equal(written["age"], release[:, 0].round(2))
+    np.testing.assert_array_equal(written["height"], release[:, 1])
+
+
+def test_categories_are_those_of_the_estimator(run, patients, tmp_path):
+    output = tmp_path / "out.csv"
+    run("anonymize", patients, output, *names(MIXED), "-k", 4, "--seed", 3)
+    X = pd.read_csv(patients, na_values="?")[MIXED]
+    release = KAIM(k=4, random_state=3).fit_transform(X)
+    written = pd.read_csv(output, dtype=str)
+    np.testing.assert_array_equal(written[MIXED], release)
+
+
+def test_a_file_of_equal_rows_comes_out_byte_for_byte(run, write, tmp_path):
+    content = "".join(f"{i},2.5,1.10,NA,\n" for i in range(6))
+    path = write("t.csv", "id,x,y,z,\n" + content)
+    run("anonymize", path, tmp_path / "out.csv", "--columns", "x")
+    assert (tmp_path / "out.csv").read_bytes() == path.read_bytes()
+
+
+def test_same_seed_same_bytes(run, patients, tmp_path):
+    for name in ("1.csv.gz", "2.csv.gz"):
+        run("anonymize", patients, tmp_path / name, "--drop", "id,note", "--seed", 1)
+    assert (tmp_path / "1.csv.gz").read_bytes() == (tmp_path / "2.csv.gz").read_bytes()
+
+
+def test_zip_codes_stay_text(run, write, tmp_path, cells):
+    rows = [f"{zip_code},{i}" for i, zip_code in enumerate(["01234", "70174", "01067"] * 4)]
+    path = write("t.csv", "\n".join(["zip,n", *rows]))
+    run("anonymize", path, tmp_path / "out.csv", "-k", 2, "--columns", "zip")
+    assert cells(tmp_path / "out.csv")["zip"] == cells(path)["zip"]
+
+
+@pytest.mark.parametrize(
+    ("cells_of_id", "is_warned_of"),
+    [("text", True), ("integers", True), ("floats", False), ("dropped", False), ("other", False)],
+)
+def test_warning_of_identifiers(run, write, tmp_path, cells_of_id, is_warned_of):
+    form = {"text": "P{}", "floats": "{}.5"}.get(cells_of_id, "{}")
+    rows = [f"{form.format(i)},{i % 2}" for i in range(10)]
+    path = write("t.csv", "\n".join(["id,x", *rows]))
+    arguments = {"dropped": ["--drop", "id"], "other": ["--columns", "x"]}.get(cells_of_id, [])
+    outcome = run("anonymize", path, tmp_path / "out.csv", "--quiet", *arguments)
+    assert outcome.code == 0
+    assert outcome.err == (
+        "sk-microagg: warning: column 'id' has a different value in every row; use --drop id\n"
+        * is_warned_of
+    )
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "out.csv.gz", "out.parquet"])
+def test_formats(run, patients, tmp_path, cells, name):
+    output = tmp_path / name
+    assert run("anonymize", patients, output, *names(NUMERIC)).code == 0
+    assert run("anonymize", patients, tmp_path / "out.csv", *names(NUMERIC)).code == 0
+    if name.endswith(".gz"):
+        assert gzip.decompress(output.read_bytes()) == (tmp_path / "out.csv").read_bytes()
+    elif name == "out.tsv":
+        assert cells(output, "\t") == cells(tmp_path / "out.csv")
+    else:
+        again = tmp_path / "again.csv"
+        assert run("anonymize", output, again, "-k", 1, *names(NUMERIC)).code == 0
+        assert again.read_bytes() == (tmp_path / "out.csv").read_bytes()
+
+
+def test_other_separators(run, write, tmp_path, level):
+    path = write("t.csv", "a;b\n" + "".join(f"{i};x,y\n" for i in range(10)))
+    output = tmp_path / "out.csv"
+    assert run("anonymize", path, output, "--sep", ";", "--columns", "a").code == 0
+    assert output.read_text().splitlines()[1].endswith(";x,y")
+    assert level(output, ["a"], ";") >= 5
+
+
+def test_names_with_commas(run, write, tmp_path, level):
+    path = write("t.csv", '"a,b",c\n' + "".join(f"{i},x\n" for i in range(10)))
+    output = tmp_path / "out.csv"
+    assert run("anonymize", path, output, "--columns", '"a,b"').code == 0
+    assert level(output, ["a,b"]) >= 5
+
+
+def test_a_column_of_any_name(run, write, tmp_path, level):
+    path = write("t.csv", "self,\n" + "".join(f"{i},{i}\n" for i in range(10)))
+    assert run("anonymize", path, tmp_path / "out.csv").code == 0
+    assert level(tmp_path / "out.csv", ["self", ""]) >= 5
+
+
+def test_hierarchies(run, patients, tmp_path, cells, level):
+    folder = tmp_path / "hierarchies"
+    folder.mkdir()
+    (folder / "town.csv").write_text("Bari;south;*\nRome;south;*\nMilan;north;*\n")
+    output = tmp_path / "out.csv"
+    outcome = run(
+        "anonymize", patients, output, "--hierarchies", folder, "--columns", "age,town", "-k", 20
+    )
+    assert outcome.code == 0
+    assert "KAIM, refiner local_search, hierarchies of town" in outcome.out
+    assert "south" in cells(output)["town"]
+    assert level(output, ["age", "town"]) >= 20
+
+
+def test_a_value_that_its_hierarchy_lacks(fails, patients, tmp_path):
+    folder = tmp_path / "hierarchies"
+    folder.mkdir()
+    (folder / "town.csv").write_text("Bari;*\nRome;*\n")
+    arguments = ["--hierarchies", folder, "--columns", "town"]
+    line = fails("anonymize", patients, tmp_path / "out.csv", *arguments)
+    assert line == "Column 'town' has the value 'Milan', which is not a leaf of its hierarchy."
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (None, [], "No such file"),
+        ("", [], "is empty"),
+        (b"\x00\xff\x00", [], "binary data"),
+        ("a,b\n1,2\n3\n", [], "line 3"),
+        ("a,a\n1,2\n", [], "2 columns named 'a'"),
+        ("a,b\n1,2\n", ["--columns", "c"], "the columns are 'a', 'b'"),
+        ("a,b\n1,2\n", ["--drop", "a,b"], "no column left"),
+        ("a,b\n1,2\n", ["-k", 2], "k=2 must be at most the number of records, n_samples=1"),
+        ("a,b\n1,x\n", ["-k", 2], "k=2 must be at most the number of records, n_samples=1"),
+        ("a\n1e999\n1\n", ["-k", 1], "infinity"),
+        ("a,b\n1,x\n", ["-k", 1, "--builder", "mdav"], "--builder is for columns of numbers"),
+        ("a,b\n1,x\n", ["-k", 1, "--hierarchies", "nowhere"], "nowhere cannot be read"),
+        ("a\n1\n", ["-k", 1, "--report", "nowhere/r.html"], "nowhere is not a folder"),
+    ],
+)
+def test_bad_files(fails, write, tmp_path, content, arguments, message):
+    path = tmp_path / "t.csv" if content is None else write("t.csv", content)
+    assert message in fails("anonymize", path, tmp_path / "out.csv", *arguments)
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "nowhere/out.csv", "t.csv/out.csv", "t.csv"])
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_bad_targets(fails, write, tmp_path, name, force):
+    path = write("t.csv", "a\n1\n")
+    fails("anonymize", path, tmp_path / name, "-k", 1, *force)
+    assert path.read_text() == "a\n1\n"
+
+
+def test_a_target_that_exists(fails, run, numbers, write, tmp_path):
+    output = write("out.csv", "before")
+    assert "--force" in fails("anonymize", numbers, output, "--columns", "count")
+    assert output.read_text() == "before"
+    assert run("anonymize", numbers, output, "--columns", "count", "--force").code == 0
+    assert output.read_text().startswith("count,size,class\n")
+
+
+def test_nothing_is_written_below_k(fails, numbers, tmp_path, monkeypatch):
+    monkeypatch.setattr(_in_memory, "anonymity_level", lambda release: 4)
+    line = fails("anonymize", numbers, tmp_path / "out.csv", "--columns", "count")
+    assert line.startswith("A row of the release occurs 4 times, fewer than k=5: nothing was")
+
+
+def test_ctrl_c_while_writing(run, numbers, tmp_path, monkeypatch):
+    def interrupt(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupt)
+    assert run("anonymize", numbers, tmp_path / "out.csv", "--columns", "count").code == 130
+    assert list(tmp_path.iterdir()) == [numbers]
+
+
+def test_a_full_disk(write, tmp_path):
+    pytest.importorskip("resource")
+    rng = np.random.default_rng(0)
+    path = write("t.csv", "x\n" + "".join(f"{x:.17f}\n" for x in rng.normal(size=2000)))
+    # The limit begins after all imports, since these may write as well.
+    code = """
+import resource, sys
+import sk_microagg._cli._anonymize
+from sk_microagg.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+for output in sys.argv[2:]:
+    print(main(["anonymize", sys.argv[1], output, "--refiner", "none", "-k", "2"]))
+"""
+    outputs = [tmp_path / name for name in ("out.csv", "out.csv.gz", "out.parquet")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, path, *outputs], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "1\n1\n1\n"
+    for output, line in zip(outputs, done.stderr.splitlines(), strict=True):
+        assert line.startswith(f"sk-microagg: error: {output} cannot be written: ")
+        assert "File too large" in line
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def fake_report(monkeypatch):
+    """A module in the place of the one that writes reports; it knows what it was called with."""
+    module = types.ModuleType("sk_microagg.report")
+    module.calls = []
+
+    def make_report(X, release, estimator, path, title=None):
+        module.calls.append((X, release, estimator))
+        with open(path, "w") as file:
+            file.write("<html>")
+
+    module.make_report = make_report
+    monkeypatch.setitem(sys.modules, "sk_microagg.report", module)
+    return module
+
+
+@pytest.mark.parametrize("columns", [NUMERIC, MIXED])
+def test_report(run, patients, tmp_path, fake_report, columns):
+    output, report = tmp_path / "out.csv", tmp_path / "report.html"
+    outcome = run("anonymize", patients, output, *names(columns), "--report", report)
+    assert outcome.code == 0
+    assert "\nreport " in outcome.out
+    assert report.read_text() == "<html>"
+    [(X, release, estimator)] = fake_report.calls
+    assert list(X.columns) == list(release.columns) == columns
+    assert X["age"].tolist() == pd.read_csv(patients)["age"].tolist()
+    np.testing.assert_array_equal(release["age"].astype(str), pd.read_csv(output, dtype=str)["age"])
+    assert estimator.n_groups_ == 10
+
+
+@pytest.mark.parametrize("columns", [NUMERIC, MIXED])
+def test_report_as_it_is_written(run, patients, tmp_path, columns):
+    pytest.importorskip("sk_microagg.report")
+    report = tmp_path / "report.html"
+    outcome = run("anonymize", patients, tmp_path / "out.csv", *names(columns), "--report", report)
+    assert outcome.code == 0
+    assert report.read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def test_report_comes_after_the_release(run, numbers, tmp_path, fake_report):
+    def fail(*arguments):
+        raise OSError(28, "No space left on device")
+
+    fake_report.make_report = fail
+    output, report = tmp_path / "out.csv", tmp_path / "report.html"
+    outcome = run("anonymize", numbers, output, "--columns", "count", "--report", report)
+    assert outcome.code == 1
+    assert outcome.err.endswith("report.html cannot be written: No space left on device.\n")
+    assert output.exists()
+
+
+@pytest.mark.parametrize("name", ["numbers.csv", "out.csv"])
+def test_report_in_the_place_of_a_table(fails, numbers, tmp_path, fake_report, name):
+    arguments = ["--columns", "count", "--report", tmp_path / name, "--force"]
+    assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
+
+
+def test_report_without_what_it_needs(fails, numbers, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sk_microagg.report", None)
+    arguments = ["--columns", "count", "--report", tmp_path / "report.html"]
+    assert fails("anonymize", numbers, tmp_path / "out.csv", *arguments).startswith("--report: ")
+
+
+def test_dates_and_booleans_of_parquet(run, tmp_path, level):
+    days = pd.date_range("2020-01-01", periods=3).date
+    table = pd.DataFrame({"day": [*days] * 4, "ill": [True, False] * 6, "n": range(12)})
+    table.to_parquet(tmp_path / "t.parquet")
+    output = tmp_path / "out.csv"
+    assert run("anonymize", tmp_path / "t.parquet", output, "--columns", "day,ill").code == 0
+    assert level(output, ["day", "ill"]) >= 5
+    with open(output, newline="") as file:
+        assert [row["n"] for row in csv.DictReader(file)] == [str(n) for n in range(12)]

@@ -1,0 +1,70 @@
+import os
+import sys
+
+import pytest
+
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._paths import check_target, suffix_of
+
+
+@pytest.mark.parametrize(
+    ("path", "suffix"),
+    [
+        ("a.csv", ".csv"),
+        ("a.b.CSV", ".csv"),
+        ("folder.parquet/a.csv.gz", ".csv.gz"),
+        ("a.tsv", ".tsv"),
+        ("a.TSV.gz", ".tsv.gz"),
+        ("a.parquet", ".parquet"),
+    ],
+)
+def test_suffix(path, suffix):
+    assert suffix_of(path) == suffix
+
+
+@pytest.mark.parametrize("path", ["a", "a.xlsx", "a.parquet.gz", "csv", "folder.csv/a.txt"])
+def test_unknown_suffix(path):
+    with pytest.raises(CommandError, match=r"must end in \.csv, \.csv\.gz, .*\.parquet\."):
+        suffix_of(path)
+
+
+def test_a_target_that_exists_needs_force(write):
+    path = write("out.csv", "")
+    with pytest.raises(CommandError, match=r"exists.*--force"):
+        check_target(path, [], force=False)
+    check_target(path, [], force=True)
+
+
+def test_a_folder_is_never_a_target(tmp_path):
+    with pytest.raises(CommandError, match="is a folder"):
+        check_target(tmp_path, [], force=True)
+
+
+@pytest.mark.parametrize("parent", ["nowhere", "file.txt"])
+def test_a_target_needs_a_folder(write, tmp_path, parent):
+    write("file.txt", "")
+    with pytest.raises(CommandError, match="cannot be written"):
+        check_target(tmp_path / parent / "out.csv", [], force=False)
+
+
+def test_a_target_is_none_of_the_other_files(write, tmp_path):
+    path = write("in.csv", "")
+    (tmp_path / "link.csv").symlink_to(path)
+    for same in (path, tmp_path / "." / "in.csv", tmp_path / "link.csv"):
+        with pytest.raises(CommandError, match="is the same file"):
+            check_target(same, [path], force=True)
+    with pytest.raises(CommandError, match="is the same file"):
+        check_target(tmp_path / "new.html", [path, tmp_path / "new.html"], force=True)
+
+
+def test_a_folder_without_permission(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # It never says so to root.
+    with pytest.raises(CommandError, match="is write-protected"):
+        check_target(tmp_path / "out.csv", [], force=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names may be longer there")
+def test_a_name_that_is_too_long(tmp_path):
+    name = "a" * (os.pathconf(tmp_path, "PC_NAME_MAX") + 1) + ".csv"
+    with pytest.raises(CommandError, match="cannot be written"):
+        check_target(tmp_path / name, [], force=False)

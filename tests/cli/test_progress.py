@@ -1,0 +1,114 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from sk_microagg._cli._progress import ProgressLine
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
+
+
+class Terminal:
+    """A pseudoterminal, and what was written to it."""
+
+    def __init__(self):
+        self._outer, self.inner = os.openpty()
+        self._changed = threading.Condition()
+        self.text = ""
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        try:
+            while read := os.read(self._outer, 4096):
+                with self._changed:
+                    self.text += read.decode()
+                    self._changed.notify_all()
+        except OSError:  # Nobody writes any more.
+            pass
+
+    def wait_for(self, words, seconds=60):
+        with self._changed:
+            assert self._changed.wait_for(lambda: words in self.text, seconds), self.text
+
+
+@pytest.fixture
+def terminal():
+    return Terminal()
+
+
+@pytest.fixture
+def stderr_on_terminal(terminal, monkeypatch):
+    """Make the terminal stderr; after that its text ends with "end"."""
+
+    @contextmanager
+    def stderr_on_terminal():
+        with os.fdopen(terminal.inner, "w") as file, monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", file)
+            yield
+            file.write("end")
+            file.flush()
+            terminal.wait_for("end")
+
+    return stderr_on_terminal
+
+
+@pytest.fixture
+def search(patients, tmp_path):
+    """Arguments of a command that searches."""
+    return ["anonymize", patients, tmp_path / "out.csv", "--drop", "id", "--time-limit"]
+
+
+def test_silence_in_a_pipe(run, search):
+    outcome = run(*search, 0.1)
+    assert outcome.code == 0
+    assert outcome.err == ""
+
+
+def test_a_line_on_a_terminal(run, search, terminal, stderr_on_terminal):
+    with stderr_on_terminal():
+        outcome = run(*search, 0.1)
+    steps = ["\rreading", "\rgrouping 54 records", "\riteration", "\rchecking", "\rwriting"]
+    places = [terminal.text.index(step) for step in steps]
+    assert places == sorted(places)
+    assert terminal.text.endswith(f"\r{' ' * 78}\rend")  # The line is gone.
+    assert outcome.out.startswith("records")
+    assert "iteration" not in outcome.out
+
+
+def test_quiet_on_a_terminal(run, search, terminal, stderr_on_terminal):
+    with stderr_on_terminal():
+        outcome = run(*search, 0.1, "--quiet")
+    assert terminal.text == "end"
+    assert outcome.out == ""
+
+
+def test_the_line_is_gone_after_an_error(terminal, stderr_on_terminal):
+    def fail():
+        with ProgressLine(is_wanted=True) as progress:
+            progress.show("x" * 200)
+            raise ValueError("bad")
+
+    with stderr_on_terminal(), pytest.raises(ValueError, match="bad"):
+        fail()
+    assert terminal.text == f"\r{'x' * 78}\r{' ' * 78}\rend"
+
+
+def test_ctrl_c_while_searching(command, search, patients, tmp_path, terminal):
+    process = subprocess.Popen(
+        [*command, *search, "300"], stdout=subprocess.PIPE, stderr=terminal.inner
+    )
+    try:
+        terminal.wait_for("iteration")
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert printed == b""
+    terminal.wait_for("sk-microagg: interrupted")
+    assert "Traceback" not in terminal.text
+    assert list(tmp_path.iterdir()) == [patients]

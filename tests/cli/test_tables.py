@@ -1,0 +1,94 @@
+import datetime
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._tables import read_table, write_table
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.gz", "t.parquet"])
+@pytest.mark.parametrize("sep", [None, ";"])
+def test_round_trip(tmp_path, name, sep):
+    cells = pa.table({"a": ["1.10", "x\ty"], "b": ["", ",;"]})
+    write_table(cells, tmp_path / name, sep)
+    table = read_table(tmp_path / name, sep)
+    assert table.cells.equals(cells)
+    assert table.is_text == (name != "t.parquet")
+
+
+def test_tsv_has_tabs_whatever_the_separator(tmp_path):
+    write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "t.tsv", ";")
+    assert (tmp_path / "t.tsv").read_text() == "a\tb\n1\t2\n"
+
+
+def test_release_takes_the_places_of_columns(write):
+    table = read_table(write("t.csv", "a,b,c\n1,2.50,x\n3,4,y\n"), None)
+    release = pd.DataFrame({"c": ["*", "*"], "a": [2.0, 2.0]})
+    cells = table.with_released(release, ["a", "b", "c"])
+    assert cells.to_pydict() == {"a": [2.0, 2.0], "b": ["2.50", "4"], "c": ["*", "*"]}
+    assert table.with_released(release, ["b"]).to_pydict() == {"b": ["2.50", "4"]}
+
+
+def test_other_columns_keep_their_types(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "age": pd.array([30, 40], dtype="Int64"),
+            "count": pd.array([1, None], dtype="Int64"),
+            "day": [datetime.date(2020, 1, 2), None],
+            "kind": pd.Categorical(["x", "y"]),
+            "parts": [[1, 2], [3]],
+        }
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", None)
+    cells = table.with_released(pd.DataFrame({"age": ["[30, 40]"] * 2}), list(frame))
+    write_table(cells, tmp_path / "out.parquet", None)
+    before, after = (pq.read_table(tmp_path / name) for name in ("t.parquet", "out.parquet"))
+    assert before.drop_columns("age").equals(after.drop_columns("age"))
+    assert pd.read_parquet(tmp_path / "out.parquet")["age"].tolist() == ["[30, 40]"] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "a,b,a\n1,2,3\n", "has 2 columns named 'a'"),
+        ("t.csv", "a,b\n", "has no records"),
+        ("t.parquet", "a,b\n1,2\n", "is not a Parquet file"),
+        ("t.parquet", "", "is not a Parquet file"),
+        ("t.txt", "a,b\n1,2\n", "must end in"),
+    ],
+)
+def test_no_table(write, name, content, message):
+    with pytest.raises(CommandError, match=message):
+        read_table(write(name, content), None)
+
+
+def test_an_empty_parquet_file(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "t.parquet")
+    with pytest.raises(CommandError, match="has no records"):
+        read_table(tmp_path / "t.parquet", None)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_neither_missing_files_nor_folders_are_tables(tmp_path, name):
+    with pytest.raises(CommandError, match="cannot be read: No such file"):
+        read_table(tmp_path / name, None)
+    (tmp_path / name).mkdir()
+    with pytest.raises(CommandError, match="is a folder"):
+        read_table(tmp_path / name, None)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+def test_nothing_is_left_of_what_cannot_be_written(tmp_path, monkeypatch, name):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / name).write_text("before")
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(CommandError, match=r"cannot be written: No space left on device\."):
+        write_table(pa.table({"a": [1]}), tmp_path / name, None)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "before"
