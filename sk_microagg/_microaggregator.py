@@ -68,10 +68,10 @@ class MicroAggregator(
     labels_ : ndarray of shape (n_samples,)
         Group of each training record.
 
-    centroids_ : ndarray of shape (n_groups_, n_features_in_)
+    centroids_ : ndarray of shape (`n_groups_`, `n_features_in_`)
         Mean of each group's records, in the units of `X` and of its float type.
 
-    group_sizes_ : ndarray of shape (n_groups_,)
+    group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
 
     n_groups_ : int
@@ -86,7 +86,7 @@ class MicroAggregator(
     information_loss_ : float
         `sse_` as a share of the total sum of squares in the scaled space, from 0 to 1.
 
-    weights_ : ndarray of shape (n_groups_,)
+    weights_ : ndarray of shape (`n_groups_`,)
         Power weight of each group: `transform` sends a record to the group for which the squared
         distance to its centroid, less its weight, is least, among the groups of its block. All of
         a block are 0, which means the nearest centroid, if there are no weights that send every
@@ -105,7 +105,7 @@ class MicroAggregator(
     n_features_in_ : int
         Number of columns of `X`.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if `X` has names that are all strings.
 
     See Also

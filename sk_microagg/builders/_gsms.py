@@ -19,8 +19,8 @@ class GSMS(Builder):
     Notes
     -----
     With c the centroid of all m remaining records and c_p that of a proposal,
-    SSE(p) + SSE(others) = SSE(all) - k m / (m - k) · |c_p - c|². So the proposal to take is the one
-    whose centroid is farthest from c, and a pool of centroids finds it. Memory grows with n k:
+    ``SSE(p) + SSE(others) = SSE(all) - k m / (m - k) · |c_p - c|²``. So the proposal to take is the
+    one whose centroid is farthest from c, and a pool of centroids finds it. Memory grows with n k:
     about 100 bytes for each record of each proposal.
 
     References

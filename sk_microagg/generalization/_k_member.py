@@ -37,10 +37,10 @@ class KMember(Generalizer):
     labels_ : ndarray of shape (n_samples,)
         Group of each training record; -1 for those that were dropped.
 
-    centers_ : ndarray of shape (n_groups_, n_features_in_)
+    centers_ : ndarray of shape (`n_groups_`, `n_features_in_`)
         What each group is released as: text, with "*" for the root.
 
-    group_sizes_ : ndarray of shape (n_groups_,)
+    group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
 
     n_groups_ : int
@@ -61,7 +61,7 @@ class KMember(Generalizer):
     n_features_in_ : int
         Number of columns of `X`.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if `X` has names that are all strings.
 
     See Also

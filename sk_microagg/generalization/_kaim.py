@@ -63,11 +63,11 @@ class KAIM(Generalizer):
     labels_ : ndarray of shape (n_samples,)
         Group of each training record.
 
-    centers_ : ndarray of shape (n_groups_, n_features_in_)
+    centers_ : ndarray of shape (`n_groups_`, `n_features_in_`)
         What each group is released as: text, with "*" for the root; floats if `output` is
         "midpoint" and all columns hold numbers.
 
-    group_sizes_ : ndarray of shape (n_groups_,)
+    group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
 
     n_groups_ : int
@@ -96,7 +96,7 @@ class KAIM(Generalizer):
     n_features_in_ : int
         Number of columns of `X`.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if `X` has names that are all strings.
 
     See Also

@@ -37,8 +37,8 @@ class Exchange(Refiner):
 
     Notes
     -----
-    The groups are nodes of a graph. The arc from A to B costs the least of |x - b|² - |x - a|² over
-    the records x of A, with the centroids a and b. A cycle of negative cost lowers the sum of
+    The groups are nodes of a graph. The arc from A to B costs the least of ``|x - b|² - |x - a|²``
+    over the records x of A, with the centroids a and b. A cycle of negative cost lowers the sum of
     squared errors by more than that. Without one, the weights are potentials of this graph.
 
     Examples

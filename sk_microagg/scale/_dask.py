@@ -91,7 +91,7 @@ class DaskMicroAggregator(BaseEstimator):
     n_blocks_ : int
         Number of blocks.
 
-    block_sizes_ : ndarray of shape (n_blocks_,)
+    block_sizes_ : ndarray of shape (`n_blocks_`,)
         Number of rows in each block: at least 2k, unless there is one block.
 
     smallest_group_ : int
@@ -115,7 +115,7 @@ class DaskMicroAggregator(BaseEstimator):
     n_features_in_ : int
         Number of columns that are anonymised.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names.
 
     See Also

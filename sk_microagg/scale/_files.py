@@ -58,10 +58,11 @@ class TemporaryFolder:
 def remove_folder(path):
     """Remove a folder and all in it, if it is there."""
     # Renamed first: a task that is late cannot write into it any more.
-    removed = path.with_name(f".{path.name}.{uuid4().hex}")
+    removed = path.with_name(f".{uuid4().hex}")
     with suppress(OSError):
         os.rename(path, removed)
-    shutil.rmtree(removed, ignore_errors=True)
+        path = removed
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager

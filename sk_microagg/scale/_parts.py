@@ -45,6 +45,7 @@ class Parts:
                 f"X of type {type(X).__name__} must be a dask DataFrame or the path of a Parquet "
                 "folder; MicroAggregator takes what fits into memory."
             )
+        X = X.optimize()  # once: it may join parts, and all steps are to see the same ones
         columns = list(X.columns) if columns is None else _as_list(columns)
         if not columns:
             raise ValueError(f"columns={columns!r} must name at least one column.")

@@ -33,7 +33,12 @@ def groups_of(labels):
     return {tuple(np.flatnonzero(labels == number)) for number in np.unique(labels)}
 
 
-@pytest.mark.parametrize(("builder", "oracle"), GROWING, ids=str)
+def name_of(value):
+    """The same in every process, unlike the address of a function."""
+    return getattr(value, "__name__", str(value))
+
+
+@pytest.mark.parametrize(("builder", "oracle"), GROWING, ids=name_of)
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=15)
 @given(
@@ -48,7 +53,7 @@ def test_same_partition_as_by_plain_scans(builder, oracle, table, seed, n, d, sh
     assert same_partition(builder, oracle, X, k)
 
 
-@pytest.mark.parametrize(("builder", "oracle"), GROWING, ids=str)
+@pytest.mark.parametrize(("builder", "oracle"), GROWING, ids=name_of)
 @pytest.mark.parametrize("k", [1, 2, 7])
 def test_at_the_smallest_numbers_of_records(builder, oracle, k):
     rng = np.random.default_rng(k)
@@ -58,7 +63,7 @@ def test_at_the_smallest_numbers_of_records(builder, oracle, k):
 
 # Enough records for the tree, its trials and the sorted outskirts to come into play.
 @pytest.mark.parametrize(
-    ("builder", "oracle"), [pair for pair in GROWING if pair[1] is not oracles.dbfs], ids=str
+    ("builder", "oracle"), [pair for pair in GROWING if pair[1] is not oracles.dbfs], ids=name_of
 )
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("d", [3, 15])

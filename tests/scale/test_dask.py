@@ -1156,3 +1156,12 @@ def test_no_other_name_in_scale():
 
     with pytest.raises(AttributeError, match="has no attribute 'SparkMicroAggregator'"):
         _ = sk_microagg.scale.SparkMicroAggregator
+
+
+def test_parts_that_dask_would_join(table, tmp_path):
+    for number in range(2):
+        part = table[["age", "income", "visits"]][150 * number : 150 * (number + 1)]
+        part.to_parquet(tmp_path / f"{number}.parquet")
+    X = dd.read_parquet(tmp_path).reset_index()[["visits", "age"]]
+    release = DaskMicroAggregator(k=3, columns=["age"]).fit_transform(X)
+    assert_array_equal(release["visits"].compute(), table["visits"])

@@ -1,0 +1,45 @@
+"""How the documentation is built: `sphinx-build -W doc doc/_build/html`."""
+
+from importlib import metadata
+
+project = "sk_microagg"
+author = "the sk_microagg developers"
+release = version = metadata.version("sk-microagg")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "auto_examples/*.ipynb"]
+templates_path = ["_templates"]
+nitpicky = False
+
+autosummary_generate = True
+# What all estimators have from scikit-learn refers to its own documentation, and is left out.
+autodoc_default_options = {
+    "members": True,
+    "inherited-members": True,
+    "exclude-members": "get_metadata_routing, set_output, set_callbacks, set_transform_request",
+}
+# Members are listed by autodoc, once.
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "download_all_examples": False,
+    "show_memory": False,
+    "min_reported_time": 0,
+    "abort_on_example_error": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "sk_microagg"
+html_theme_options = {
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "navigation_with_keys": False,
+}
+html_sidebars = {"index": []}
