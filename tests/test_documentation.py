@@ -62,6 +62,29 @@ def test_python_in_the_readme():
     assert doctest.testfile(str(ROOT / "README.md"), module_relative=False).failed == 0
 
 
+# Dask says this to pandas 3.1.
+@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+@pytest.mark.parametrize("page", sorted(ROOT.glob("doc/*.rst")), ids=lambda path: path.stem)
+def test_python_in_the_documentation(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+def test_all_code_in_the_documentation_is_run():
+    # What starts with >>> is, and what is typed into a shell on the page of the command line is
+    # replayed by its own test.
+    for page in [ROOT / "README.md", *ROOT.glob("doc/*.rst")]:
+        kinds = set(re.findall(r"code-block:: *(\w+)", page.read_text()))
+        assert kinds <= {"text"} | ({"console"} if page.stem == "command_line" else set()), page
+
+
+def test_everything_public_is_in_the_reference():
+    names = re.findall(r"^   (\w+)$", (ROOT / "doc" / "api.rst").read_text(), re.MULTILINE)
+    assert sorted(names) == sorted({name.rpartition(".")[2] for name in PUBLIC})
+
+
+# A script calls plt.show(), which cannot show anything here.
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
 def test_example_runs(example):
     matplotlib.use("agg")

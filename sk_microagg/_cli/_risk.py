@@ -65,7 +65,7 @@ def _print_numbers(before, after, linkage):
         {
             "linked": f"{linkage.linked:.1%} of the records are nearest to their own row",
             "expected matches": f"{linkage.expected_matches:.1%} of the records, "
-            f"{linkage.expected_at_random:.1%} if all were linked",
+            f"{linkage.expected_if_linked:.1%} if all were linked",
             "interval": f"{interval.mean():.1%} of the values are within 0.1 standard deviations",
             "rank": f"{rank.mean():.1%} of the values are within a tenth of the ranks",
         }

@@ -24,7 +24,7 @@ class RecordLinkage:
         Share of the records that the intruder is expected to identify: one who is linked to a row
         that m records share is identified once in m times.
 
-    expected_at_random : float
+    expected_if_linked : float
         The share for an intruder who is told the right row of every record and picks one of those
         who share it at random: the number of distinct released rows per record. It is what
         `expected_matches` would be if all records were linked.
@@ -32,13 +32,13 @@ class RecordLinkage:
     Examples
     --------
     >>> from sk_microagg.metrics import RecordLinkage
-    >>> RecordLinkage(linked=0.9, expected_matches=0.18, expected_at_random=0.2).linked
+    >>> RecordLinkage(linked=0.9, expected_matches=0.18, expected_if_linked=0.2).linked
     0.9
     """
 
     linked: float
     expected_matches: float
-    expected_at_random: float
+    expected_if_linked: float
 
 
 def record_linkage(X, release, *, scaler="standard", n_jobs=None):
@@ -65,7 +65,7 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     Returns
     -------
     linkage : RecordLinkage
-        `linked`, `expected_matches` and `expected_at_random`, each from 0 to 1.
+        `linked`, `expected_matches` and `expected_if_linked`, each from 0 to 1.
 
     See Also
     --------
@@ -94,7 +94,7 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     0.833
     >>> round(linkage.expected_matches, 3)
     0.417
-    >>> linkage.expected_at_random
+    >>> linkage.expected_if_linked
     0.5
     """
     X, release = check_pair(X, release)
@@ -110,7 +110,7 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     return RecordLinkage(
         linked=float(is_linked.mean()),
         expected_matches=float((is_linked / sizes[classes]).mean()),
-        expected_at_random=len(sizes) / len(X),
+        expected_if_linked=len(sizes) / len(X),
     )
 
 

@@ -173,7 +173,7 @@ class RiskUtilityDisplay:
         ]
         ax.set(xlabel="information loss", ylabel="records re-identified, expected")
         # Room for the labels of points at 0.
-        ax.margins(x=0.08, y=0.08)
+        ax.margins(x=0.15, y=0.08)
         percent_axis(ax.xaxis)
         percent_axis(ax.yaxis)
         ax.legend(frameon=False)

@@ -162,7 +162,7 @@ def _linkage_rows(facts):
     ]
     yield [
         "The same, told the right row",
-        percent(linkage.expected_at_random),
+        percent(linkage.expected_if_linked),
         "What an intruder could expect who is never wrong about the row.",
     ]
 

@@ -83,7 +83,7 @@ def test_a_single_record_is_found():
 
 def test_signs_of_zero_make_no_classes():
     X = [[-1.0], [1.0]]
-    assert record_linkage(X, [[0.0], [-0.0]]).expected_at_random == 0.5
+    assert record_linkage(X, [[0.0], [-0.0]]).expected_if_linked == 0.5
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -92,7 +92,7 @@ def test_larger_groups_protect_better(d):
     matches = []
     for k in (1, 2, 4, 8, 16, 64):
         found = record_linkage(X, MicroAggregator(k=k).fit_transform(X))
-        assert found.expected_matches <= min(1 / k, found.linked, found.expected_at_random)
+        assert found.expected_matches <= min(1 / k, found.linked, found.expected_if_linked)
         matches.append(found.expected_matches)
     assert matches[0] == 1
     assert (np.diff(matches) < 0).all()
@@ -156,7 +156,7 @@ def test_single_precision_and_integers():
     assert release.dtype == np.float32
     found = record_linkage(X, release)
     assert found == record_linkage(X.astype(float), release.astype(float))
-    assert found.expected_at_random == pytest.approx(1 / 4, rel=0.2)
+    assert found.expected_if_linked == pytest.approx(1 / 4, rel=0.2)
     X = np.arange(12).reshape(6, 2)
     assert record_linkage(X, X).linked == 1
 

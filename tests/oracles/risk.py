@@ -24,7 +24,7 @@ def deviation(values):
 
 
 def linkage(X, release, scaled_X, scaled_release):
-    """`linked`, `expected_matches` and `expected_at_random`.
+    """`linked`, `expected_matches` and `expected_if_linked`.
 
     Released rows are told apart as they were released, and distances are those of scaled rows.
     """

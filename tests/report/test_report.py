@@ -120,7 +120,7 @@ def test_facts_of_numbers(path, searched, release):
     linkage = record_linkage(PATIENTS, release)
     assert page.row("Linked to the right row")[0] == percent(linkage.linked)
     assert page.row("Re-identified, expected")[0] == percent(linkage.expected_matches)
-    assert page.row("The same, told the right row")[0] == percent(linkage.expected_at_random)
+    assert page.row("The same, told the right row")[0] == percent(linkage.expected_if_linked)
     assert page.row("Rows that occur once, before")[0] == percent(uniqueness(PATIENTS))
     assert page.row("Rows that occur once, after")[0] == "0%"
 
