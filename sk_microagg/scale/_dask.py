@@ -65,8 +65,9 @@ class DaskMicroAggregator(BaseEstimator):
         many rows, the release is that of :class:`~sk_microagg.MicroAggregator`.
 
     shuffle : {"auto", "disk", "memory"}, default="auto"
-        How rows come to their blocks: by way of files in `folder`, or by Dask's shuffle. "auto"
-        takes the memory of the workers if it is large enough. The release is the same.
+        How rows come to their blocks: by way of files in `folder`, or by Dask's shuffle, which
+        without a client may leave files of its own where temporary files go. "auto" takes the
+        memory of the workers of a client if it is large enough. The release is the same.
 
     folder : path or None, default=None
         Where rows are kept on their way, and the fitted model for good; every worker must reach it.

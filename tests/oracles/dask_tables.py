@@ -1,0 +1,82 @@
+"""Tables for tests on Dask, and what is asked of estimators that are fitted on them."""
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg import MicroAggregator
+from sk_microagg.refiners import IteratedLocalSearch
+
+NAMES = ["age", "income", "share"]
+SEARCH = IteratedLocalSearch(max_iter=20)
+INDEXES = {
+    "range": pd.RangeIndex(10, 310),
+    "named": pd.Index(2 * np.arange(300), name="id"),
+    "text": [f"row {i:03d}" for i in range(300)],
+    "dates": pd.date_range("2000-01-01", periods=300, freq=None),
+    "duplicated": np.repeat(np.arange(30), 10),
+    "unsorted": np.random.default_rng(0).permutation(300),
+    "unsorted and duplicated": np.random.default_rng(0).integers(0, 5, size=300),
+}
+every_shuffle = pytest.mark.parametrize("shuffle", ["disk", "memory"])
+
+
+def draw(n=300, seed=0):
+    """Quasi-identifiers that differ in location and spread, and columns of other kinds."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal([0, 4, -2], size=(n, 3)) * [1.0, 200.0, 0.05], columns=NAMES)
+    table.insert(1, "town", [f"town {i}" for i in rng.integers(0, 50, size=n)])
+    table.insert(0, "visits", rng.poisson(3, size=n))
+    table["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(n), unit="h")
+    return table
+
+
+def numbers(values, npartitions=3):
+    """A Dask table of quasi-identifiers only."""
+    return dd.from_pandas(pd.DataFrame(values, columns=NAMES), npartitions=npartitions)
+
+
+def from_parts(parts):
+    """A Dask table of just these parts."""
+    return dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0][:0])
+
+
+def with_columns(frame, values):
+    """A table with other quasi-identifiers, as pandas."""
+    table = frame.compute() if isinstance(frame, dd.DataFrame) else frame.copy()
+    for j, name in enumerate(NAMES):
+        table[name] = values[:, j]
+    return table
+
+
+def assert_is_release(release, X, **parameters):
+    """Every row is in its place, with what MicroAggregator makes of it."""
+    table = X.compute()
+    values = MicroAggregator(**parameters).fit_transform(table[NAMES])
+    pd.testing.assert_frame_equal(release.compute(), with_columns(table, values))
+
+
+def rows_of(array):
+    return set(map(tuple, np.asarray(array)))
+
+
+def assert_unfitted(aggregator):
+    with pytest.raises(NotFittedError):
+        check_is_fitted(aggregator)
+    assert not [name for name in vars(aggregator) if name.endswith("_") or name.startswith("_")]
+
+
+def assert_fit_fails(aggregator, X, error, message):
+    for fit in (aggregator.fit, aggregator.fit_transform):
+        with pytest.raises(error, match=message):
+            fit(X)
+    assert_unfitted(aggregator)
+
+
+class Fails:
+    def build(self, X, k):
+        raise RuntimeError("no groups today")

@@ -1,0 +1,119 @@
+"""Tables, columns, parameters and values that DaskMicroAggregator refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+from oracles.dask_tables import NAMES, assert_fit_fails, assert_unfitted  # noqa: E402
+
+from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+
+# Dask's own, on a pandas that is newer.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs'"
+
+
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, np.asarray, lambda table: table.to_numpy().tolist()]
+)
+def test_a_table_that_is_not_on_dask(table, make):
+    X = make(table[NAMES])
+    message = f"^X of type {type(X).__name__} must be a dask DataFrame or the path of a Parquet"
+    assert_fit_fails(DaskMicroAggregator(), X, TypeError, message)
+    aggregator = DaskMicroAggregator(columns=NAMES).fit(dd.from_pandas(table, npartitions=1))
+    with pytest.raises(TypeError, match=message):
+        aggregator.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["age", "height"], r"^columns=\['age', 'height'\]: 'height' must be there once.*'visits'"),
+        ("height", r"^columns=\['height'\]: 'height' must be there once.*'visits'"),
+        (["age", "age"], r"^columns=\['age', 'age'\]: 'age' must be there once"),
+        (["age", "town"], r"^columns=\['age', 'town'\]: 'town' has type str.*must be numeric"),
+        (["day"], r"^columns=\['day'\]: 'day' has type datetime64.*must be numeric"),
+        (None, r"^columns=\['visits', .*\]: 'town' has type str.*must be numeric"),
+        ([], r"^columns=\[\] must name at least one column"),
+    ],
+)
+def test_bad_columns(X, columns, message):
+    assert_fit_fails(DaskMicroAggregator(columns=columns), X, ValueError, message)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"k": 0}, ValueError, r"^k=0 must be at least 1\.$"),
+        ({"k": 301}, ValueError, r"^k=301 must be at most the number of records, n_samples=300\.$"),
+        ({"k": 2.5}, TypeError, r"^k=2\.5 must be an integer, got float\.$"),
+        ({"block_size": 0}, ValueError, "^block_size=0 must be an integer of at least 1, 'auto'"),
+        ({"block_size": "x"}, ValueError, "^block_size='x' must be an integer of at least 1"),
+        ({"sample_size": 0}, ValueError, r"^sample_size=0 must be an integer of at least 1\.$"),
+        ({"sample_size": None}, TypeError, "^sample_size=None must be an integer of at least 1"),
+        ({"shuffle": "fast"}, ValueError, "^shuffle='fast' must be one of 'auto', 'disk', 'mem"),
+        ({"shuffle": None}, ValueError, "^shuffle=None must be one of 'auto', 'disk', 'memory'"),
+        ({"builder": "mdv"}, ValueError, rf"^builder='mdv' must be one of {BUILDER_NAMES}\.$"),
+        ({"builder": 7}, TypeError, f"^builder=7 must be one of {BUILDER_NAMES} or an object with"),
+        ({"refiner": "none"}, ValueError, "^refiner='none' must be one of 'decompose'"),
+        ({"scaler": "robust"}, ValueError, r"^scaler='robust' must be one of 'standard'\.$"),
+        ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(X, parameters, error, message):
+    assert_fit_fails(DaskMicroAggregator(columns=NAMES, **parameters), X, error, message)
+
+
+@pytest.mark.parametrize(
+    ("npartitions", "error"), [(0, ValueError), (-1, ValueError), (2.0, TypeError)]
+)
+def test_bad_npartitions(X, npartitions, error):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    message = f"^npartitions={npartitions} must be an integer of at least 1"
+    with pytest.raises(error, match=message):
+        aggregator.fit_transform(X, npartitions=npartitions)
+    assert_unfitted(aggregator)
+    aggregator.fit(X)
+    with pytest.raises(error, match=message):
+        aggregator.transform(X, npartitions=npartitions)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(np.nan, "X contains NaN"), (np.inf, "X contains infinity"), (1e200, "values as large as")],
+)
+def test_bad_values_in_some_partition(table, X, value, message):
+    table = table.copy()
+    table.loc[250, "income"] = value
+    bad = dd.from_pandas(table, npartitions=3)
+    aggregator = DaskMicroAggregator(columns=NAMES)
+    assert_fit_fails(aggregator, bad, ValueError, message)
+    aggregator.fit(X)
+    with pytest.raises(ValueError, match=message):
+        aggregator.transform(bad)
+    # What is not anonymised may have any value.
+    release = DaskMicroAggregator(k=3, columns=["age"]).fit_transform(bad)
+    assert_array_equal(release["income"].compute(), table["income"])
+
+
+def test_no_rows(table):
+    X = dd.from_pandas(table[:0], npartitions=1)
+    message = "^k=5 must be at most the number of records, n_samples=0"
+    assert_fit_fails(DaskMicroAggregator(columns=NAMES), X, ValueError, message)
+
+
+def test_unfitted(X):
+    with pytest.raises(NotFittedError, match="DaskMicroAggregator instance is not fitted yet"):
+        DaskMicroAggregator().transform(X)
+
+
+def test_new_rows_that_lack_a_column(X, new):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES).fit(X)
+    lacking = dd.from_pandas(new.drop(columns="income"), npartitions=1)
+    with pytest.raises(ValueError, match="'income' must be there once"):
+        aggregator.transform(lacking)

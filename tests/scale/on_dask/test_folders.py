@@ -1,0 +1,129 @@
+"""Rows that do not stay behind in folders and pickles, and models that stay."""
+
+import gc
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+from oracles.dask_tables import (  # noqa: E402
+    NAMES,
+    Fails,
+    assert_is_release,
+    every_shuffle,
+    rows_of,
+)
+
+from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+
+# Dask's own, on a pandas that is newer.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+
+def left_in(folder):
+    """What is in a folder of temporary files, but for folders of Dask's own that are empty."""
+    return [path for path in folder.rglob("*") if path.suffix != ".partd"]
+
+
+@every_shuffle
+def test_a_folder_holds_the_model_and_no_training_row(table, X, tmp_path, shuffle, small_bundles):
+    aggregator = DaskMicroAggregator(
+        k=2, columns=NAMES, block_size=60, shuffle=shuffle, folder=tmp_path
+    )
+    release = rows_of(aggregator.fit_transform(X)[NAMES].compute())
+    gc.collect()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 1
+    assert {path.suffix for path in files} == {".npz"}
+    values = table[NAMES].to_numpy()
+    training_rows = rows_of(values) | rows_of(aggregator.scaler_.transform(values))
+    found = set()
+    for path in files:
+        with np.load(path) as arrays:
+            for name, array in arrays.items():
+                assert array.ndim == 1 or not rows_of(array) & training_rows, name
+                found |= rows_of(array) if array.ndim == 2 else set()
+    # Rows would be found if there were any.
+    assert release <= found
+
+
+@every_shuffle
+def test_temporary_folders_go_away_with_estimator_and_release(X, temporary, shuffle):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle)
+    release = aggregator.fit_transform(X)
+    release.compute()
+    assert left_in(temporary)
+    assert not list(temporary.rglob("rows-*"))
+    del aggregator
+    gc.collect()
+    release.compute()
+    del release
+    gc.collect()
+    assert left_in(temporary) == []
+
+
+@every_shuffle
+def test_after_fit_there_is_only_the_model(X, temporary, shuffle):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle).fit(X)
+    aggregator.transform(X).compute()
+    gc.collect()
+    assert [path.name for path in left_in(temporary) if path.is_file()] == ["bundle-000000.npz"]
+
+
+@every_shuffle
+def test_rows_do_not_outlive_a_failure(X, temporary, shuffle):
+    aggregator = DaskMicroAggregator(columns=NAMES, builder=Fails(), shuffle=shuffle)
+    with pytest.raises(RuntimeError, match="no groups today") as caught:
+        aggregator.fit(X)
+    # Not even as long as the error is looked at.
+    assert not list(temporary.rglob("rows-*"))
+    del caught
+    gc.collect()
+    assert left_in(temporary) == []
+
+
+@every_shuffle
+def test_a_release_outlives_its_estimator(X, shuffle):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60, shuffle=shuffle)
+    release = aggregator.fit_transform(X)
+    part = release.partitions[1:]["age"] + 1
+    del aggregator
+    gc.collect()
+    assert_is_release(release, X, k=3, block_size=60)
+    assert_is_release(release, X, k=3, block_size=60)  # once more
+    expected = release.compute()["age"][100:] + 1
+    del release
+    gc.collect()
+    pd.testing.assert_series_equal(part.compute(), expected)
+
+
+@every_shuffle
+def test_a_pickled_estimator_with_a_folder_stays_of_use(X, new, tmp_path, shuffle):
+    new = dd.from_pandas(new, npartitions=2)
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, folder=tmp_path / "f", shuffle=shuffle)
+    moved = aggregator.fit(X).transform(new).compute()
+    pickled = pickle.dumps(aggregator)
+    del aggregator
+    gc.collect()
+    loaded = pickle.loads(pickled)
+    pd.testing.assert_frame_equal(loaded.transform(new).compute(), moved)
+
+
+@every_shuffle
+def test_a_pickled_estimator_holds_no_training_row(table, X, shuffle):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle).fit(X)
+    pickled = pickle.dumps(aggregator)
+    values = table[NAMES].to_numpy()
+    for row in [*values, *aggregator.scaler_.transform(values)]:
+        assert row.tobytes() not in pickled
+    assert aggregator.scaler_.mean_.tobytes() in pickled
+
+
+def test_two_models_in_one_folder(X, new, tmp_path):
+    new = dd.from_pandas(new, npartitions=2)
+    first = DaskMicroAggregator(k=3, columns=NAMES, folder=tmp_path).fit(X)
+    moved = first.transform(new).compute()
+    DaskMicroAggregator(k=9, columns=NAMES, folder=tmp_path).fit(X)
+    pd.testing.assert_frame_equal(first.transform(new).compute(), moved)

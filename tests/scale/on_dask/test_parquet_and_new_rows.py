@@ -1,0 +1,196 @@
+"""DaskMicroAggregator from and into Parquet folders, and on rows that it was not fitted on."""
+
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from sk_microagg import MicroAggregator
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+from oracles.dask_tables import (  # noqa: E402
+    INDEXES,
+    NAMES,
+    Fails,
+    assert_is_release,
+    assert_unfitted,
+    every_shuffle,
+    from_parts,
+    rows_of,
+    with_columns,
+)
+
+from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+
+# Dask's own, on a pandas that is newer.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+# Parquet folders
+
+
+@pytest.mark.parametrize("as_path", [str, lambda path: path], ids=["str", "Path"])
+def test_from_a_parquet_folder(X, tmp_path, as_path):
+    X.to_parquet(tmp_path / "table")
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    release = aggregator.fit_transform(as_path(tmp_path / "table"))
+    assert_is_release(release, X, k=3)
+    moved = aggregator.transform(as_path(tmp_path / "table"))
+    pd.testing.assert_frame_equal(moved.compute(), release.compute())
+    assert clone(aggregator).fit(as_path(tmp_path / "table")).n_rows_ == 300
+
+
+@pytest.mark.parametrize(
+    ("shuffle", "as_path"), [("disk", str), ("memory", lambda path: path)], ids=["str", "Path"]
+)
+def test_release_into_a_parquet_folder(X, tmp_path, shuffle, as_path):
+    path = tmp_path / "new" / "release"
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle)
+    release = aggregator.fit_transform(X, path=as_path(path))
+    assert_is_release(release, X, k=3)
+    assert release.npartitions == X.npartitions
+    assert_is_release(dd.read_parquet(path), X, k=3)
+    # One file a partition, and nothing beside.
+    names = [f"part.00000{part}.parquet" for part in range(3)]
+    assert sorted(file.name for file in path.iterdir()) == names
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_pandas_reads_the_index_of_a_release(table, tmp_path, index):
+    table = table.set_axis(index, axis=0)
+    X = dd.from_pandas(table, npartitions=4, sort=table.index.is_monotonic_increasing)
+    DaskMicroAggregator(k=3, columns=NAMES).fit_transform(X, path=tmp_path / "release")
+    table = pd.read_parquet(tmp_path / "release")
+    assert table.index.name == X.index.name
+    assert_array_equal(table.index, X.index.compute())
+    assert_array_equal(table["visits"], X["visits"].compute())
+
+
+def test_parts_of_a_range_keep_their_index_on_the_way_to_disk(table, tmp_path):
+    X = from_parts([table[:100], table[100:]])  # Dask does not know where these begin.
+    release = DaskMicroAggregator(k=3, columns=NAMES).fit_transform(X, path=tmp_path / "release")
+    assert_array_equal(release.index.compute(), table.index)
+
+
+def test_a_release_in_fewer_files(X, tmp_path):
+    path = tmp_path / "release"
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    release = aggregator.fit_transform(X, path=path, npartitions=1)
+    assert_is_release(release, X, k=3)
+    assert len(list(path.iterdir())) == release.npartitions == 1
+
+
+def test_new_rows_into_a_parquet_folder(X, new, tmp_path):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES).fit(X)
+    new = dd.from_pandas(new, npartitions=2)
+    moved = aggregator.transform(new, path=tmp_path / "moved")
+    pd.testing.assert_frame_equal(moved.compute(), aggregator.transform(new).compute())
+    assert list(tmp_path.iterdir()) == [tmp_path / "moved"]
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_an_existing_path_is_refused(X, tmp_path, is_folder):
+    path = tmp_path / "release"
+    file = path / "mine" if is_folder else path
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("precious")
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    message = f"^path={str(path)!r} exists"
+    with pytest.raises(FileExistsError, match=message):
+        aggregator.fit_transform(X, path=path)
+    aggregator.fit(X)
+    with pytest.raises(FileExistsError, match=message):
+        aggregator.transform(X, path=path)
+    assert file.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("path", ["file", "file/release"])
+def test_a_path_is_refused_before_the_work(X, tmp_path, path):
+    (tmp_path / "file").write_text("precious")
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, builder=Fails())
+    with pytest.raises(OSError, match=r"^path="):
+        aggregator.fit_transform(X, path=tmp_path / path)
+    assert_unfitted(aggregator)
+
+
+def test_parts_that_dask_would_join(table, tmp_path):
+    for number in range(2):
+        part = table[["age", "income", "visits"]][150 * number : 150 * (number + 1)]
+        part.to_parquet(tmp_path / f"{number}.parquet")
+    X = dd.read_parquet(tmp_path).reset_index()[["visits", "age"]]
+    release = DaskMicroAggregator(k=3, columns=["age"]).fit_transform(X)
+    assert_array_equal(release["visits"].compute(), table["visits"])
+
+
+# New rows
+
+
+@every_shuffle
+@pytest.mark.parametrize("block_size", [None, 60])
+def test_transform_of_the_training_data_is_the_release(X, shuffle, block_size, small_bundles):
+    aggregator = DaskMicroAggregator(
+        k=3, columns=NAMES, block_size=block_size, sample_size=200, shuffle=shuffle, random_state=0
+    )
+    release = aggregator.fit_transform(X)
+    assert aggregator.exact_transform_
+    moved = aggregator.transform(X)
+    pd.testing.assert_frame_equal(moved.compute(), release.compute())
+    assert moved.divisions == X.divisions
+
+
+@every_shuffle
+@pytest.mark.parametrize("refiner", [None, "exchange"])
+def test_new_rows_become_what_micro_aggregator_makes_of_them(
+    table, X, new, shuffle, refiner, small_bundles
+):
+    parameters = {"k": 3, "refiner": refiner, "block_size": 60}
+    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
+    release = aggregator.fit_transform(X)
+    rows = dd.from_pandas(new, npartitions=2)
+    moved = aggregator.transform(rows)
+    expected = MicroAggregator(**parameters).fit(table[NAMES]).transform(new[NAMES])
+    pd.testing.assert_frame_equal(moved.compute(), with_columns(rows, expected))
+    assert rows_of(moved[NAMES].compute()) <= rows_of(release[NAMES].compute())
+    # Rows for some of the blocks only, or for none at all.
+    for few in (new[:3], new[:0]):
+        few_moved = aggregator.transform(dd.from_pandas(few, npartitions=1))
+        assert_array_equal(few_moved[NAMES].compute(), expected[: len(few)])
+
+
+def test_new_rows_may_have_other_columns(X, new):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES).fit(X)
+    other = new[["share", "income", "age"]].assign(remark="new")
+    moved = aggregator.transform(dd.from_pandas(other, npartitions=2))
+    expected = aggregator.transform(dd.from_pandas(new, npartitions=2))
+    assert list(moved.columns) == ["share", "income", "age", "remark"]
+    assert_array_equal(moved[NAMES].compute(), expected[NAMES].compute())
+    assert set(moved["remark"].compute()) == {"new"}
+
+
+@every_shuffle
+@pytest.mark.parametrize("types", [("f4", "f8"), ("f8", "f4"), ("f4", "int64")], ids=str)
+def test_new_rows_get_the_float_type_of_the_release(table, new, shuffle, types):
+    table, new = table[NAMES].astype(types[0]), new[NAMES].astype(types[1])
+    aggregator = DaskMicroAggregator(k=3, shuffle=shuffle)
+    release = aggregator.fit_transform(dd.from_pandas(table, npartitions=2))
+    moved = aggregator.transform(dd.from_pandas(new, npartitions=2))
+    assert set(moved.compute().dtypes) == set(release.dtypes)
+    assert set(moved.dtypes) == set(release.dtypes)
+    assert_array_equal(moved.compute(), MicroAggregator(k=3).fit(table).transform(new))
+
+
+def test_one_shuffle_can_follow_another(X, new):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle="memory", block_size=60).fit(X)
+    rows = dd.from_pandas(new, npartitions=2)
+    moved = aggregator.transform(rows).compute()
+    pd.testing.assert_frame_equal(
+        aggregator.set_params(shuffle="disk").transform(rows).compute(), moved
+    )
+
+
+def test_without_a_refiner_transform_is_not_exact(X):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, refiner=None, block_size=90)
+    release = aggregator.fit_transform(X)
+    assert not aggregator.exact_transform_
+    assert not aggregator.transform(X).compute().equals(release.compute())

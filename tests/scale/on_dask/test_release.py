@@ -1,0 +1,264 @@
+"""The release of a Dask table is that of MicroAggregator, row by row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from oracles.tables import TABLES
+from sklearn.preprocessing import RobustScaler
+
+from sk_microagg import MicroAggregator
+from sk_microagg.builders import MDAV
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.refiners import IteratedLocalSearch
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+from oracles.dask_tables import (  # noqa: E402
+    INDEXES,
+    NAMES,
+    SEARCH,
+    assert_is_release,
+    draw,
+    every_shuffle,
+    from_parts,
+    numbers,
+    rows_of,
+)
+
+from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+
+# Dask's own, on a pandas that is newer.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+# The release is that of MicroAggregator
+
+
+@every_shuffle
+@pytest.mark.parametrize("refiner", [None, "exchange", SEARCH], ids=["none", "exchange", "search"])
+@pytest.mark.parametrize("block_size", [None, 60])
+def test_release_is_that_of_micro_aggregator(X, shuffle, refiner, block_size, small_bundles):
+    parameters = {"k": 3, "refiner": refiner, "block_size": block_size, "random_state": 0}
+    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
+    assert_is_release(aggregator.fit_transform(X), X, **parameters)
+    assert aggregator.n_blocks_ == (1 if block_size is None else 8)
+
+
+@every_shuffle
+@pytest.mark.parametrize("npartitions", [1, 20])
+def test_any_number_of_partitions(table, shuffle, npartitions, small_bundles):
+    X = dd.from_pandas(table, npartitions=npartitions)
+    assert X.npartitions == npartitions
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60, shuffle=shuffle)
+    assert_is_release(aggregator.fit_transform(X), X, k=3, block_size=60)
+
+
+@every_shuffle
+@pytest.mark.parametrize("make", ["grid", "duplicates", "constant"])
+def test_ties_and_duplicates(shuffle, make, small_bundles):
+    X = numbers(TABLES[make](np.random.default_rng(0), 300, 3))
+    aggregator = DaskMicroAggregator(k=4, block_size=60, shuffle=shuffle)
+    assert_is_release(aggregator.fit_transform(X), X, k=4, block_size=60)
+
+
+@pytest.mark.parametrize("builder", ["cbfs", MDAV(growth="nc")], ids=str)
+@pytest.mark.parametrize("scaler", [None, RobustScaler()], ids=str)
+def test_any_builder_and_scaler(X, builder, scaler):
+    parameters = {"k": 3, "builder": builder, "scaler": scaler, "block_size": 60}
+    release = DaskMicroAggregator(columns=NAMES, **parameters).fit_transform(X)
+    assert_is_release(release, X, **parameters)
+
+
+@every_shuffle
+@pytest.mark.parametrize(
+    "types",
+    ["float32", "float64", "int16", "bool", {"age": "int16", "income": "f4", "share": "f4"}],
+    ids=str,
+)
+def test_float_type_is_that_of_micro_aggregator(table, shuffle, types):
+    table = (100 * table[NAMES]).astype(types)
+    release = DaskMicroAggregator(k=3, shuffle=shuffle).fit_transform(
+        dd.from_pandas(table, npartitions=2)
+    )
+    expected = MicroAggregator(k=3).fit_transform(table)
+    assert set(release.dtypes) == {expected.dtype}
+    assert set(release.compute().dtypes) == {expected.dtype}
+    assert_array_equal(release.compute(), expected)
+
+
+def test_k_1_is_the_identity(X):
+    release = DaskMicroAggregator(k=1, columns=NAMES, block_size=60).fit_transform(X)
+    pd.testing.assert_frame_equal(release.compute(), X.compute())
+
+
+def test_a_seed_makes_the_release_reproducible(X):
+    def release(random_state):
+        aggregator = DaskMicroAggregator(
+            k=3,
+            columns=NAMES,
+            refiner=IteratedLocalSearch(max_iter=50),
+            block_size=60,
+            sample_size=100,
+            random_state=random_state,
+        )
+        return aggregator.fit_transform(X)[NAMES].compute().to_numpy()
+
+    assert_array_equal(release(0), release(0))
+    assert not np.array_equal(release(0), release(1))
+    assert_array_equal(release(np.random.RandomState(0)), release(np.random.RandomState(0)))
+
+
+# A sample
+
+
+@every_shuffle
+def test_a_release_from_a_small_sample_is_k_anonymous(shuffle, small_bundles):
+    X = dd.from_pandas(draw(3000), npartitions=4)
+    aggregator = DaskMicroAggregator(
+        k=5, columns=NAMES, block_size=300, sample_size=50, shuffle=shuffle, random_state=0
+    )
+    release = aggregator.fit_transform(X)
+    assert anonymity_level(release[NAMES].compute()) >= 5
+    assert aggregator.smallest_group_ >= 5
+    assert aggregator.n_blocks_ == len(aggregator.block_sizes_) > 5
+    assert aggregator.block_sizes_.min() >= 10
+    assert aggregator.block_sizes_.sum() == 3000
+    assert aggregator.exact_transform_
+    pd.testing.assert_frame_equal(aggregator.transform(X).compute(), release.compute())
+
+
+def test_the_scaler_is_fitted_on_the_sample(X):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, sample_size=50, random_state=0).fit(X)
+    assert aggregator.scaler_.n_samples_seen_ == 50
+    assert aggregator.n_rows_ == 300
+
+
+@every_shuffle
+def test_small_blocks_are_merged(shuffle):
+    # Cuts between any two of the 20 rows of the sample: 20 blocks of 10 rows, more or less.
+    aggregator = DaskMicroAggregator(
+        k=5, block_size=10, sample_size=20, shuffle=shuffle, random_state=0
+    )
+    release = aggregator.fit_transform(numbers(np.random.default_rng(0).normal(size=(200, 3))))
+    assert 1 < aggregator.n_blocks_ < 20
+    assert aggregator.block_sizes_.min() >= 10
+    assert aggregator.block_sizes_.sum() == 200
+    assert anonymity_level(release.compute()) >= 5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blocks_may_all_become_one(seed):
+    values = np.random.default_rng(seed).normal(size=(15, 3))
+    aggregator = DaskMicroAggregator(k=5, block_size=1, sample_size=4, random_state=seed)
+    release = aggregator.fit_transform(numbers(values))
+    assert_array_equal(aggregator.block_sizes_, [15])
+    assert anonymity_level(release.compute()) >= 5
+
+
+@pytest.mark.parametrize("make", ["grid", "heavy_tails", "constant_column"])
+@settings(deadline=None, max_examples=8)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 90),
+    k=st.integers(1, 6),
+    block_size=st.integers(1, 50),
+    sample_size=st.integers(1, 90),
+    npartitions=st.integers(1, 5),
+)
+def test_groups_of_k_and_an_honest_transform(
+    make, seed, n, k, block_size, sample_size, npartitions
+):
+    n = max(n, k)
+    X = numbers(TABLES[make](np.random.default_rng(seed), n, 3), npartitions=npartitions)
+    aggregator = DaskMicroAggregator(
+        k=k, block_size=block_size, sample_size=sample_size, shuffle="disk", random_state=seed
+    )
+    release = aggregator.fit_transform(X).compute()
+    assert anonymity_level(release) >= k
+    assert aggregator.smallest_group_ >= k
+    assert aggregator.block_sizes_.min() >= min(2 * k, n)
+    assert aggregator.block_sizes_.sum() == n
+    moved = aggregator.transform(X).compute()
+    assert aggregator.exact_transform_ == moved.equals(release)
+    assert rows_of(moved) <= rows_of(release)
+
+
+# Rows stay where they are
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_index_and_divisions_are_kept(table, index):
+    table = table.set_axis(index, axis=0)
+    X = dd.from_pandas(table, npartitions=4, sort=table.index.is_monotonic_increasing)
+    release = DaskMicroAggregator(k=3, columns=NAMES, block_size=90).fit_transform(X)
+    assert_is_release(release, X, k=3, block_size=90)
+    assert release.divisions == X.divisions
+    assert release.npartitions == X.npartitions
+    for part in range(X.npartitions):
+        pd.testing.assert_index_equal(
+            release.get_partition(part).compute().index, X.get_partition(part).compute().index
+        )
+
+
+@pytest.mark.parametrize("sort", [True, False])
+@pytest.mark.parametrize("npartitions", [1, 7])
+def test_as_many_partitions_as_asked_for(table, sort, npartitions):
+    X = dd.from_pandas(table, npartitions=3, sort=sort)
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    release = aggregator.fit_transform(X, npartitions=npartitions)
+    assert release.npartitions == npartitions
+    assert_is_release(release, X, k=3)
+    moved = aggregator.transform(X, npartitions=npartitions)
+    assert moved.npartitions == npartitions
+    pd.testing.assert_frame_equal(moved.compute(), release.compute())
+
+
+def test_columns_may_be_in_another_order(X):
+    names = ["share", "age", "income"]
+    release = DaskMicroAggregator(k=3, columns=names, refiner=None).fit_transform(X)
+    assert list(release.columns) == list(X.columns)
+    expected = MicroAggregator(k=3, refiner=None).fit_transform(X[names].compute())
+    assert_array_equal(release[names].compute(), expected)
+
+
+@pytest.mark.parametrize("columns", ["income", ("income",)])
+def test_one_column(X, columns):
+    release = DaskMicroAggregator(k=3, columns=columns).fit_transform(X)
+    expected = MicroAggregator(k=3).fit_transform(X[["income"]].compute())
+    assert_array_equal(release[["income"]].compute(), expected)
+    others = [name for name in X.columns if name != "income"]
+    pd.testing.assert_frame_equal(release[others].compute(), X[others].compute())
+
+
+@every_shuffle
+@pytest.mark.parametrize("names", [[0, 1, 2], ["self", "frame", "cls"], ["part", "block", "x0"]])
+def test_any_column_names(table, shuffle, names):
+    table = table[NAMES].set_axis(names, axis=1)
+    aggregator = DaskMicroAggregator(k=3, columns=names, shuffle=shuffle)
+    release = aggregator.fit_transform(dd.from_pandas(table, npartitions=2))
+    assert list(release.columns) == names
+    assert_array_equal(release.compute(), MicroAggregator(k=3).fit_transform(table.to_numpy()))
+
+
+@every_shuffle
+def test_an_empty_partition(table, shuffle):
+    X = from_parts([table[:100], table[100:100], table[100:], table[:0]])
+    release = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle).fit_transform(X)
+    assert_is_release(release, X, k=3)
+    assert list(release.map_partitions(len).compute()) == [100, 0, 200, 0]
+
+
+@every_shuffle
+def test_partitions_of_one_row(table, shuffle):
+    X = from_parts([table[i : i + 1] for i in range(15)])
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=7, shuffle=shuffle)
+    release = aggregator.fit_transform(X)
+    assert_is_release(release, X, k=3, block_size=7)
+    assert list(release.map_partitions(len).compute()) == [1] * 15
+
+
+def test_the_table_of_the_user_is_left_alone(table):
+    before = table.copy()
+    DaskMicroAggregator(k=3, columns=NAMES).fit_transform(dd.from_pandas(table, npartitions=3))
+    pd.testing.assert_frame_equal(table, before)
