@@ -32,5 +32,6 @@ def squared_error(X, centers, labels):
     total = 0.0
     for j in range(X.shape[1]):
         deviation = X[:, j] - centers[labels, j]
-        total += float(deviation @ deviation)
+        # Not by BLAS, whose threads would get in the way of those that work on other blocks.
+        total += float(np.einsum("i,i->", deviation, deviation))
     return total

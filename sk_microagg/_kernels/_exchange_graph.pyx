@@ -74,9 +74,14 @@ cdef class ExchangeGraph(Arcs):
         By default the one that every two groups have between them, but for twins. With paths,
         cycles may lead through the dummy group.
         """
+        cdef double widest
         self.with_paths = with_paths
         self.margin = 0.0
-        self.margin = self._widest_for_pairs() if margin is None else margin
+        if margin is None:
+            with nogil:
+                widest = self._widest_for_pairs()
+            margin = widest
+        self.margin = margin
         self.checked.assign(self.dummy, INFINITY)
         self.previous.assign(self.dummy + 1, -1)
         for group in range(self.dummy + 1):
