@@ -41,5 +41,6 @@ html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "navigation_with_keys": False,
+    "header_links_before_dropdown": 4,
 }
-html_sidebars = {"index": []}
+html_sidebars = {"**": []}  # all pages are in the header

@@ -1,7 +1,9 @@
 """The command `sk-microagg`."""
 
 import os
+import signal
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
 
@@ -9,6 +11,7 @@ from sk_microagg._cli._errors import CommandError, one_line, require_tables
 from sk_microagg._cli._parser import make_parser
 
 INTERRUPTED = 130
+TERMINATED = 143
 BROKEN_PIPE = 141
 
 
@@ -37,6 +40,7 @@ def main(arguments=None):
     0
     """
     options = make_parser().parse_args(arguments)
+    _clean_up_when_terminated()
     try:
         if options.needs_tables:
             require_tables()
@@ -57,6 +61,12 @@ def main(arguments=None):
         _forget_what_cannot_be_printed()
         return _fail(one_line(error))
     return 0
+
+
+def _clean_up_when_terminated():
+    """Leave as by an exception when a batch system ends the process: no row stays on disk then."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
 
 
 def _fail(why):

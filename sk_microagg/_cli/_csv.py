@@ -56,10 +56,11 @@ def read_csv(path, *, sep, is_compressed):
 
 
 def _read_rows(rows, path, sep):
-    records = (row for row in rows if row)  # Blank lines say nothing.
-    names = next(records, None)
+    names = next((row for row in rows if row), None)
     if names is None:
         raise CommandError(f"{path} is empty.")
+    # Blank lines say nothing, unless there is one column: then its cell is missing.
+    records = (row or [""] for row in rows if row or len(names) == 1)
     if sep is None and len(names) == 1:
         _check_separator(path, names[0])
     chunks = [[] for _ in names]

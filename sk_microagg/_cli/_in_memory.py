@@ -41,11 +41,9 @@ def anonymize_in_memory(options, progress):
     if options.hierarchies is not None:
         hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymised)
     values = table.values(choice.anonymised)
-    for name in identifiers(values):
-        progress.say(
-            f"sk-microagg: warning: column {name!r} has a different value in every row; "
-            f"use --drop {name}"
-        )
+    warn_of_identifiers(identifiers(values), progress)
+    if choice.unchanged:
+        warn_of_identifiers(identifiers(table.values(choice.unchanged)), progress)
 
     progress.show(f"grouping {len(values)} records")
     estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
@@ -64,6 +62,15 @@ def anonymize_in_memory(options, progress):
         progress.show(f"writing {options.report}")
         _write_report(make_report, values, release, estimator, options)
     return facts_of(estimator, choice, len(values), estimator.group_sizes_.min(), level)
+
+
+def warn_of_identifiers(names, progress):
+    """Point at columns that may tell who somebody is."""
+    for name in names:
+        progress.say(
+            f"sk-microagg: warning: column {name!r} has a different value in every row; "
+            f"use --drop {name}"
+        )
 
 
 def integers(values):
@@ -102,7 +109,10 @@ def _check_paths(options):
 
 def _import_report():
     try:
+        from sk_microagg.plotting._style import check_matplotlib
         from sk_microagg.report import make_report
+
+        check_matplotlib()
     except ImportError as error:
         raise CommandError(f"--report: {one_line(error)}") from error
     return make_report

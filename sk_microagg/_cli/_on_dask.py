@@ -1,9 +1,9 @@
 """Anonymise a Parquet table that may be larger than memory."""
 
-import os
 from pathlib import Path
 
 import pandas as pd
+from joblib import effective_n_jobs
 
 from sk_microagg._cli._columns import choose_columns
 from sk_microagg._cli._errors import CommandError, one_line, reason
@@ -54,7 +54,7 @@ def anonymize_on_dask(options, progress):
         verbose=int(progress.is_shown),
     )
     progress.show(f"grouping the records of {options.input}")
-    n_threads = os.cpu_count() if options.jobs == -1 else options.jobs or 1
+    n_threads = effective_n_jobs(options.jobs)
     try:
         with (
             dask.config.set(scheduler="threads", num_workers=n_threads),
@@ -67,7 +67,7 @@ def anonymize_on_dask(options, progress):
             release.to_parquet(draft, write_index=False, name_function=_name_of_part)
             level = anonymity_level(dd.read_parquet(draft, columns=choice.anonymised))
             check_level(level, options.k)
-    except ValueError as error:
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
         about = "--engine dask takes columns without holes: " if "NaN" in str(error) else ""
         raise CommandError(about + one_line(error)) from error
     except OSError as error:
@@ -89,6 +89,8 @@ def _check_options(options):
         raise CommandError(f"{options.input}: --engine dask reads .parquet files and folders.")
     if Path(options.output).suffix.lower() not in ("", ".parquet"):
         raise CommandError(f"{options.output}: --engine dask writes a .parquet folder.")
+    if Path(options.input).resolve() in Path(options.output).resolve().parents:
+        raise CommandError(f"{options.output} is inside {options.input}: choose another folder.")
     # A folder is not overwritten: it may hold more than a release.
     check_target(options.output, [options.input], force=False)
 

@@ -130,7 +130,7 @@ def _add_columns(parser, help):
 
 def _add_jobs(parser):
     parser.add_argument(
-        "--jobs", type=_jobs, metavar="N", help="threads; -1 for all processors; default: 1"
+        "--jobs", type=_jobs, default=-1, metavar="N", help="threads; default: one a processor"
     )
 
 

@@ -24,7 +24,7 @@ def check_exists(path, *, may_be_folder=False):
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     if Path(path).is_dir() and not may_be_folder:
-        raise CommandError(f"{path} is a folder: Parquet folders need --engine dask.")
+        raise CommandError(f"{path} is a folder: only anonymize --engine dask reads those.")
 
 
 def check_target(path, others, *, force):

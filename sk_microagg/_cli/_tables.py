@@ -66,10 +66,9 @@ class Table:
         for place, name in enumerate(kept):
             if name in release:
                 cells = cells.set_column(place, name, pa.array(release[name]))
-        # What pandas notes there on the types of the columns is no longer true.
-        notes = dict(cells.schema.metadata or {})
-        notes.pop(b"pandas", None)
-        return cells.replace_schema_metadata(notes)
+        # Notes on columns may be true of the original only, or tell of what was dropped.
+        fields = [field.remove_metadata() for field in cells.schema]
+        return cells.cast(pa.schema(fields)).replace_schema_metadata(None)
 
 
 def read_table(path, sep):

@@ -90,7 +90,10 @@ def propensity_mse(
         # Centroids keep all means, and a linear model looks at little else; trees see that released
         # rows are fewer, and where they are. Early stopping would keep single rows of pairs aside.
         estimator = HistGradientBoostingClassifier(
-            early_stopping=False, random_state=random.randint(LARGEST_SEED)
+            early_stopping=False,
+            # Of a small table, leaves of the usual 20 rows would leave nothing to split.
+            min_samples_leaf=max(1, min(20, len(X) // 10)),
+            random_state=random.randint(LARGEST_SEED),
         )
     estimator = own_copy("estimator", estimator, ("fit", "predict_proba"), "None or ")
     errors = Parallel(n_jobs=n_jobs, prefer="threads")(

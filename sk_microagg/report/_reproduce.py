@@ -42,7 +42,7 @@ def reproduce(estimator, now):
 
 def describe_parameter(name, value):
     """A parameter as text. Hierarchies name values of the table: only their columns are told."""
-    if name == "hierarchies" and value is not None:
+    if name == "hierarchies" and value:
         return "given for " + ", ".join(map(str, value))
     return describe(value)
 

@@ -96,7 +96,7 @@ class Assign:
     def __call__(self, bundle, blocks):
         """Return the centroids for the rows of each block, and None."""
         releases = []
-        with np.load(_model_file(self.model_folder, bundle)) as model:
+        with _open_model(self.model_folder, bundle) as model:
             for number, records in enumerate(blocks):
                 centroids, scaled, weights = (
                     model[f"{name}-{number}"] for name in ("centroids", "scaled", "weights")
@@ -117,6 +117,15 @@ def _save_model(folder, bundle, groups_of):
         arrays[f"weights-{number}"] = groups.weights
     with written_whole(_model_file(folder, bundle)) as draft, open(draft, "wb") as file:
         np.savez(file, **arrays)
+
+
+def _open_model(folder, bundle):
+    try:
+        return np.load(_model_file(folder, bundle))
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"{error.filename} is gone: without `folder`, a model goes away with its estimator."
+        ) from error
 
 
 def _model_file(folder, bundle):

@@ -222,6 +222,8 @@ class DaskMicroAggregator(BaseEstimator):
         """
         with _written(path, npartitions) as folder:
             parts = Parts.of(X, self.columns)
+            if path is not None:
+                parts.check_names()
             way = self._fit(parts)
             release = self._release(parts, way, npartitions, folder, self._check_release)
         return release if path is None else read(path)
@@ -249,6 +251,8 @@ class DaskMicroAggregator(BaseEstimator):
         check_is_fitted(self)
         with _written(path, npartitions) as folder:
             parts = Parts.of(X, list(self.feature_names_in_))
+            if path is not None:
+                parts.check_names()
             way = self._way(sum(parts.lengths()), len(parts.columns))
             way.route(parts, self.scaler_, self._router)
             work = Assign(self.scaler_, self._model)

@@ -79,6 +79,14 @@ class Parts:
         """Number of rows of each part."""
         return dask.compute(*self.map(_length))
 
+    def check_names(self):
+        """Raise unless Parquet can have columns of these names."""
+        for name in self.frame.columns:
+            if not isinstance(name, str):
+                raise TypeError(
+                    f"X has a column named {name!r}: to be written to `path`, names must be str."
+                )
+
     def has_index(self):
         """Whether the index says anything: not if it just counts the rows of each part."""
         if self.frame.known_divisions or not isinstance(self.frame._meta.index, pd.RangeIndex):

@@ -22,7 +22,7 @@ def test_numbers_without_holes_are_averaged():
     estimator = make(NUMBERS)
     assert isinstance(estimator, MicroAggregator)
     assert (estimator.k, estimator.builder, estimator.refiner) == (5, "mdav", "exchange")
-    assert (estimator.random_state, estimator.n_jobs) == (0, None)
+    assert (estimator.random_state, estimator.n_jobs) == (0, -1)
 
 
 def test_settings_of_the_user():

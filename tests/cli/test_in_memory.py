@@ -7,6 +7,8 @@ import types
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg import KAIM, MicroAggregator
@@ -59,7 +61,8 @@ def test_summary(run, patients, tmp_path):
 
 
 def test_quiet(run, patients, tmp_path):
-    outcome = run("anonymize", patients, tmp_path / "out.csv", *names(NUMERIC), "--quiet")
+    drop = ["--drop", "id"]
+    outcome = run("anonymize", patients, tmp_path / "out.csv", *names(NUMERIC), *drop, "--quiet")
     assert outcome == (0, "", "")
 
 
@@ -104,7 +107,7 @@ def test_zip_codes_stay_text(run, write, tmp_path, cells):
 
 @pytest.mark.parametrize(
     ("cells_of_id", "is_warned_of"),
-    [("text", True), ("integers", True), ("floats", False), ("dropped", False), ("other", False)],
+    [("text", True), ("integers", True), ("floats", False), ("dropped", False), ("other", True)],
 )
 def test_warning_of_identifiers(run, write, tmp_path, cells_of_id, is_warned_of):
     form = {"text": "P{}", "floats": "{}.5"}.get(cells_of_id, "{}")
@@ -173,7 +176,7 @@ def test_a_value_that_its_hierarchy_lacks(fails, patients, tmp_path):
     folder = tmp_path / "hierarchies"
     folder.mkdir()
     (folder / "town.csv").write_text("Bari;*\nRome;*\n")
-    arguments = ["--hierarchies", folder, "--columns", "town"]
+    arguments = ["--hierarchies", folder, "--columns", "town", "--drop", "id"]
     line = fails("anonymize", patients, tmp_path / "out.csv", *arguments)
     assert line == "Column 'town' has the value 'Milan', which is not a leaf of its hierarchy."
 
@@ -328,3 +331,17 @@ def test_dates_and_booleans_of_parquet(run, tmp_path, level):
     assert level(output, ["day", "ill"]) >= 5
     with open(output, newline="") as file:
         assert [row["n"] for row in csv.DictReader(file)] == [str(n) for n in range(12)]
+
+
+def test_the_cell_of_a_single_column_may_be_missing(run, write, tmp_path):
+    path = write("t.csv", "a\n1\n2\n\n3\n4\n")
+    assert run("anonymize", path, tmp_path / "out.csv", "-k", 2, "--quiet").code == 0
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 6
+
+
+def test_notes_of_a_parquet_file_are_left_out(run, tmp_path):
+    table = pa.table({"id": ["P1", "P2", "P3", "P4"], "x": [1.0, 2.0, 3.0, 4.0]})
+    table = table.replace_schema_metadata({"note": "P1 was dropped"})
+    pq.write_table(table, tmp_path / "in.parquet")
+    run("anonymize", tmp_path / "in.parquet", tmp_path / "out.parquet", "-k", 2, "--drop", "id")
+    assert not pq.read_schema(tmp_path / "out.parquet").metadata

@@ -277,3 +277,9 @@ def test_bad_options(options, error, message):
     X = [[1.0], [2.0], [3.0]]
     with pytest.raises(error, match=message):
         propensity_mse(X, X, **({"cv": 2} | options))
+
+
+@pytest.mark.parametrize("n", [12, 24, 40])
+def test_small_tables_are_told_apart_as_well(n):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    assert propensity_mse(X, X + 1000, random_state=0) > 0.2
