@@ -43,3 +43,12 @@ def test_transcript(run, tmp_path, monkeypatch):
             Path(arguments[0]).parent.mkdir(exist_ok=True)
             Path(arguments[0]).write_text(printed)
     assert n_commands == 13
+
+
+def test_commands_of_the_readme(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("visits.csv").write_text(next(transcript())[1])
+    readme = (PAGE.parents[1] / "README.md").read_text()
+    commands = re.findall(r"^    \.venv/bin/sk-microagg (.*)$", readme, re.MULTILINE)
+    assert [run(*shlex.split(command)).code for command in commands] == [0, 0]
+    assert Path("report.html").exists()
