@@ -118,4 +118,4 @@ def numbers(tmp_path):
 @pytest.fixture
 def command():
     """The command line as a process of its own is started."""
-    return [sys.executable, "-m", "sk_microagg"]
+    return [sys.executable, "-P", "-m", "sk_microagg"]

@@ -250,7 +250,10 @@ for output in sys.argv[2:]:
 """
     outputs = [tmp_path / name for name in ("out.csv", "out.csv.gz", "out.parquet")]
     done = subprocess.run(
-        [sys.executable, "-c", code, path, *outputs], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-c", code, path, *outputs],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "1\n1\n1\n"
     for output, line in zip(outputs, done.stderr.splitlines(), strict=True):

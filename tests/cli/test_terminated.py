@@ -20,7 +20,17 @@ def test_rows_on_their_way_are_removed(tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "sk_microagg", "anonymize", "in.parquet", "out", "--engine", "dask"],
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "sk_microagg",
+            "anonymize",
+            "in.parquet",
+            "out",
+            "--engine",
+            "dask",
+        ],
         cwd=tmp_path,
         env=os.environ | {"TMPDIR": str(temporary)},
     )

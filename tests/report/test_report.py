@@ -391,5 +391,7 @@ def test_matplotlib_is_not_imported_before_it_is_needed():
     code = (
         "import sys, sk_microagg.plotting, sk_microagg.report; print('matplotlib' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "False"

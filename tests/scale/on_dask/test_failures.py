@@ -155,7 +155,7 @@ def fill_disks(tmp_path_factory):
     rng = np.random.default_rng(0)
     table["town"] = [rng.bytes(64).hex() for _ in range(len(table))]
     table.to_pickle(root / "table.pickle")
-    command = [sys.executable, "-c", textwrap.dedent(FILL_A_DISK), root, *FULL_DISKS]
+    command = [sys.executable, "-P", "-c", textwrap.dedent(FILL_A_DISK), root, *FULL_DISKS]
     environment = os.environ | {"TMPDIR": str(root)}
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=False, env=environment

@@ -167,7 +167,7 @@ def test_without_dask_everything_else_works():
             print(error)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
+        [sys.executable, "-P", "-c", textwrap.dedent(script)],
         capture_output=True,
         text=True,
         timeout=60,
