@@ -104,6 +104,8 @@ def test_degenerate_tables(table):
     aggregator = MicroAggregator(k=3).fit(table)
     for display in draw_all(aggregator, table):
         display.figure_.canvas.draw()
+        limits = [ax.axis() for ax in np.ravel(display.ax_)]
+        assert np.isfinite(limits).all()
 
 
 def test_frames_of_pandas_and_polars(frame):
