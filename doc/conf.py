@@ -13,8 +13,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "auto_examples/*.ipynb"]
-templates_path = ["_templates"]
-nitpicky = False
 
 autosummary_generate = True
 # What all estimators have from scikit-learn refers to its own documentation, and is left out.

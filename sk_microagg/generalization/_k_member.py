@@ -26,7 +26,8 @@ class KMember(Generalizer):
 
     incomplete : {"drop", "keep"}, default="drop"
         What becomes of records in which something is missing. "drop": they belong to no group, are
-        released as "*" in all columns, and have lost everything. "keep": a missing value is the
+        released as "*" in all columns, and have lost everything: leave them out before you
+        publish, since fewer than `k` may be such rows. "keep": a missing value is the
         most general one, as in :class:`KAIM`.
 
     random_state : int, RandomState instance or None, default=None
