@@ -64,7 +64,11 @@ def test_no_csv(write, content, message):
         read(write("t.csv", content))
 
 
-@pytest.mark.parametrize("content", [b"a,b\n1,2\n", gzip.compress(b"a,b\n1,2\n" * 99)[:-20]])
+@pytest.mark.parametrize(
+    "content",
+    [b"a,b\n1,2\n", gzip.compress(b"a,b\n1,2\n" * 99)[:-20]],
+    ids=["plain", "cut off"],
+)
 def test_no_gzip(write, content):
     with pytest.raises(CommandError, match="is not a whole gzip file"):
         read(write("t.csv.gz", content), is_compressed=True)
