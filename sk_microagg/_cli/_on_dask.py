@@ -14,8 +14,6 @@ from sk_microagg._cli._paths import check_exists, check_target
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.scale._files import published
 
-PART_BYTES = "64MiB"
-
 
 def anonymize_on_dask(options, progress):
     """Read, group, check and write, part by part.
@@ -61,8 +59,7 @@ def anonymize_on_dask(options, progress):
             published(options.output) as draft,
             progress.of_search(),
         ):
-            # Optimised now: later, Dask might join parts that the aggregator has counted.
-            release = aggregator.fit_transform(frame[choice.kept].optimize())
+            release = aggregator.fit_transform(frame[choice.kept])
             release = release.map_partitions(rounded, integers(meta))
             release.to_parquet(draft, write_index=False, name_function=_name_of_part)
             level = anonymity_level(dd.read_parquet(draft, columns=choice.anonymised))
@@ -107,6 +104,8 @@ def _import_dask():
 
 
 def _read(dd, path):
+    from sk_microagg.scale._parts import PART_BYTES
+
     try:
         frame = dd.read_parquet(path, blocksize=PART_BYTES)
     except (OSError, ValueError) as error:
