@@ -1,5 +1,6 @@
 """Compiled kernels: arrays in, arrays out, without the GIL."""
 
+from sk_microagg._kernels._annealing import Annealer
 from sk_microagg._kernels._centre_index import CentreIndex
 from sk_microagg._kernels._columns import Columns
 from sk_microagg._kernels._descent import Descent
@@ -11,6 +12,7 @@ from sk_microagg._kernels._range_partition import RangePartition
 from sk_microagg._kernels._range_pool import RangePool
 
 __all__ = [
+    "Annealer",
     "CentreIndex",
     "Columns",
     "Descent",

@@ -40,6 +40,7 @@ cdef class Ledger:
     cdef int join(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
     cdef int note(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
     cdef int settle(self) except -1 nogil
+    cdef Py_ssize_t free_slot(self) noexcept nogil
     cdef int check_group(self, Py_ssize_t group) except -1
     cdef int check_record(self, Py_ssize_t record) except -1
 

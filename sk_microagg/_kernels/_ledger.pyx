@@ -144,7 +144,7 @@ cdef class Ledger:
             self.check_record(records[i])
         if records.shape[0] == 0 or self.free_slots.empty():
             raise ValueError(f"No group of {records.shape[0]} can be made: {self.n_groups} exist.")
-        group = dereference(self.free_slots.begin())
+        group = self.free_slot()
         for i in range(records.shape[0]):
             self.shift(records[i], group)
         return group
@@ -212,6 +212,10 @@ cdef class Ledger:
             self._settle_group(self.unsettled[i])
         self.unsettled.clear()
         return 0
+
+    cdef Py_ssize_t free_slot(self) noexcept nogil:
+        """The slot that a new group is to take; there must be one."""
+        return dereference(self.free_slots.begin())
 
     cdef int leave(self, Py_ssize_t record) except -1 nogil:
         cdef Py_ssize_t group = self.group_of[record]

@@ -139,22 +139,28 @@ cdef class Pool:
 
     def around(self, Py_ssize_t record, Py_ssize_t m):
         """Indices of a record of the pool and of the `m` - 1 others nearest to it, itself first."""
-        cdef size_t place
         self._check_held(record)
-        self._check_size(m)
-        if m < 1:
-            raise ValueError(f"m={m} must be at least 1.")
+        self._check_around(m)
         with nogil:
-            self.tree.nearest(&self.X[record, 0], m, self.hits)
-            # Twins of the record may come before it, or even push it out.
-            place = 0
-            while place + 1 < self.hits.size() and self.hits[place].second != record:
-                place += 1
-            while place > 0:
-                self.hits[place] = self.hits[place - 1]
-                place -= 1
-            self.hits[0] = Hit(0.0, record)
+            self._around(record, m)
         return self._records_hit()
+
+    def around_each(self, Py_ssize_t m):
+        """The same for every row of X, all of which must be in the pool: an array of `m` columns.
+        """
+        cdef Py_ssize_t record, place
+        cdef Py_ssize_t[:, ::1] records = np.empty((self.X.shape[0], m), dtype=np.intp)
+        self._check_around(m)
+        if self.tree.size < self.X.shape[0]:
+            raise ValueError(f"{self.X.shape[0] - self.tree.size} records are not in the pool.")
+        for record in range(self.X.shape[0]):
+            if record % POINTS_BETWEEN_SIGNALS == 0:
+                PyErr_CheckSignals()  # Ctrl-C
+            with nogil:
+                self._around(record, m)
+                for place in range(m):
+                    records[record, place] = self.hits[place].second
+        return records.base
 
     def nearest_each(self, const double[:, ::1] points):
         """Index of the record nearest to each of many points."""
@@ -218,6 +224,18 @@ cdef class Pool:
         self.tree.refresh(record)
         self._forget()
 
+    cdef int _around(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil:
+        cdef size_t place = 0
+        self.tree.nearest(&self.X[record, 0], m, self.hits)
+        # Twins of the record may come before it, or even push it out.
+        while place + 1 < self.hits.size() and self.hits[place].second != record:
+            place += 1
+        while place > 0:
+            self.hits[place] = self.hits[place - 1]
+            place -= 1
+        self.hits[0] = Hit(0.0, record)
+        return 0
+
     cdef bint _holds(self, Py_ssize_t record) noexcept nogil:
         return 0 <= record < self.X.shape[0] and self.tree.holds(record)
 
@@ -267,6 +285,12 @@ cdef class Pool:
     cdef int _check_size(self, Py_ssize_t m) except -1:
         if not 0 <= m <= self.tree.size:
             raise ValueError(f"The pool of {self.tree.size} records cannot give {m}.")
+        return 0
+
+    cdef int _check_around(self, Py_ssize_t m) except -1:
+        self._check_size(m)
+        if m < 1:
+            raise ValueError(f"m={m} must be at least 1.")
         return 0
 
     cdef int _check_held(self, Py_ssize_t record) except -1:

@@ -18,4 +18,3 @@ cdef class Sweeps:
     cdef bint is_over(self, Py_ssize_t work) except -1 nogil
     cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil
     cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil
-    cdef uint64_t _next_random(self) noexcept nogil

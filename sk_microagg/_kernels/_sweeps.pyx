@@ -7,9 +7,10 @@ import time
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
-from libc.stdint cimport uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
+
+from ._random cimport next_random
 
 cdef enum:
     WORK_BETWEEN_SIGNALS = 4096
@@ -97,14 +98,5 @@ cdef class Sweeps:
     cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil:
         cdef size_t i, other
         for i in range(groups.size() - 1, 0, -1):
-            other = self._next_random() % (i + 1)
+            other = next_random(&self.random) % (i + 1)
             groups[i], groups[other] = groups[other], groups[i]
-
-    cdef uint64_t _next_random(self) noexcept nogil:
-        """SplitMix64 (Steele, Lea and Flood, 2014)."""
-        cdef uint64_t z
-        self.random += 0x9E3779B97F4A7C15ULL
-        z = self.random
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
-        return z ^ (z >> 31)

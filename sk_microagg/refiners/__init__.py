@@ -1,5 +1,6 @@
 """Refiners: from a partition into groups of at least k to one with less information loss."""
 
+from sk_microagg.refiners._annealing import Annealing
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._chain import Chain, make_chain
 from sk_microagg.refiners._decompose import Decompose
@@ -9,6 +10,7 @@ from sk_microagg.refiners._iterated_local_search import IteratedLocalSearch
 from sk_microagg.refiners._local_search import LocalSearch
 
 __all__ = [
+    "Annealing",
     "Chain",
     "Decompose",
     "DecomposeShrink",

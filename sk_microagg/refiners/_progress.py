@@ -1,5 +1,6 @@
 """How far a search has come: a line that updates, and scikit-learn's callbacks."""
 
+import math
 import sys
 import time
 from threading import Lock
@@ -15,7 +16,7 @@ class Progress:
 
     Parameters
     ----------
-    n_iterations : int
+    n_iterations : int or inf
         Iterations of all searches together, at most.
 
     total : float
@@ -32,15 +33,21 @@ class Progress:
 
     context : CallbackContext or None
         The task of which every step is a part.
+
+    unit : str, default="iteration"
+        What is counted, for the line.
     """
 
-    def __init__(self, n_iterations, total, time_limit, verbose, refiner, context):
+    def __init__(
+        self, n_iterations, total, time_limit, verbose, refiner, context, unit="iteration"
+    ):
         self.n_iterations = n_iterations
         self.total = total
         self.time_limit = time_limit
         self.verbose = verbose
         self.refiner = refiner
         self.context = context
+        self.unit = unit
         self.start = time.monotonic()
         self.stopped = False
         self._lock = Lock()
@@ -54,11 +61,11 @@ class Progress:
         with self._lock:
             self._best = min(self._best, cost)
 
-    def advance(self, best):
-        """Note that a search has done one more iteration, and the least cost that it has found."""
+    def advance(self, best, n_iterations=1):
+        """Note that a search has done more iterations, and the least cost that it has found."""
         self.note(best)
         with self._lock:
-            self._n_done += 1
+            self._n_done += n_iterations
             if self.context is not None:
                 self._call_back()
             if self.verbose and time.monotonic() >= self._next_line:
@@ -66,7 +73,7 @@ class Progress:
                 self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def _call_back(self):
-        while self._n_steps < N_STEPS * self._n_done // self.n_iterations:
+        while self._n_steps < int(N_STEPS * self._share_done()):
             self._n_steps += 1
             step = self.context.subcontext(task_name="step")
             step.call_on_fit_task_begin(estimator=self.refiner)
@@ -78,16 +85,16 @@ class Progress:
             self._print()
             sys.stdout.write("\n")
 
+    def _share_done(self):
+        seconds = time.monotonic() - self.start
+        return min(max(self._n_done / self.n_iterations, seconds / self.time_limit), 1.0)
+
     def _print(self):
         seconds = time.monotonic() - self.start
-        left = min(
-            seconds / max(self._n_done, 1) * (self.n_iterations - self._n_done),
-            self.time_limit - seconds,
-        )
+        done = self._share_done()
+        left = f"{seconds / done - seconds:.0f} s left" if done else ""
+        of_all = "" if self.n_iterations == math.inf else f" of {self.n_iterations}"
         loss = self._best / self.total if self.total else 0.0
-        line = (
-            f"iteration {self._n_done} of {self.n_iterations}, "
-            f"information loss {100 * loss:.4f} %, {max(left, 0):.0f} s left"
-        )
+        line = f"{self.unit} {self._n_done}{of_all}, information loss {100 * loss:.4f} %, {left}"
         sys.stdout.write(f"\r{line:<78}")
         sys.stdout.flush()
