@@ -8,6 +8,9 @@ import numpy as np
 
 from sk_microagg._kernels import Annealer, Descent, Partition, Pool
 
+# Without a limit of any kind: enough that twice as many gain little.
+STEPS_A_RECORD = 20_000
+
 # The temperature is lowered after so many steps, or more often if there are few in all.
 STEPS_A_STAGE = 16_384
 FEWEST_STAGES = 500
@@ -77,7 +80,7 @@ def anneal(surroundings, labels, seed, heat, max_iter, time_limit, progress):
         Seconds in which the temperature is at its end, whatever the number of steps by then.
 
     progress : Progress
-        Told of the steps, and asked whether to stop.
+        Told what share of a run is done, and asked whether to stop.
 
     Returns
     -------
@@ -107,10 +110,11 @@ def anneal(surroundings, labels, seed, heat, max_iter, time_limit, progress):
         n_steps += steps
         n_stages += 1
         seconds = time.monotonic() - start
+        before = done
         done = max(n_steps / max_iter, seconds / time_limit)
         if n_stages % STAGES_BETWEEN_LOOKS == 0:
             trace.append((n_steps, seconds, partition.sse))
-        progress.advance(trace[-1][2], steps)
+        progress.advance(trace[-1][2], min(done, 1.0) - before)
     Descent(partition).run(partition.groups())
     trace.append((n_steps, time.monotonic() - start, partition.sse))
     progress.note(partition.sse)

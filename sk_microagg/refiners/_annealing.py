@@ -10,14 +10,11 @@ from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import check_count, check_number
-from sk_microagg.refiners._anneal import Heat, Surroundings, anneal
+from sk_microagg.refiners._anneal import STEPS_A_RECORD, Heat, Surroundings, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
-
-# Without a limit of any kind: enough that twice as many gain little.
-STEPS_A_RECORD = 20_000
 
 
 class Annealing(CallbackSupportMixin, Refiner):
@@ -55,7 +52,7 @@ class Annealing(CallbackSupportMixin, Refiner):
         Number of runs at the same time, in threads. The result does not depend on it.
 
     verbose : int, default=0
-        With 1, a line tells the step, the information loss and the seconds left.
+        With 1, a line tells the run, the information loss and the seconds left.
 
     Attributes
     ----------
@@ -130,9 +127,7 @@ class Annealing(CallbackSupportMixin, Refiner):
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
         n_turns = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
         total = total_sum_of_squares(X)
-        progress = Progress(
-            max_iter * self.n_init, total, time_limit, self.verbose, self, context, unit="step"
-        )
+        progress = Progress(self.n_init, total, time_limit, self.verbose, self, context, unit="run")
         surroundings = Surroundings.of(X, k)
         heat = Heat(self.hottest, self.coldest)
         try:
