@@ -67,7 +67,7 @@ class Progress:
             self._best = min(self._best, cost)
 
     def advance(self, best, n_iterations=1):
-        """Note an iteration that a search has done, or a part of one, and the least cost it found."""
+        """Note an iteration of a search, or a part of one, and the least cost that it has found."""
         self.note(best)
         with self._lock:
             self._n_done += n_iterations
