@@ -1,18 +1,23 @@
 """Groups of many partitions, and the best partition that can be put together from them."""
 
 import math
+import time
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
-from sk_microagg._kernels import Partition
+from sk_microagg._kernels import Partition, Pool
 
-# A partition that is better by less than this share may be rounding.
-LEAST_GAIN = 1e-12
+# A programme over so many neighbouring groups of a partition takes a split second; one over twice
+# as many may take a minute, and rarely finds more.
+GROUPS_OF_A_REGION = 120
 
-# The integer programme may end when it is as near as this to its bound, relatively.
-GAP = 1e-9
+# Regions follow one another until all groups were among so many in the middle of one.
+GROUPS_IN_THE_MIDDLE = 60
+
+# A partition that is better by less than this share may be rounding; and when a programme may end.
+LEAST_GAIN = 1e-9
 
 
 class Groups:
@@ -34,83 +39,116 @@ class Groups:
 
     def add(self, labels):
         """Note the groups of a partition; return them, each as a tuple of its records."""
-        partition = Partition(self.X, labels, self.k)
-        costs = partition.all_costs()
         groups = members_of_all(labels)
-        self.cost.update(zip(groups, costs, strict=True))
+        costs = Partition(self.X, labels, self.k).all_costs()
+        self.cost.update(zip(groups, costs.tolist(), strict=True))
         return groups
 
     def cost_of(self, labels):
         """Cost of a partition whose groups have been seen."""
         return sum(self.cost[group] for group in members_of_all(labels))
 
-    def best_cover(self, labels, node_limit, time_limit=math.inf):
-        """The best partition of groups seen so far, or `labels` if none better is found.
+    def recombine(self, labels, random_state, node_limit, deadline=math.inf):
+        """A better partition of groups seen so far, or `labels` if none is found.
 
-        Every record is to be in exactly one of the groups that are chosen. The linear relaxation
-        tells which groups cannot be part of a better partition than `labels`: those with a reduced
-        cost beyond what there is to gain. An integer programme chooses among the others.
+        Region by region: neighbouring groups of the partition are taken apart, and their records
+        are put together anew from groups that lie within the region, at the least cost. This goes
+        on as long as it helps.
 
         Parameters
         ----------
         labels : ndarray of shape (n_samples,)
             A partition whose groups have been seen.
 
-        node_limit : int
-            Nodes that the integer programme may explore.
+        random_state : RandomState instance
+            Where regions begin is drawn from it.
 
-        time_limit : float, default=inf
-            Seconds that the programme may take.
+        node_limit : int
+            Nodes that an integer programme may explore.
+
+        deadline : float, default=inf
+            Stop when `time.monotonic()` has passed this.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
-        groups = list(self.cost)
-        cost = np.fromiter(self.cost.values(), np.float64, len(groups))
-        known = self.cost_of(labels)
-        holds = _incidence(groups, len(self.X))
-        once = np.ones(len(self.X))
+        catalogue = _Catalogue(self.cost, len(self.X))
+        improved = True
+        while improved:
+            improved = False
+            is_done = np.zeros(len(self.X), dtype=bool)
+            for record in random_state.permutation(len(self.X)):
+                seconds = deadline - time.monotonic()
+                if is_done[record] or seconds <= 0:
+                    continue
+                region = self._region(labels, record)
+                is_done[np.isin(labels, region[:GROUPS_IN_THE_MIDDLE])] = True
+                records = np.flatnonzero(np.isin(labels, region))
+                part = catalogue.best_cover(records, node_limit, seconds)
+                if part is None:
+                    continue
+                better = with_part(labels, records, part)
+                if self.cost_of(better) < (1 - LEAST_GAIN) * self.cost_of(labels):
+                    labels = better
+                    improved = True
+        return labels
+
+    def _region(self, labels, record):
+        """The groups of a partition around a record, nearest first."""
+        centroids = Partition(self.X, labels, self.k).all_centroids()
+        size = min(GROUPS_OF_A_REGION, len(centroids))
+        return Pool(centroids).around(labels[record], size)
+
+
+class _Catalogue:
+    """Groups to choose from, and which records they hold."""
+
+    def __init__(self, cost, n_records):
+        self.groups = list(cost)
+        self.cost = np.fromiter(cost.values(), np.float64, len(cost))
+        self.sizes = np.fromiter(map(len, self.groups), np.intp, len(cost))
+        records = (record for group in self.groups for record in group)
+        records = np.fromiter(records, np.intp, self.sizes.sum())
+        starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        # A row a record, and a column a group.
+        self.holds = csc_array(
+            (np.ones(len(records)), records, starts), shape=(n_records, len(cost))
+        )
+
+    def best_cover(self, records, node_limit, time_limit):
+        """The cheapest groups that hold every one of some records once, as labels of these.
+
+        None if the solver does not find any in its limits.
+        """
+        is_asked = np.zeros(self.holds.shape[0])
+        is_asked[records] = 1.0
+        inside = np.flatnonzero(self.holds.T @ is_asked == self.sizes)
+        cost = self.cost[inside]
+        once = LinearConstraint(self.holds[records][:, inside], 1.0, 1.0)
         # Costs of about 1 suit the tolerances of the solver.
-        unit = known / len(self.X)
-        relaxed = linprog(cost / unit, A_eq=holds, b_eq=once, options={"time_limit": time_limit})
-        if relaxed.status != 0:
-            return labels
-        reduced_cost = cost - unit * (holds.T @ relaxed.eqlin.marginals)
-        candidates = np.flatnonzero(reduced_cost < known - unit * relaxed.fun + GAP * known)
         chosen = milp(
-            cost[candidates] / unit,
-            constraints=LinearConstraint(holds[:, candidates], once, once),
-            integrality=np.ones(len(candidates)),
-            bounds=Bounds(0, 1),
-            options={"node_limit": node_limit, "time_limit": time_limit, "mip_rel_gap": GAP},
+            cost / (cost.mean() or 1.0),
+            constraints=once,
+            integrality=np.ones(len(inside)),
+            bounds=Bounds(0.0, 1.0),
+            options={"node_limit": node_limit, "time_limit": time_limit, "mip_rel_gap": LEAST_GAIN},
         )
         if chosen.x is None:
-            return labels
-        cover = [groups[candidate] for candidate in candidates[chosen.x > 0.5]]
-        if sum(map(self.cost.get, cover)) >= known * (1 - LEAST_GAIN):
-            return labels
-        return _labels_of(cover, len(self.X))
+            return None
+        return (once.A[:, chosen.x > 0.5] @ np.arange(np.sum(chosen.x > 0.5))).astype(np.intp)
 
 
 def members_of_all(labels):
     """Records of every group, as tuples."""
     order = np.argsort(labels, kind="stable")
     ends = np.cumsum(np.bincount(labels))
-    return [tuple(members) for members in np.split(order.tolist(), ends[:-1])]
+    return [tuple(members.tolist()) for members in np.split(order, ends[:-1])]
 
 
-def _incidence(groups, n_records):
-    """Which records are in which groups: a sparse matrix with a row a record."""
-    sizes = np.fromiter(map(len, groups), np.intp, len(groups))
-    records = np.fromiter((record for group in groups for record in group), np.intp, sizes.sum())
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    return csc_array((np.ones(len(records)), records, starts), shape=(n_records, len(groups)))
-
-
-def _labels_of(groups, n_records):
-    labels = np.full(n_records, -1, dtype=np.intp)
-    for number, group in enumerate(groups):
-        labels[list(group)] = number
-    return labels
+def with_part(labels, records, part):
+    """The same partition, but for some records, whose groups no others share."""
+    labels = labels.copy()
+    labels[records] = part + len(labels)
+    return np.unique(labels, return_inverse=True)[1]

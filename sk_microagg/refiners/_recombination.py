@@ -12,7 +12,7 @@ from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import check_count, check_number
 from sk_microagg.refiners._anneal import STEPS_A_RECORD, Heat, Surroundings, anneal
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._cover import Groups, members_of_all
+from sk_microagg.refiners._cover import Groups, members_of_all, with_part
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Part, Progress
 from sk_microagg.refiners._split import split_large_groups
@@ -32,9 +32,8 @@ SHORTEST_RUN = 0.3
 # With fewer disputed records than so many groups, all are annealed again.
 FEWEST_GROUPS = 4
 
-# What is left for the last integer programme, as a share of the time; and what any step has.
-SHARE_OF_LAST_PROGRAMME = 0.01
-LEAST_SECONDS = 0.01
+# What is left for the last integer programmes, as a share of the time.
+SHARE_OF_LAST_PROGRAMMES = 0.01
 
 # Runs that differ in more than their chances end in more different groups.
 HEATS = (
@@ -174,6 +173,7 @@ class _Search:
         self.surroundings = surroundings
         self.X, self.k = surroundings.X, surroundings.k
         self.random_state = random_state
+        self.time_limit = progress.time_limit
         self.progress = progress
         self.groups = Groups(self.X, self.k)
         self.seen = []
@@ -205,8 +205,12 @@ class _Search:
         runs = self._anneal(labels, records, n_runs)
         self.seen += [set(self.groups.add(run)) for run in runs]
         best = min([labels, *runs], key=self.groups.cost_of)
-        seconds = max(self._seconds_left(), LEAST_SECONDS)
-        best = self.groups.best_cover(best, self.parameters.node_limit, seconds)
+        best = self.groups.recombine(
+            best,
+            self.random_state,
+            self.parameters.node_limit,
+            deadline=self.progress.start + self.time_limit,
+        )
         if best is not labels:
             self.note(best)
         return best
@@ -236,38 +240,24 @@ class _Search:
             delayed(anneal)(surroundings, start, seed, heat, *budget, progress)
             for seed, heat in zip(seeds, cycle(HEATS), strict=False)
         )
-        return [_with_part(labels, records, run) for run, _, _ in runs]
+        return [with_part(labels, records, run) for run, _, _ in runs]
 
     def _n_steps(self, length):
         """Number of steps of a run that is so long, in first runs."""
         if self.parameters.n_steps is not None:
             return math.ceil(length * self.parameters.n_steps)
-        if self.parameters.time_limit is not None:
+        if self.time_limit < math.inf:
             return math.inf
         return math.ceil(length * STEPS_A_RECORD * len(self.X))
 
     def _seconds(self, length, n_runs):
         """Seconds that each of some runs has."""
-        if self.parameters.time_limit is None:
-            return math.inf
-        first = (
-            SHARE_OF_FIRST_RUNS * self.parameters.time_limit / self._turns(self.parameters.n_init)
-        )
-        left = self._seconds_left() / self._turns(n_runs)
-        return max(min(length * first, left), LEAST_SECONDS)
+        first = SHARE_OF_FIRST_RUNS * self.time_limit / self._turns(self.parameters.n_init)
+        return min(length * first, self._seconds_left() / self._turns(n_runs))
 
     def _turns(self, n_runs):
         return math.ceil(n_runs / effective_n_jobs(self.parameters.n_jobs))
 
     def _seconds_left(self):
-        """Seconds left for runs: some are kept for the programme that comes last."""
-        if self.parameters.time_limit is None:
-            return math.inf
-        return (1 - SHARE_OF_LAST_PROGRAMME) * self.parameters.time_limit - self.progress.seconds
-
-
-def _with_part(labels, records, part):
-    """The same partition, but for some records, whose groups no others share."""
-    labels = labels.copy()
-    labels[records] = part + len(labels)
-    return np.unique(labels, return_inverse=True)[1]
+        """Seconds left for runs: some are kept for the programmes that come last."""
+        return (1 - SHARE_OF_LAST_PROGRAMMES) * self.time_limit - self.progress.seconds
