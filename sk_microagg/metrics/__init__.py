@@ -6,6 +6,7 @@ from sk_microagg.metrics._attributes import (
     attribute_changes,
     correlation_change,
 )
+from sk_microagg.metrics._bound import loss_bound, optimality_gap
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
 from sk_microagg.metrics._generalization import generalization_loss
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
@@ -23,6 +24,8 @@ __all__ = [
     "generalization_loss",
     "information_loss",
     "interval_disclosure",
+    "loss_bound",
+    "optimality_gap",
     "propensity_mse",
     "rank_disclosure",
     "record_linkage",

@@ -1,0 +1,80 @@
+"""The best bound so far: when it rose, and how that is shown."""
+
+import sys
+import time
+
+import numpy as np
+
+from sk_microagg._bound._margin import safe_share
+
+SECONDS_BETWEEN_LINES = 0.1
+
+
+class Proof:
+    """The best bound proven so far, as a share of the total sum of squares.
+
+    Parameters
+    ----------
+    total : float
+        The total sum of squares of the records.
+
+    unit : float
+        The total sum of squares of the scaled records, in which squared errors are given.
+
+    n_values : int
+        Number of values in the table.
+
+    time_limit : float
+        Seconds in which the bound is to be found.
+
+    verbose : int
+        Whether to print a line that updates.
+    """
+
+    def __init__(self, total, unit, n_values, time_limit, verbose):
+        self.start = time.monotonic()
+        self.deadline = self.start + time_limit
+        self.bound = 0.0
+        self.squared_errors = 0.0
+        self._total = total
+        self._unit = unit
+        self._n_values = n_values
+        self._verbose = verbose
+        self._trace = []
+        self._next_line = 0.0
+
+    def note(self, squared_errors):
+        """Take a proven lower bound on the squared errors; return whether it is a better one."""
+        self.squared_errors = max(self.squared_errors, squared_errors)
+        bound = safe_share(squared_errors / self._unit, self._total, self._n_values)
+        if bound <= self.bound:
+            return False
+        self.bound = bound
+        self._trace.append((time.monotonic() - self.start, bound))
+        return True
+
+    def seconds_left(self):
+        """Seconds until the time is up; below 0 if it is."""
+        return self.deadline - time.monotonic()
+
+    def trace(self):
+        """Seconds and bounds, ndarray of shape (n_improvements, 2)."""
+        return np.array(self._trace).reshape(-1, 2)
+
+    def show(self, ceiling):
+        """Print how far the bound is from what it can become, now and then."""
+        if self._verbose and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+            self._print(f", at most {100 * ceiling / self._unit:.4f} % by this proof")
+
+    def finish(self):
+        """End the line."""
+        if self._verbose:
+            self._print("")
+            sys.stdout.write("\n")
+
+    def _print(self, remark):
+        seconds = time.monotonic() - self.start
+        line = f"information loss at least {100 * self.bound:.4f} %{remark}, {seconds:.0f} s"
+        sys.stdout.write(f"\r{line:<78}")
+        sys.stdout.flush()

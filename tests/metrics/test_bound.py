@@ -1,0 +1,148 @@
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from oracles.bound import least_squared_errors
+from oracles.partition import sst
+from oracles.tables import TABLES
+
+from sk_microagg.metrics import information_loss, loss_bound, optimality_gap
+
+SHORT = 0.02
+
+SCALES = {
+    "plain": lambda X: X,
+    "huge": lambda X: 1e100 * X,
+    "tiny": lambda X: 1e-100 * X,
+    "offset": lambda X: X + 1e6,
+}
+SMALL_TABLES = ("normal", "grid", "duplicates", "constant_column", "line", "heavy_tails")
+SMALL_SIZES = [(k, n) for k in (2, 3, 4, 5) for n in (2 * k, 2 * k + 1, 12)]
+
+
+def small_tables(rng, n):
+    """Tables of each kind, on each scale, of 1 to 3 columns and filled up with zeros to 3."""
+    tables = []
+    for name in SMALL_TABLES:
+        for rescale in SCALES.values():
+            for columns in (1, 1, 2, 2, 3, 3, 3):
+                X = np.zeros((n, 3))
+                X[:, :columns] = rescale(TABLES[name](rng, n, columns))
+                tables.append(X)
+    return np.array(tables)
+
+
+def random_partition(rng, n, k):
+    """Labels of groups of at least k, at random."""
+    labels = np.arange(n) // k
+    labels[labels == n // k] = 0
+    return rng.permutation(labels)
+
+
+@pytest.mark.parametrize(("k", "n"), SMALL_SIZES)
+def test_no_partition_of_a_small_table_is_below_the_bound(k, n):
+    tables = small_tables(np.random.default_rng(n), n)
+    for X, error in zip(tables, least_squared_errors(tables, k), strict=True):
+        assert loss_bound(X, k, time_limit=SHORT) * sst(X) <= error
+
+
+@given(
+    name=st.sampled_from(sorted(TABLES)),
+    n=st.integers(1, 60),
+    k=st.integers(1, 8),
+    columns=st.integers(1, 5),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=150, deadline=None)
+def test_no_partition_at_all_is_below_the_bound(name, n, k, columns, seed):
+    rng = np.random.default_rng(seed)
+    X = TABLES[name](rng, max(n, k), columns)
+    labels = random_partition(rng, len(X), k)
+    assert loss_bound(X, k, time_limit=SHORT) <= information_loss(X, labels)
+
+
+@pytest.mark.parametrize("n", [5, 7, 9])
+def test_one_possible_group_gives_the_exact_loss(n):
+    X = np.random.default_rng(n).normal(size=(n, 2)) + 0.1
+    labels = np.zeros(n, dtype=int)
+    assert loss_bound(X, 5) == information_loss(X, labels) == pytest.approx(1)
+    assert optimality_gap(X, labels, 5) == 0
+
+
+def test_nothing_is_lost_by_groups_of_one_or_equal_records():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    assert loss_bound(X, 1) == 0
+    assert optimality_gap(X, np.arange(20), 1) == 0
+    same = np.full((20, 2), 7.1)
+    assert loss_bound(same, 3) == 0
+    assert loss_bound(np.full((4, 1), 7.1), 3) == 0
+    assert optimality_gap(same, np.arange(20) // 5, 3) == 0
+
+
+def test_the_gap_is_infinite_where_the_bound_is_none():
+    X = np.repeat([[0.0], [1.0]], 10, axis=0)
+    assert optimality_gap(X, np.repeat([0, 1], 10), 5, time_limit=SHORT) == 0
+    assert optimality_gap(X, np.arange(20) % 2, 5, time_limit=SHORT) == inf
+
+
+def test_the_gap_compares_the_loss_with_the_bound():
+    X = [[0.0], [2.0], [10.0], [12.0]]
+    assert_allclose(optimality_gap(X, [0, 0, 1, 1], 2, time_limit=SHORT), 0, atol=1e-8)
+    assert_allclose(optimality_gap(X, [0, 1, 0, 1], 2, time_limit=SHORT), 24, rtol=1e-8)
+
+
+def test_the_trace_rises_to_the_bound():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    bound, trace = loss_bound(X, 4, time_limit=0.5, return_trace=True)
+    assert trace.shape == (len(trace), 2)
+    assert np.all(np.diff(trace, axis=0) > 0)
+    assert trace[-1, 1] == bound
+    assert isinstance(bound, float)
+
+
+@pytest.mark.parametrize("k", [1, 3, 15])
+def test_special_cases_have_a_trace(k):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    bound, trace = loss_bound(X, k, time_limit=SHORT, return_trace=True)
+    assert trace.shape == (len(trace), 2)
+    assert bound == (trace[-1, 1] if len(trace) else 0)
+
+
+def test_the_line_says_what_is_proven(capsys):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    bound = loss_bound(X, 4, time_limit=0.2, verbose=1)
+    printed = capsys.readouterr().out
+    assert f"information loss at least {100 * bound:.4f} %" in printed
+    assert printed.endswith("\n")
+    loss_bound(X, 4, time_limit=0.2)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"k": 0}, ValueError, "k=0 must be at least 1"),
+        ({"k": 21}, ValueError, "k=21 must be at most the number of records"),
+        ({"k": 2.0}, TypeError, "k=2.0 must be an integer"),
+        ({"k": 3, "time_limit": 0}, ValueError, "time_limit=0 must be a number above 0"),
+        ({"k": 3, "time_limit": "1"}, TypeError, "time_limit='1' must be a number"),
+        ({"k": 3, "tol": -1e-3}, ValueError, "tol=-0.001 must be a number at least 0"),
+        ({"k": 3, "time_limit": inf}, ValueError, "time_limit=inf needs a tol above 0"),
+        ({"k": 3, "time_limit": float("nan")}, ValueError, "time_limit=nan"),
+    ],
+)
+def test_what_cannot_be_is_said(arguments, error, message):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(error, match=message):
+        loss_bound(X, **arguments)
+
+
+def test_labels_must_be_a_partition():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match="at least k=3"):
+        optimality_gap(X, [0] * 18 + [1] * 2, 3)
+    with pytest.raises(ValueError, match="20 integers"):
+        optimality_gap(X, [0] * 19, 3)
