@@ -52,8 +52,8 @@ class Groups:
         """A better partition of groups seen so far, or `labels` if none is found.
 
         Region by region: neighbouring groups of the partition are taken apart, and their records
-        are put together anew from groups that lie within the region, at the least cost. This goes
-        on as long as it helps.
+        are put together anew from groups that lie within the region, at the least cost. Where that
+        helps, the region is looked at again.
 
         Parameters
         ----------
@@ -75,24 +75,20 @@ class Groups:
             Group of each record, numbered from 0.
         """
         catalogue = _Catalogue(self.cost, len(self.X))
-        improved = True
-        while improved:
-            improved = False
-            is_done = np.zeros(len(self.X), dtype=bool)
-            for record in random_state.permutation(len(self.X)):
-                seconds = deadline - time.monotonic()
-                if is_done[record] or seconds <= 0:
-                    continue
-                region = self._region(labels, record)
-                is_done[np.isin(labels, region[:GROUPS_IN_THE_MIDDLE])] = True
-                records = np.flatnonzero(np.isin(labels, region))
-                part = catalogue.best_cover(records, node_limit, seconds)
-                if part is None:
-                    continue
-                better = with_part(labels, records, part)
-                if self.cost_of(better) < (1 - LEAST_GAIN) * self.cost_of(labels):
-                    labels = better
-                    improved = True
+        is_open = np.ones(len(self.X), dtype=bool)
+        while is_open.any() and time.monotonic() < deadline:
+            region = self._region(labels, random_state.choice(np.flatnonzero(is_open)))
+            is_open[np.isin(labels, region[:GROUPS_IN_THE_MIDDLE])] = False
+            records = np.flatnonzero(np.isin(labels, region))
+            seconds = max(deadline - time.monotonic(), 0.0)
+            part = catalogue.best_cover(records, node_limit, seconds)
+            if part is None:
+                continue
+            better = with_part(labels, records, part)
+            if self.cost_of(better) < (1 - LEAST_GAIN) * self.cost_of(labels):
+                new = set(members_of_all(better)).difference(members_of_all(labels))
+                is_open[np.concatenate([*map(list, new)])] = True
+                labels = better
         return labels
 
     def _region(self, labels, record):

@@ -35,6 +35,9 @@ FEWEST_GROUPS = 4
 # What is left for the last integer programmes, as a share of the time.
 SHARE_OF_LAST_PROGRAMMES = 0.01
 
+# What runs have even if time is up.
+LEAST_SECONDS = 1e-3
+
 # Runs that differ in more than their chances end in more different groups.
 HEATS = (
     Heat(0.3, 0.01, evenness=0.3, jumpiness=4.0),
@@ -253,7 +256,8 @@ class _Search:
     def _seconds(self, length, n_runs):
         """Seconds that each of some runs has."""
         first = SHARE_OF_FIRST_RUNS * self.time_limit / self._turns(self.parameters.n_init)
-        return min(length * first, self._seconds_left() / self._turns(n_runs))
+        left = max(self._seconds_left(), LEAST_SECONDS)
+        return min(length * first, left / self._turns(n_runs))
 
     def _turns(self, n_runs):
         return math.ceil(n_runs / effective_n_jobs(self.parameters.n_jobs))
