@@ -216,7 +216,7 @@ def test_the_sse_only_falls_where_it_is_very_cold():
     assert sse[-1] < 0.5 * sse[0]
 
 
-@pytest.mark.parametrize("temperature", [1.0, 4.0, 1e9])
+@pytest.mark.parametrize("temperature", [3.0, 10.0, 1e9])
 def test_partitions_are_visited_as_often_as_the_temperature_says(temperature):
     # Four records in pairs: there are three partitions, and swaps lead from each to each.
     X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0], [3.0, 3.5]])
@@ -224,7 +224,7 @@ def test_partitions_are_visited_as_often_as_the_temperature_says(temperature):
     annealer = Annealer(partition, neighbors_of(X, 3), np.arange(4), seed=0)
     visits = {}
     for _ in range(10_000):
-        annealer.run(8, **everywhere(X, temperature, chance_of_jump=0.0))
+        annealer.run(20, **everywhere(X, temperature, chance_of_jump=0.0))
         labels = tuple(canonical(partition.labels()).tolist())
         visits[labels] = visits.get(labels, 0) + 1
     assert len(visits) == 3
