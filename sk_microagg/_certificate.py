@@ -158,6 +158,6 @@ def per_cent(share, digits, rounding):
     exact = 100 * Decimal(repr(float(share)))
     value = Context(prec=digits, rounding=rounding).create_decimal(exact)
     if not PLAIN[0] <= value < PLAIN[1]:
-        return f"{value:e}%"
+        return f"{value:e} %"
     written = f"{value:f}"
-    return (written.rstrip("0").rstrip(".") if "." in written else written) + "%"
+    return (written.rstrip("0").rstrip(".") if "." in written else written) + " %"

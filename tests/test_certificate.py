@@ -17,14 +17,14 @@ X = np.random.RandomState(0).gamma(2, size=(60, 2))
 @pytest.mark.parametrize(
     ("share", "up", "down"),
     [
-        (0.05, "5%", "5%"),
-        (0.123456, "12.4%", "12.3%"),
-        (0.0300001, "3.01%", "3%"),
-        (1.2301, "124%", "123%"),
-        (12.3456, "1240%", "1230%"),
-        (0.0000123456, "0.00124%", "0.00123%"),
-        (1e-12, "1.00e-10%", "1.00e-10%"),
-        (1.5e300, "1.50e+302%", "1.50e+302%"),
+        (0.05, "5 %", "5 %"),
+        (0.123456, "12.4 %", "12.3 %"),
+        (0.0300001, "3.01 %", "3 %"),
+        (1.2301, "124 %", "123 %"),
+        (12.3456, "1240 %", "1230 %"),
+        (0.0000123456, "0.00124 %", "0.00123 %"),
+        (1e-12, "1.00e-10 %", "1.00e-10 %"),
+        (1.5e300, "1.50e+302 %", "1.50e+302 %"),
     ],
 )
 def test_per_cent(share, up, down):
@@ -44,10 +44,10 @@ def test_what_is_told_is_never_better_than_what_is_proven(share):
     [
         (0.0, 0.0, 0.0, "optimal", "nothing is lost"),
         (0.2, 0.0, math.inf, "nothing was proven", "the bound on the loss is 0"),
-        (0.2, 0.2, 0.0, "optimal", "loses less than 20%"),
-        (0.2, 0.16, 0.25, "at most 25% above the optimum", "loses less than 16%"),
+        (0.2, 0.2, 0.0, "optimal", "loses less than 20 %"),
+        (0.2, 0.16, 0.25, "at most 25 % above the optimum", "loses less than 16 %"),
         # The loss of one group, summed up in another order.
-        (0.2, 0.2 + 1e-16, 0.0, "optimal", "loses less than 20%"),
+        (0.2, 0.2 + 1e-16, 0.0, "optimal", "loses less than 20 %"),
     ],
 )
 def test_words(loss, bound, gap, verdict, reason):

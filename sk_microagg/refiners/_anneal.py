@@ -1,6 +1,7 @@
 """One run of annealing: what it knows of the records, and how the temperature falls."""
 
 import math
+import sys
 import time
 from dataclasses import asdict, dataclass
 
@@ -205,11 +206,14 @@ class Cooling:
     """
 
     def __init__(self, sorted_scales, heat):
-        self.sorted_scales = sorted_scales
+        # In units of a power of two, which rounds nothing: results do not depend on the units of X.
+        self.exponent = math.frexp(sorted_scales[-1])[1]
+        self.sorted_scales = np.ldexp(sorted_scales, -self.exponent)
         self.heat = heat
         n_records = len(sorted_scales)
-        highest = heat.hottest * sorted_scales[-1]
-        lowest = heat.coldest * sorted_scales[int(SHARE_FROZEN_LAST * n_records)]
+        highest = heat.hottest * self.sorted_scales[-1]
+        lowest = heat.coldest * self.sorted_scales[int(SHARE_FROZEN_LAST * n_records)]
+        lowest = max(lowest, sys.float_info.min)
         self._log_temperatures = np.linspace(math.log(highest), math.log(lowest), N_TEMPERATURES)
         first, last = self._active(np.exp(self._log_temperatures))
         effort = np.cumsum((last - first + heat.evenness * n_records)[1:])
@@ -226,7 +230,7 @@ class Cooling:
             first = max(0, min((first + last - fewest) // 2, n_records - fewest))
             last = first + fewest
         chance_of_jump = min(MOST_JUMPS, JUMPS * self.heat.jumpiness / (n_records - first))
-        return Stage(temperature, first, last - first, chance_of_jump)
+        return Stage(math.ldexp(temperature, self.exponent), first, last - first, chance_of_jump)
 
     def _active(self, temperature):
         """Places of the first active record and behind the last in the order of scales."""

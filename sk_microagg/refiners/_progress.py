@@ -78,7 +78,8 @@ class Progress:
                 self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def _call_back(self):
-        while self._n_steps < int(N_STEPS * self._share_done()):
+        # Shares of iterations that were added up may be short of 1 by rounding.
+        while self._n_steps < int(N_STEPS * self._share_done() + 1e-6):
             self._n_steps += 1
             step = self.context.subcontext(task_name="step")
             step.call_on_fit_task_begin(estimator=self.refiner)

@@ -32,7 +32,6 @@ RECOMBINATION = Recombination(n_init=2, max_iter=2, n_steps=1000)
 either = pytest.mark.parametrize(
     "refiner", [ANNEALING, RECOMBINATION], ids=["Annealing", "Recombination"]
 )
-MOST_TABLES = [table for table in TABLES if table != "tiny"]
 
 
 @pytest.fixture(name="X")
@@ -61,11 +60,8 @@ def assert_refined(X, labels, refined, k):
     assert total_sse(X, refined) <= (1 + 1e-12) * total_sse(X, canonical(labels))
 
 
-# What both promise
-
-
 @either
-@pytest.mark.parametrize("table", MOST_TABLES)
+@pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=6)
 @given(
     seed=st.integers(0, 2**32 - 1), n=st.integers(1, 70), d=st.integers(1, 4), k=st.integers(1, 6)
@@ -112,13 +108,11 @@ def test_a_partition_without_error_is_kept(refiner, X, k):
     assert refined.n_iter_ == 0
 
 
-@pytest.mark.parametrize("exponent", [-300, 0, 300])
-@pytest.mark.parametrize(
-    "refiner", [Annealing(max_iter=30_000), Recombination(n_init=2, max_iter=1, n_steps=9000)]
-)
-def test_as_good_in_any_unit(refiner, exponent, X, labels):
-    refined = refiner.refine(2.0**exponent * X, labels, 4, random_state=0)
-    assert total_sse(X, refined) < 0.97 * total_sse(X, Exchange().refine(X, labels, 4))
+@pytest.mark.parametrize("exponent", [-300, 1, 300])
+@either
+def test_the_unit_of_the_table_does_not_matter(refiner, exponent, X, labels):
+    one, other = (refiner.refine(Z, labels, 4, random_state=0) for Z in (X, 2.0**exponent * X))
+    assert np.array_equal(one, other)
 
 
 @either
@@ -301,6 +295,8 @@ def test_a_callback_changes_no_result(refiner, X, labels):
     callback = StopAfter(1000)
     heard = clone(refiner).set_callbacks(callback).refine(X, labels, 4, random_state=0)
     assert np.array_equal(heard, refiner.refine(X, labels, 4, random_state=0))
+    if isinstance(refiner, Annealing):
+        assert callback.events.count("step ends") == 100
 
 
 # Annealing alone
@@ -424,9 +420,13 @@ COUNT = "must be an integer of at least 1"
         ({"time_limit": 0}, ValueError, r"^time_limit=0 must be a number above 0 or None\.$"),
         ({"time_limit": -1.0}, ValueError, r"^time_limit=-1\.0 must be a number above 0 or None"),
         ({"time_limit": "1"}, TypeError, r"^time_limit='1' must be a number above 0.*, got str"),
-        ({"hottest": 0}, ValueError, r"^hottest=0 must be a number above 0\.$"),
-        ({"hottest": np.nan}, ValueError, r"^hottest=nan must be a number above 0\.$"),
-        ({"hottest": None}, TypeError, r"^hottest=None must be a number above 0, got NoneType"),
+        (
+            {"hottest": 0},
+            ValueError,
+            r"^hottest=0 must be a number above 0 and at most 1000000000.0",
+        ),
+        ({"hottest": np.nan}, ValueError, r"^hottest=nan must be a number above 0 and at"),
+        ({"hottest": None}, TypeError, r"^hottest=None must be a number above 0 and at"),
         ({"coldest": 0.0}, ValueError, r"^coldest=0\.0 must be a number above 0 and at most 0\.3"),
         ({"coldest": 0.4}, ValueError, r"^coldest=0\.4 must be a number above 0 and at most 0\.3"),
         ({"coldest": "0"}, TypeError, r"^coldest='0' must be a number above 0 and .*, got str"),
