@@ -10,6 +10,8 @@ SHAPES = {
     "DecomposeShrink": "D",
     "LocalSearch": "s",
     "Exchange": "P",
+    "Annealing": "^",
+    "Recombination": "X",
     "IteratedLocalSearch": "*",
 }
 NAMES = {"none": "no refiner", "IteratedLocalSearch": "IteratedLocalSearch and its way there"}
@@ -67,7 +69,7 @@ def point_style(refiner, is_first=True):
     return {
         "color": colour if is_first else LIGHT,
         "marker": SHAPES[refiner],
-        "markersize": 12 if is_search else 9 if SHAPES[refiner] in "vP" else 8,
+        "markersize": 12 if is_search else 9 if SHAPES[refiner] in "vP^X" else 8,
         "markeredgecolor": "white",
         "markeredgewidth": 0.6,
         "linestyle": "",

@@ -10,7 +10,7 @@ Tarragona, Census and EIA (10 columns) are standardised; beside them are normal 
 On 100 000 records GSMS and DBFS are left out unless they are asked for: at 10 columns they take
 about a minute and half a minute to build the groups, again for every refiner. The iterated search
 has 5000 iterations on the real data. That would be one for every fourth group there, so it gets a
-time limit instead.
+time limit instead, and so do annealing and recombination.
 """
 
 import argparse
@@ -29,7 +29,8 @@ from sk_microagg.metrics import information_loss, sse
 # The first of each is what the others are compared with.
 BUILDERS = ["MDAV", "CBFS", "TFRP", "GSMS", "DBFS"]
 REFINERS = ["none", "Decompose", "DecomposeShrink", "LocalSearch", "Exchange"]
-REFINERS += ["IteratedLocalSearch"]
+REFINERS += ["IteratedLocalSearch", "Annealing", "Recombination"]
+SEARCHES = REFINERS[-3:]
 
 REAL = ["Tarragona", "Census", "EIA-10"]
 NORMAL = {"normal 100000 x 4": (100_000, 4), "normal 100000 x 10": (100_000, 10)}
@@ -50,9 +51,12 @@ def load(data):
 def make_refiner(name, time_limit):
     if name == "none":
         return None
-    if name == "IteratedLocalSearch" and time_limit:
-        return refiners.IteratedLocalSearch(max_iter=10**9, time_limit=time_limit)
-    return getattr(refiners, name)()
+    refiner = getattr(refiners, name)()
+    if name in SEARCHES and time_limit:
+        refiner.set_params(time_limit=time_limit)
+        if name == "IteratedLocalSearch":
+            refiner.set_params(max_iter=10**9)
+    return refiner
 
 
 def measure_cell(cell):
@@ -69,7 +73,7 @@ def measure_cell(cell):
         start = labels
         (labels, trace), measured = measure(lambda: refine(refiner, X, start, k))
         found |= {"seconds": measured["seconds"], "peak_mb": measured["peak_mb"]}
-        if trace is not None:
+        if cell["refiner"] == "IteratedLocalSearch":
             found["trace"] = curve(trace, X, start, k)
             found["n_iter"] = refiner.n_iter_
     return found | {

@@ -10,12 +10,15 @@ from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import check_count, check_number
-from sk_microagg.refiners._anneal import STEPS_A_RECORD, Heat, Surroundings, anneal
+from sk_microagg.refiners._anneal import Heat, Surroundings, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._cover import Groups, members_of_all, with_part
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Part, Progress
 from sk_microagg.refiners._split import split_large_groups
+
+# Steps of a first run without a limit of any kind, for each record.
+STEPS_A_RECORD = 5_000
 
 # Runs of a round, and how many of the last runs must agree on a group to leave it alone.
 RUNS_A_ROUND = 4
@@ -71,7 +74,7 @@ class Recombination(CallbackSupportMixin, Refiner):
 
     n_steps : int or None, default=None
         Number of steps of a run over all records; runs over some of them have fewer. None for
-        20 000 times the number of records; or, with a `time_limit`, for as many as it allows.
+        5000 times the number of records; or, with a `time_limit`, for as many as it allows.
 
     node_limit : int, default=1000
         Number of nodes that the solver of the integer programme may explore, each time.
