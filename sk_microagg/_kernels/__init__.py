@@ -10,6 +10,7 @@ from sk_microagg._kernels._pool import Pool
 from sk_microagg._kernels._range_descent import RangeDescent
 from sk_microagg._kernels._range_partition import RangePartition
 from sk_microagg._kernels._range_pool import RangePool
+from sk_microagg._kernels._root_search import RootSearch
 
 __all__ = [
     "Annealer",
@@ -22,4 +23,5 @@ __all__ = [
     "RangeDescent",
     "RangePartition",
     "RangePool",
+    "RootSearch",
 ]
