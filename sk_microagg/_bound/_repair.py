@@ -1,10 +1,10 @@
-"""Prices that may be too high are lowered until no set of k records pays more than its SSE."""
+"""Prices that may be too high are lowered until no group pays more than its SSE."""
 
 import numpy as np
 
 from sk_microagg._kernels import RootSearch
 
-# Share of the price by which a record is preferred as the root of a set.
+# Share of its price by which a record is preferred as the root of a set.
 PREFERENCE = 0.5
 
 
@@ -17,7 +17,7 @@ class Repair:
         The records, scaled.
 
     k : int
-        Size of the sets.
+        Smallest size of a group.
 
     sums : ndarray of shape (n_records, k - 1)
         At most the sums of the 0, 1, 2, ... smallest squared distances from each record.
@@ -27,25 +27,62 @@ class Repair:
         self._search = RootSearch(records, k, sums)
         self._roots = np.arange(len(records))
 
-    def run(self, prices, deadline):
-        """Lower prices where sets pay too much.
+    def run(self, prices, cuts, columns, deadline):
+        """Lower prices of records where sets pay too much, and take these sets into the pool.
+
+        Parameters
+        ----------
+        prices : ndarray of shape (n_records + n_cuts,)
+            Prices of the records and of the cuts.
+
+        cuts : Cuts
+            The cuts.
+
+        columns : Columns
+            The pool.
+
+        deadline : float
+            When to give up, as `time.monotonic()` tells it.
 
         Returns
         -------
-        prices : ndarray of shape (n_records,) or None
-            Prices with which no set pays more than its SSE; None if the time was too short.
+        prices : ndarray of shape (n_records + n_cuts,) or None
+            Prices with which no group pays too much; None if the time was too short.
 
-        members : ndarray of shape (n_found, k)
-            Sets that paid too much.
+        n_new : int
+            Number of sets that are new in the pool.
         """
-        shift = -PREFERENCE * prices
-        self._search.set_prices(prices, shift)
+        n = len(self._roots)
+        self._search.set_prices(prices[:n], -PREFERENCE * prices[:n])
+        self._search.set_cuts(cuts.sets.start, cuts.sets.member, prices[n:])
         excess, members, complete = self._search.sweep(self._roots, deadline=deadline)
-        members = members[members[:, 0] >= 0]
+        n_new = columns.add(members[members[:, 0] >= 0])
+        if complete:
+            worst_first = np.argsort(excess)[: np.count_nonzero(excess)]
+            _, _, complete = self._search.sweep(worst_first, lower=True, deadline=deadline)
         if not complete:
-            return None, members
-        order = np.argsort(excess)
-        _, _, complete = self._search.sweep(
-            order[excess[order] < 0], lower=True, deadline=deadline
-        )
-        return (self._search.get_prices() if complete else None), members
+            return None, n_new
+        repaired = np.concatenate([self._search.get_prices(), prices[n:]])
+        return repaired, n_new + repair_larger(repaired, cuts, columns)
+
+
+def repair_larger(prices, cuts, columns):
+    """Lower prices in place where more than k records within a cut pay too much.
+
+    Returns
+    -------
+    n_new : int
+        Number of such sets that are new in the pool.
+    """
+    n_new = 0
+    if len(cuts) == 0:
+        return n_new
+    excess = cuts.larger.excess(prices, cuts)
+    around = cuts.around(cuts.larger)
+    for number in np.flatnonzero(excess > 0):
+        members = cuts.larger.members_of(number)
+        n_new += columns.add(members[None])
+        paid = prices[members].sum() - (around[[number]] @ prices[columns.n_records :])[0]
+        if paid > cuts.larger.cost[number]:
+            prices[members[np.argmax(prices[members])]] -= paid - cuts.larger.cost[number]
+    return n_new

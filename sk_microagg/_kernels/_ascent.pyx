@@ -60,6 +60,7 @@ cdef class Ascent:
     cdef Py_ssize_t n_records
     cdef vector[double] step_of_use
     cdef vector[double] step_of_price
+    # Prices as far as the last step leads once more, below 0 those of cuts.
     cdef vector[double] ahead
     cdef vector[double] used
 
@@ -114,7 +115,9 @@ cdef class Ascent:
         cdef double[::1] mean_prices = np.zeros(n_prices)
         cdef double[::1] mean_use = np.zeros(n_columns)
         cdef bint is_late = False
-        self.ahead.assign(&prices[0], &prices[0] + n_prices)
+        self.ahead.resize(n_prices)
+        for i in range(n_prices):
+            self.ahead[i] = prices[i] if i < self.n_records else -prices[i]
         with nogil:
             for iteration in range(n_iter):
                 self._step_of_use(use, 1.0 / weight)
@@ -143,34 +146,33 @@ cdef class Ascent:
         """Use columns more that pay too much, and others less; sum up how much prices are used."""
         cdef const int32_t *entry
         cdef Py_ssize_t column, i, n_entries
-        cdef int32_t n_records = self.n_records
+        cdef const double *ahead = self.ahead.data()
+        cdef double *used
         cdef double excess, value
         self.used.assign(self.ahead.size(), 0.0)
+        used = self.used.data()
         for column in range(use.shape[0]):
             entry = &self.entry[self.start[column]]
             n_entries = self.start[column + 1] - self.start[column]
             excess = -self.cost[column]
             for i in range(n_entries):
-                if entry[i] < n_records:
-                    excess += self.ahead[entry[i]]
-                else:
-                    excess -= self.ahead[entry[i]]
+                excess += ahead[entry[i]]
             value = use[column] + weight * self.step_of_use[column] * excess
             if value <= 0.0:
                 use[column] = 0.0
                 continue
             use[column] = value
             for i in range(n_entries):
-                self.used[entry[i]] += value
+                used[entry[i]] += value
 
     cdef void _step_of_prices(self, double[::1] prices, const double[::1] lowest,
                               const double[::1] highest, double weight) noexcept nogil:
         """Raise prices of records that are used too little and of cuts that are used too much."""
         cdef Py_ssize_t i
-        cdef double change, price
+        cdef double sign, price
         for i in range(prices.shape[0]):
-            change = weight * self.step_of_price[i] * (1.0 - self.used[i])
-            price = prices[i] + (change if i < self.n_records else -change)
+            sign = 1.0 if i < self.n_records else -1.0
+            price = prices[i] + sign * weight * self.step_of_price[i] * (1.0 - self.used[i])
             price = min(max(price, lowest[i]), highest[i])
-            self.ahead[i] = 2.0 * price - prices[i]
+            self.ahead[i] = sign * (2.0 * price - prices[i])
             prices[i] = price

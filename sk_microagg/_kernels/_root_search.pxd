@@ -60,6 +60,7 @@ cdef class RootSearch:
     cdef double _least(self, Py_ssize_t root, double tolerance) except? -1.0 nogil
     cdef bint _find_candidates(self) except -1 nogil
     cdef int _gather(self) except -1 nogil
+    cdef int _look_closer(self) except -1 nogil
     cdef int _note_cuts(self) except -1 nogil
     cdef double _cut_prices(self, uint64_t cuts) noexcept nogil
     cdef const double *_row(self, Py_ssize_t place) except NULL nogil

@@ -41,6 +41,10 @@ cdef enum:
     MOST_CANDIDATES = 2048
     MOST_CUTS_OF_A_RECORD = 64
     WORK_BETWEEN_SIGNALS = 400_000
+    LEAST_K_TO_LOOK_CLOSER = 5
+    MOST_TO_LOOK_CLOSER = 400
+
+cdef double POTENTIAL = 0.3
 
 
 @cython.final
@@ -250,8 +254,32 @@ cdef class RootSearch:
             self.gain[1][place] = to_root / self.k - self.prices[record]
             for j in range(self.k - 1):
                 self.spread[j * n + place] = self.sums[record, min(j, n_sums - 1)] * per_pair
+        if self.k >= LEAST_K_TO_LOOK_CLOSER and n <= MOST_TO_LOOK_CLOSER:
+            self._look_closer()
         self._note_cuts()
         return self._is_over(n * (self.n_columns + self.k))
+
+    cdef int _look_closer(self) except -1 nogil:
+        """Take the spread among the candidates only, of costs from which potentials are taken.
+
+        A pair of members costs d²/k, half of it for each; a potential may be moved from the one's
+        half to the other's. With a part of what joining the root costs as the potential, records
+        whose near ones are bad candidates are seen to be so, too.
+        """
+        cdef Py_ssize_t n = self.n_candidates, place, other, j
+        cdef double share = POTENTIAL / (self.k - 2.0), total
+        cdef const double *row
+        for place in range(n):
+            row = self._row(place)
+            for other in range(n):
+                self.weight[other] = row[other] / 2.0 + share * self.gain[1][other]
+            self.weight[place] = INFINITY
+            self._sum_of_smallest(n, self.k - 2)
+            total = 0.0
+            for j in range(1, self.k - 1):
+                total += self.smallest[j - 1] - share * self.gain[1][place]
+                self.spread[j * n + place] = total
+        return 0
 
     cdef int _note_cuts(self) except -1 nogil:
         """Give each candidate a bit for every cut in which it is together with the root."""
@@ -347,9 +375,9 @@ cdef class RootSearch:
         if need == 1:
             return self._try_last(depth, paid, cuts)
         if not (
-            self._narrow(depth, 1.0, paid, star, &inherited)
+            self._narrow(depth, 0.5, paid, star, &inherited)
             and self._narrow(depth, 0.0, paid, star, &inherited)
-            and self._narrow(depth, 0.5, paid, star, &inherited)
+            and self._narrow(depth, 1.0, paid, star, &inherited)
         ):
             return 0
         if need == 2:
@@ -403,7 +431,12 @@ cdef class RootSearch:
         self.ranked[depth].resize(n)
         ranked = self.ranked[depth].data()
         for q in range(n):
-            ranked[q] = Ranked(self.weight[q], q)
+            place = self.listed[depth][q]
+            ranked[q] = Ranked(
+                (self.star[place] + self.gain[depth][q]
+                 + self.spread[(need - 1) * self.n_candidates + place]) / 2.0,
+                q,
+            )
         sort(ranked, ranked + n)
         for first in range(n - need + 1):
             least = (star + paid) / 2.0
@@ -447,7 +480,6 @@ cdef class RootSearch:
     cdef int _try_last_two(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil:
         cdef const int32_t *listed = self.listed[depth].data()
         cdef const double *gain = self.gain[depth].data()
-        cdef const double *spread = &self.spread[self.n_candidates]
         cdef const double *row
         cdef Py_ssize_t n = self.listed[depth].size(), one, other
         cdef double least = INFINITY, so_far
@@ -455,7 +487,7 @@ cdef class RootSearch:
             least = min(least, gain[one])
         for one in range(n - 1):
             so_far = paid + gain[one]
-            if so_far + least + 2.0 * spread[listed[one]] >= self.best:
+            if so_far + least >= self.best:
                 continue
             row = self._row(listed[one])
             for other in range(one + 1, n):

@@ -1,0 +1,109 @@
+"""Cuts: of a set of fewer than 2k records, at most one group holds k or more.
+
+Groups larger than k records pay too little where only sets of k keep prices down: a fractional
+partition covers them by their k-sets, which cost less. It then uses more than one k-set within the
+group, which no partition does. A cut around the group puts a price on that.
+"""
+
+from itertools import combinations
+
+import numpy as np
+from scipy import sparse
+
+from sk_microagg._bound._sets import Sets
+
+# A cut is added if the sets within it are used by so much more than once.
+LEAST_EXCESS = 0.02
+
+# Cuts that may be added in one round, as a share of the number of records.
+MOST_NEW = 0.25
+
+# The root search has bits for 64 cuts around a record.
+MOST_AROUND_A_RECORD = 60
+
+# A cut has at most so many records more than k: all its larger subsets are looked at.
+MOST_BEYOND_K = 3
+
+
+class Cuts:
+    """Sets of more than k and fewer than 2k records, with a price on groups that are inside.
+
+    Parameters
+    ----------
+    records : ndarray of shape (n_records, n_columns)
+        The records, scaled.
+
+    k : int
+        Smallest size of a group.
+
+    Attributes
+    ----------
+    sets : Sets
+        The cuts.
+
+    larger : Sets
+        All subsets of cuts with more than k records: besides k-sets, only these can pay too much.
+    """
+
+    def __init__(self, records, k):
+        self._k = k
+        self.sets = Sets(records)
+        self.larger = Sets(records)
+
+    def __len__(self):
+        return len(self.sets)
+
+    def around(self, sets):
+        """Which cuts hold k or more members of each of some sets, as a sparse matrix."""
+        return self._share_at_least(sets.incidence(), self.sets.incidence(), self._k)
+
+    def separate(self, columns, use):
+        """Add the cuts that a use of columns violates most; return how many."""
+        candidates = self._candidates(columns, use)
+        if len(candidates) == 0:
+            return 0
+        inside = self._share_at_least(columns.incidence(), candidates.incidence(), self._k)
+        excess = inside.T @ use - 1.0
+        worst = np.argsort(-excess, kind="stable")
+        worst = worst[excess[worst] > LEAST_EXCESS]
+        worst = worst[: max(int(MOST_NEW * candidates.n_records), 1)]
+        return self._add(candidates, worst)
+
+    def _candidates(self, columns, use):
+        """Unions of two k-sets in use that are small enough, as far as they are new."""
+        used = np.flatnonzero((columns.sizes() == self._k) & (use > LEAST_EXCESS))
+        incidence = columns.incidence()[used]
+        least_overlap = max(self._k - MOST_BEYOND_K, 1)
+        pairs = sparse.triu(self._share_at_least(incidence, incidence, least_overlap), k=1).tocoo()
+        unions = (incidence[pairs.row] + incidence[pairs.col]).tocsr()
+        candidates = Sets(columns.records, known=self.sets)
+        sizes = np.diff(unions.indptr)
+        for size in np.unique(sizes):
+            first = unions.indptr[:-1][sizes == size]
+            candidates.add(unions.indices[first[:, None] + np.arange(size)])
+        return candidates
+
+    def _add(self, candidates, chosen):
+        """Add those of the chosen candidates whose records are not in too many cuts."""
+        count = np.bincount(self.sets.member, minlength=candidates.n_records)
+        added = np.zeros(len(candidates), dtype=bool)
+        for number in chosen:
+            members = candidates.members_of(number)
+            if count[members].max() < MOST_AROUND_A_RECORD:
+                count[members] += 1
+                added[number] = True
+        for size in np.unique(candidates.sizes()[added]):
+            cuts = candidates.of_size(size, added)
+            self.sets.add(cuts)
+            for part in range(self._k + 1, size + 1):
+                places = np.array(list(combinations(range(size), part)))
+                self.larger.add(cuts[:, places].reshape(-1, part))
+        return np.count_nonzero(added)
+
+    @staticmethod
+    def _share_at_least(some, others, n_shared):
+        """Which of some sets share so many members with which of others."""
+        shared = (some @ others.T).tocsr()
+        shared.data = (shared.data >= n_shared).astype(np.float64)
+        shared.eliminate_zeros()
+        return shared
