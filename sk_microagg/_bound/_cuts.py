@@ -5,8 +5,6 @@ partition covers them by their k-sets, which cost less. It then uses more than o
 group, which no partition does. A cut around the group puts a price on that.
 """
 
-from itertools import combinations
-
 import numpy as np
 from scipy import sparse
 
@@ -21,8 +19,8 @@ MOST_NEW = 0.25
 # The root search has bits for 64 cuts around a record.
 MOST_AROUND_A_RECORD = 60
 
-# A cut has at most so many records more than k: all its larger subsets are looked at.
-MOST_BEYOND_K = 3
+# All subsets of a cut with more than k records are looked at, so that it must not be large.
+MOST_MEMBERS = 15
 
 
 class Cuts:
@@ -40,15 +38,11 @@ class Cuts:
     ----------
     sets : Sets
         The cuts.
-
-    larger : Sets
-        All subsets of cuts with more than k records: besides k-sets, only these can pay too much.
     """
 
     def __init__(self, records, k):
         self._k = k
         self.sets = Sets(records)
-        self.larger = Sets(records)
 
     def __len__(self):
         return len(self.sets)
@@ -73,7 +67,7 @@ class Cuts:
         """Unions of two k-sets in use that are small enough, as far as they are new."""
         used = np.flatnonzero((columns.sizes() == self._k) & (use > LEAST_EXCESS))
         incidence = columns.incidence()[used]
-        least_overlap = max(self._k - MOST_BEYOND_K, 1)
+        least_overlap = max(2 * self._k - MOST_MEMBERS, 1)
         pairs = sparse.triu(self._share_at_least(incidence, incidence, least_overlap), k=1).tocoo()
         unions = (incidence[pairs.row] + incidence[pairs.col]).tocsr()
         candidates = Sets(columns.records, known=self.sets)
@@ -93,11 +87,7 @@ class Cuts:
                 count[members] += 1
                 added[number] = True
         for size in np.unique(candidates.sizes()[added]):
-            cuts = candidates.of_size(size, added)
-            self.sets.add(cuts)
-            for part in range(self._k + 1, size + 1):
-                places = np.array(list(combinations(range(size), part)))
-                self.larger.add(cuts[:, places].reshape(-1, part))
+            self.sets.add(candidates.of_size(size, added))
         return np.count_nonzero(added)
 
     @staticmethod

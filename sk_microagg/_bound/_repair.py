@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._kernels import RootSearch
+from sk_microagg._kernels import CutCheck, RootSearch
 
 # Share of its price by which a record is preferred as the root of a set.
 PREFERENCE = 0.5
@@ -24,10 +24,11 @@ class Repair:
     """
 
     def __init__(self, records, k, sums):
+        self._k = k
         self._search = RootSearch(records, k, sums)
         self._roots = np.arange(len(records))
 
-    def run(self, prices, cuts, columns, deadline):
+    def run(self, prices, cuts, columns, deadline, at_once=False):
         """Lower prices of records where sets pay too much, and take these sets into the pool.
 
         Parameters
@@ -44,6 +45,10 @@ class Repair:
         deadline : float
             When to give up, as `time.monotonic()` tells it.
 
+        at_once : bool, default=False
+            Whether to lower prices while looking for such sets. It takes half of the time; but to
+            look first, and to lower those prices first that are most too high, costs less of them.
+
         Returns
         -------
         prices : ndarray of shape (n_records + n_cuts,) or None
@@ -53,36 +58,20 @@ class Repair:
             Number of sets that are new in the pool.
         """
         n = len(self._roots)
-        self._search.set_prices(prices[:n], -PREFERENCE * prices[:n])
-        self._search.set_cuts(cuts.sets.start, cuts.sets.member, prices[n:])
-        excess, members, complete = self._search.sweep(self._roots, deadline=deadline)
+        search = self._search
+        search.set_prices(prices[:n], -PREFERENCE * prices[:n])
+        search.set_cuts(cuts.sets.start, cuts.sets.member, prices[n:])
+        excess, members, complete = search.sweep(self._roots, lower=at_once, deadline=deadline)
         n_new = columns.add(members[members[:, 0] >= 0])
-        if complete:
+        if complete and not at_once:
             worst_first = np.argsort(excess)[: np.count_nonzero(excess)]
-            _, _, complete = self._search.sweep(worst_first, lower=True, deadline=deadline)
+            _, _, complete = search.sweep(worst_first, lower=True, deadline=deadline)
         if not complete:
             return None, n_new
-        repaired = np.concatenate([self._search.get_prices(), prices[n:]])
-        return repaired, n_new + repair_larger(repaired, cuts, columns)
-
-
-def repair_larger(prices, cuts, columns):
-    """Lower prices in place where more than k records within a cut pay too much.
-
-    Returns
-    -------
-    n_new : int
-        Number of such sets that are new in the pool.
-    """
-    n_new = 0
-    if len(cuts) == 0:
-        return n_new
-    excess = cuts.larger.excess(prices, cuts)
-    around = cuts.around(cuts.larger)
-    for number in np.flatnonzero(excess > 0):
-        members = cuts.larger.members_of(number)
-        n_new += columns.add(members[None])
-        paid = prices[members].sum() - (around[[number]] @ prices[columns.n_records :])[0]
-        if paid > cuts.larger.cost[number]:
-            prices[members[np.argmax(prices[members])]] -= paid - cuts.larger.cost[number]
-    return n_new
+        lowered = search.get_prices()
+        check = CutCheck(columns.records, self._k, cuts.sets.start, cuts.sets.member)
+        larger = check.lower(lowered, prices[n:], deadline=deadline)
+        if larger is None:
+            return None, n_new
+        n_new += sum(columns.add(found[None]) for found in larger)
+        return np.concatenate([lowered, prices[n:]]), n_new

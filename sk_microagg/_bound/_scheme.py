@@ -84,7 +84,7 @@ def prove(X, k, time_limit, tol, verbose):
 
 
 class Scheme:
-    """Prices of records, and the sets that keep them down.
+    """Prices of records, the sets that keep them down, and cuts that let them rise further.
 
     Parameters
     ----------
@@ -132,10 +132,13 @@ class Scheme:
     def advance(self):
         """Raise prices on the pool, repair them, and take what was found into the pool."""
         prices, use = self._raise()
-        if self.n_rounds > 0:
+        is_first = self.n_rounds == 0
+        if not is_first:
             prices = self.inertia * self.best + (1 - self.inertia) * prices
         self.n_rounds += 1
-        repaired, n_new = self.repair.run(prices, self.cuts, self.columns, self.proof.deadline)
+        repaired, n_new = self.repair.run(
+            prices, self.cuts, self.columns, self.proof.deadline, at_once=is_first
+        )
         if repaired is None:
             return
         before = self.proof.squared_errors

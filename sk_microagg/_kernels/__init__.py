@@ -4,6 +4,7 @@ from sk_microagg._kernels._annealing import Annealer
 from sk_microagg._kernels._ascent import Ascent
 from sk_microagg._kernels._centre_index import CentreIndex
 from sk_microagg._kernels._columns import Columns
+from sk_microagg._kernels._cut_check import CutCheck
 from sk_microagg._kernels._descent import Descent
 from sk_microagg._kernels._exchange_graph import ExchangeGraph
 from sk_microagg._kernels._group_finder import GroupFinder
@@ -19,6 +20,7 @@ __all__ = [
     "Ascent",
     "CentreIndex",
     "Columns",
+    "CutCheck",
     "Descent",
     "ExchangeGraph",
     "GroupFinder",
