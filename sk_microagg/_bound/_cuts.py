@@ -13,6 +13,10 @@ from sk_microagg._bound._sets import Sets
 # A cut is added if the sets within it are used by so much more than once.
 LEAST_EXCESS = 0.02
 
+# Sets that are used less are passed over, and so are all but so many pairs of them a record.
+LEAST_USE = 0.01
+MOST_PAIRS = 4
+
 # Cuts that may be added in one round, as a share of the number of records.
 MOST_NEW = 0.25
 
@@ -53,23 +57,23 @@ class Cuts:
 
     def separate(self, columns, use):
         """Add the cuts that a use of columns violates most; return how many."""
-        candidates = self._candidates(columns, use)
-        if len(candidates) == 0:
-            return 0
-        inside = self._share_at_least(columns.incidence(), candidates.incidence(), self._k)
+        used = np.flatnonzero(use > LEAST_USE)
+        incidence, use = columns.incidence()[used], use[used]
+        smallest = columns.sizes()[used] == self._k
+        candidates = self._candidates(columns, incidence[smallest], use[smallest])
+        inside = self._share_at_least(incidence, candidates.incidence(), self._k)
         excess = inside.T @ use - 1.0
         worst = np.argsort(-excess, kind="stable")
         worst = worst[excess[worst] > LEAST_EXCESS]
-        worst = worst[: max(int(MOST_NEW * candidates.n_records), 1)]
-        return self._add(candidates, worst)
+        return self._add(candidates, worst[: max(int(MOST_NEW * columns.n_records), 1)])
 
-    def _candidates(self, columns, use):
-        """Unions of two k-sets in use that are small enough, as far as they are new."""
-        used = np.flatnonzero((columns.sizes() == self._k) & (use > LEAST_EXCESS))
-        incidence = columns.incidence()[used]
+    def _candidates(self, columns, incidence, use):
+        """Unions of two k-sets that are used much and small enough, as far as they are new."""
         least_overlap = max(2 * self._k - MOST_MEMBERS, 1)
         pairs = sparse.triu(self._share_at_least(incidence, incidence, least_overlap), k=1).tocoo()
-        unions = (incidence[pairs.row] + incidence[pairs.col]).tocsr()
+        both = use[pairs.row] + use[pairs.col]
+        most = np.argsort(-both, kind="stable")[: MOST_PAIRS * columns.n_records]
+        unions = (incidence[pairs.row[most]] + incidence[pairs.col[most]]).tocsr()
         candidates = Sets(columns.records, known=self.sets)
         sizes = np.diff(unions.indptr)
         for size in np.unique(sizes):

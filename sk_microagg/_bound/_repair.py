@@ -73,5 +73,4 @@ class Repair:
         larger = check.lower(lowered, prices[n:], deadline=deadline)
         if larger is None:
             return None, n_new
-        n_new += sum(columns.add(found[None]) for found in larger)
-        return np.concatenate([lowered, prices[n:]]), n_new
+        return np.concatenate([lowered, prices[n:]]), n_new + columns.add_each(larger)

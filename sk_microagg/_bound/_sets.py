@@ -69,6 +69,13 @@ class Sets:
         first = self.start[:-1][(self.sizes() == size) & chosen]
         return self.member[first[:, None] + np.arange(size)]
 
+    def add_each(self, sets):
+        """Take in those of a list of sets, of any sizes, that are new; return how many."""
+        by_size = {}
+        for members in sets:
+            by_size.setdefault(len(members), []).append(members)
+        return sum(self.add(np.array(members)) for members in by_size.values())
+
     def incidence(self):
         """Which records are in which sets, as a sparse matrix of shape (n_sets, n_records)."""
         return sparse.csr_matrix(
