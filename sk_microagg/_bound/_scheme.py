@@ -174,6 +174,7 @@ class Scheme:
             self.prices = np.concatenate([self.prices, np.zeros(n_new)])
             self.best = np.concatenate([self.best, np.zeros(n_new)])
             self.width = max(self.width, WIDEST / 2)
+            self.inertia = INERTIA
         return n_new
 
     def _is_boxed_in(self):

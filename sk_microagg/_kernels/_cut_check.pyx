@@ -143,9 +143,10 @@ cdef class CutCheck:
             for other in self.cuts_of[self.members[i]]:
                 self.n_shared[other] += 1
                 if self.n_shared[other] == self.k and other != cut and cut_prices[other] > 0.0:
-                    self.around.push_back(Around(0, cut_prices[other]))
+                    shared = Around(0, cut_prices[other])
                     for j in range(self.start[other], self.start[other + 1]):
-                        self.around.back().members |= self._bit_of(self.member[j])
+                        shared.members |= self._bit_of(self.member[j])
+                    self.around.push_back(shared)
         for i in range(self.n_members):
             for other in self.cuts_of[self.members[i]]:
                 self.n_shared[other] = 0
