@@ -14,8 +14,8 @@ from sk_microagg._kernels import Ascent, GroupFinder
 # Records near to each among which the heuristics look.
 LEAST_NEAR, NEAR_PER_K, MOST_NEAR = 40, 12, 200
 
-# Steps of the first-order method between two looks for sets that pay too much: few at first, and
-# twice as many whenever fewer new ones are found than this share of the number of records.
+# Steps of the first-order method between two looks for sets that pay too much: twice as many
+# whenever fewer new ones were found than this share of the number of records, else half as many.
 FEWEST_STEPS, MOST_STEPS = 100, 800
 MANY_NEW, FEW_NEW = 0.3, 0.03
 MOST_LOOKS = 25
@@ -235,6 +235,8 @@ class Scheme:
                 break
             if n_new < MANY_NEW * self.n:
                 self.n_steps = min(2 * self.n_steps, MOST_STEPS)
+            else:
+                self.n_steps = max(self.n_steps // 2, FEWEST_STEPS)
             if self.n_rounds == 0 and self.proof.share_of_time() > TIME_TO_START:
                 break
         return prices, use
