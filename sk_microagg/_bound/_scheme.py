@@ -11,8 +11,9 @@ from sk_microagg._bound._sets import Columns, Sets, squared_errors
 from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Ascent, GroupFinder
 
-# Records near to each among which the heuristics look.
+# Records near to each among which the heuristics look; fewer where there are very many records.
 LEAST_NEAR, NEAR_PER_K, MOST_NEAR = 40, 12, 200
+MOST_NEAR_IN_ALL = 10_000_000
 
 # Steps of the first-order method between two looks for sets that pay too much: twice as many
 # whenever fewer new ones were found than this share of the number of records, else half as many.
@@ -102,7 +103,8 @@ class Scheme:
         self.k = k
         self.n = len(records)
         self.proof = proof
-        n_near = min(self.n, max(LEAST_NEAR, min(NEAR_PER_K * k, MOST_NEAR), k))
+        n_near = min(max(LEAST_NEAR, NEAR_PER_K * k), MOST_NEAR, MOST_NEAR_IN_ALL // self.n)
+        n_near = min(max(n_near, k), self.n)
         near, distances = near_records(records, n_near)
         sums = sums_of_nearest(distances[:, : min(k, MOST_NEIGHBOURS)], k)
         # Prices of records, later followed by those of cuts. At first each record pays its share
