@@ -24,7 +24,7 @@ MOST_NEW = 0.25
 MOST_AROUND_A_RECORD = 60
 
 # All subsets of a cut with more than k records are looked at, so that it must not be large.
-MOST_MEMBERS = 15
+MOST_MEMBERS = 19
 
 
 class Cuts:

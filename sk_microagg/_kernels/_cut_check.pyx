@@ -73,8 +73,7 @@ cdef class CutCheck:
     cdef double own_price
     cdef vector[Around] around
     cdef double[::1] prices
-    cdef double worst
-    cdef unsigned int worst_set
+    cdef vector[unsigned int] too_high
 
     def __init__(self, const double[:, ::1] X, Py_ssize_t k, const int32_t[::1] start,
                  const int32_t[::1] member):
@@ -98,10 +97,11 @@ cdef class CutCheck:
         Returns
         -------
         sets : list of ndarray or None
-            From each cut the set that paid most above what it may, if there was one; None if the
-            deadline has passed before all cuts were looked at, as `time.monotonic()` tells it.
+            The sets that paid too much when they were looked at; None if the deadline has passed
+            before all cuts were looked at, as `time.monotonic()` tells it.
         """
         cdef Py_ssize_t cut, i
+        cdef unsigned int chosen
         cdef list found = []
         self.prices = prices
         for cut in range(cut_prices.shape[0]):
@@ -110,15 +110,15 @@ cdef class CutCheck:
                 return None
             if cut_prices[cut] <= 0.0:
                 continue
-            self.worst = 0.0
+            self.too_high.clear()
             self.own_price = cut_prices[cut]
             with nogil:
                 self._prepare(cut, cut_prices)
                 self._choose(0, 0, 0, 0.0, 0.0)
-            if self.worst > 0.0:
+            for chosen in self.too_high:
                 found.append(
                     np.array(
-                        [self.members[i] for i in range(self.n_members) if self.worst_set >> i & 1],
+                        [self.members[i] for i in range(self.n_members) if chosen >> i & 1],
                         dtype=np.int32,
                     )
                 )
@@ -159,8 +159,8 @@ cdef class CutCheck:
                 return (<unsigned int>1) << i
         return 0
 
-    cdef void _choose(self, Py_ssize_t place, Py_ssize_t size, unsigned int chosen, double paid,
-                      double pairs) noexcept nogil:
+    cdef int _choose(self, Py_ssize_t place, Py_ssize_t size, unsigned int chosen, double paid,
+                     double pairs) except -1 nogil:
         """Try all sets with the `size` members chosen, and others from a place on.
 
         The chosen pay `paid`, and the squared distances of their pairs sum to `pairs`.
@@ -168,14 +168,13 @@ cdef class CutCheck:
         cdef Py_ssize_t i
         cdef double rest = 0.0
         if size + self.n_members - place <= self.k:
-            return
+            return 0
         for i in range(place, self.n_members):
             rest += max(self.prices[self.members[i]], 0.0)
         if paid + rest - self.own_price <= (pairs / size if size > 0 else 0.0):
-            return
+            return 0
         if place == self.n_members:
-            self._check(size, chosen, pairs)
-            return
+            return self._check(size, chosen, pairs)
         for i in range(place + 1, self.n_members):
             self.to_chosen[place + 1][i] = self.to_chosen[place][i] + self.distances[place][i]
         self._choose(
@@ -184,7 +183,7 @@ cdef class CutCheck:
         )
         for i in range(place + 1, self.n_members):
             self.to_chosen[place + 1][i] = self.to_chosen[place][i]
-        self._choose(place + 1, size, chosen, self._paid_by(chosen), pairs)
+        return self._choose(place + 1, size, chosen, self._paid_by(chosen), pairs)
 
     cdef double _paid_by(self, unsigned int chosen) noexcept nogil:
         """Prices of the chosen, which may have been lowered since they were chosen."""
@@ -195,27 +194,26 @@ cdef class CutCheck:
                 total += self.prices[self.members[i]]
         return total
 
-    cdef void _check(self, Py_ssize_t size, unsigned int chosen, double pairs) noexcept nogil:
+    cdef int _check(self, Py_ssize_t size, unsigned int chosen, double pairs) except -1 nogil:
         """Lower the highest price in a set by what it pays too much."""
         cdef double excess = self._paid_by(chosen) - pairs / size - self.own_price
         cdef Py_ssize_t i, highest = -1
         cdef size_t j
         for j in range(self.around.size()):
             if excess <= 0.0:
-                return
+                return 0
             if n_bits(chosen & self.around[j].members) >= self.k:
                 excess -= self.around[j].price
         if excess <= 0.0:
-            return
+            return 0
         for i in range(self.n_members):
             if chosen >> i & 1 and (
                 highest < 0 or self.prices[self.members[i]] > self.prices[self.members[highest]]
             ):
                 highest = i
         self.prices[self.members[highest]] -= excess
-        if excess > self.worst:
-            self.worst = excess
-            self.worst_set = chosen
+        self.too_high.push_back(chosen)
+        return 0
 
 
 cdef inline Py_ssize_t n_bits(unsigned int bits) noexcept nogil:
