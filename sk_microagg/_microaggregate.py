@@ -10,11 +10,13 @@ from sk_microagg._sklearn_compat import CallbackSupportMixin
 from sk_microagg._validation import check_k, check_option, check_partition, check_records
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 from sk_microagg.refiners import (
+    Annealing,
     Decompose,
     DecomposeShrink,
     Exchange,
     IteratedLocalSearch,
     LocalSearch,
+    Recombination,
     make_chain,
 )
 
@@ -24,6 +26,8 @@ REFINERS = {
     "decompose_shrink": DecomposeShrink,
     "local_search": LocalSearch,
     "iterated_local_search": IteratedLocalSearch,
+    "annealing": Annealing,
+    "recombination": Recombination,
     "exchange": Exchange,
 }
 
@@ -45,8 +49,9 @@ def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=Non
     builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
         Makes the partition: the name of a method, or any object with `build(X, k) -> labels`.
 
-    refiner : {"exchange", "local_search", "iterated_local_search", "decompose", \
-            "decompose_shrink"}, Refiner, list or None, default="exchange"
+    refiner : {"exchange", "local_search", "iterated_local_search", "annealing", \
+            "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
+            default="exchange"
         Improves the partition: the name of a method, any object with
         `refine(X, labels, k, random_state=) -> labels`, a list of such that take their turns, or
         None to take the partition as it was built.

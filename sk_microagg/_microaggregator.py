@@ -31,12 +31,14 @@ class MicroAggregator(
     builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
         Makes the partition: the name of a method, or any object with `build(X, k) -> labels`.
 
-    refiner : {"exchange", "local_search", "iterated_local_search", "decompose", \
-            "decompose_shrink"}, Refiner, list or None, default="exchange"
+    refiner : {"exchange", "local_search", "iterated_local_search", "annealing", \
+            "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
+            default="exchange"
         Improves the partition: the name of a method, any object with
         `refine(X, labels, k, random_state=) -> labels`, a list of such that take their turns, or
         None to take the partition as it was built. "exchange" is fast and makes `transform` exact;
-        "iterated_local_search" takes longer, loses less and is exact as well.
+        "iterated_local_search", "annealing" and "recombination" take longer, lose ever less and
+        are exact as well.
 
     scaler : "standard", transformer or None, default="standard"
         The space in which records are compared: standardised columns, any transformer that takes

@@ -212,3 +212,22 @@ def test_kaim_benchmark_says_what_failed(capsys):
     kaim.print_summary(summary, cells)
     assert summary == [{"method": "ncp", "mean_ratio": None, "growth": None}]
     assert capsys.readouterr().out.count("why\n") == len(cells)
+
+
+def test_records_benchmark_searches_proves_and_compares(tmp_path, data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    cell = ["--data", "Tarragona", "-k", "10", "--seeds", "0", "--search", "0.5"]
+    printed, results = run(
+        "records.py", *cell, "--prove", "0.5", "--json", tmp_path / "records.json"
+    )
+    (record,) = results["cells"]
+    assert record["smallest_group"] >= 10
+    assert 0 < record["bound_percent"] <= record["loss_percent"]
+    ratio = record["loss_percent"] / record["bound_percent"]
+    assert record["gap_percent"] == pytest.approx(100 * (ratio - 1))
+    n_records = int(record["is_record"])
+    assert printed.endswith(f"seed 0: {n_records} of 1 at or below the published best\n")
+    _, results = run("records.py", *cell, "--annealing", "--json", tmp_path / "searches.json")
+    (compared,) = results["cells"]
+    losses = [compared[name]["loss_percent"] for name in ("Annealing", "IteratedLocalSearch")]
+    assert compared["ratio"] == losses[0] / losses[1]

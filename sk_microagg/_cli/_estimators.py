@@ -46,6 +46,11 @@ def make_estimator(values, hierarchies, options, verbose):
             f"--builder is for columns of numbers without holes, but {why}: leave it out, or "
             "choose other columns."
         )
+    if options.certificate is not None:
+        raise CommandError(
+            f"--certificate {options.certificate:g} is for columns of numbers without holes, but "
+            f"{why}: leave it out, or choose other columns."
+        )
     if options.refiner not in (None, *REFINERS_OF_KAIM):
         raise CommandError(
             f"--refiner {options.refiner} is for columns of numbers without holes, but {why}: take "

@@ -8,7 +8,7 @@ WIDTH_OF_NAMES = 18
 WIDTH = 100
 
 
-def facts_of(estimator, choice, n_records, smallest_group, level):
+def facts_of(estimator, choice, n_records, smallest_group, level, certificate=None):
     """What was done, by name.
 
     Parameters
@@ -22,12 +22,15 @@ def facts_of(estimator, choice, n_records, smallest_group, level):
     n_records, smallest_group, level : int
         Number of records, and of those in the smallest group and in the smallest class of equals.
 
+    certificate : Certificate or None, default=None
+        What was proven about the information loss.
+
     Returns
     -------
     facts : dict
         Facts by their names.
     """
-    return {
+    facts = {
         "records": n_records,
         "anonymised": ", ".join(choice.anonymised),
         "unchanged": ", ".join(choice.unchanged) or "none",
@@ -37,6 +40,9 @@ def facts_of(estimator, choice, n_records, smallest_group, level):
         "anonymity level": f"{level}  (the rarest row occurs so often)",
         "information loss": f"{100 * estimator.information_loss_:.3g}%",
     }
+    if certificate is not None:
+        facts["certificate"] = f"{certificate.verdict()}: {certificate.reason()}"
+    return facts
 
 
 def _method_of(estimator):

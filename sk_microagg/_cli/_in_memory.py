@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from sk_microagg._certificate import certify
 from sk_microagg._cli._columns import choose_columns, identifiers
 from sk_microagg._cli._errors import CommandError, bad_input_is_told, one_line, reason
 from sk_microagg._cli._estimators import make_estimator
@@ -31,6 +32,7 @@ def anonymize_in_memory(options, progress):
         What was done, to print.
     """
     _check_paths(options)
+    _check_certificate(options)
     make_report = _import_report() if options.report else None
 
     progress.show(f"reading {options.input}")
@@ -58,10 +60,12 @@ def anonymize_in_memory(options, progress):
     progress.show(f"writing {options.output}")
     _check_paths(options)  # Again, since somebody may have written a file meanwhile.
     write_table(table.with_released(release, choice.kept), options.output, options.sep)
+    certificate = _prove(estimator, values, options, progress)
     if make_report is not None:
         progress.show(f"writing {options.report}")
-        _write_report(make_report, values, release, estimator, options)
-    return facts_of(estimator, choice, len(values), estimator.group_sizes_.min(), level)
+        _write_report(make_report, values, release, estimator, options, certificate)
+    smallest_group = estimator.group_sizes_.min()
+    return facts_of(estimator, choice, len(values), smallest_group, level, certificate)
 
 
 def warn_of_identifiers(names, progress):
@@ -97,6 +101,15 @@ def check_level(level, k):
         )
 
 
+def _prove(estimator, values, options, progress):
+    """Prove how good the groups are, if the user wants to know; the release is written by then."""
+    if options.certificate is None:
+        return None
+    progress.show(f"proving for {options.certificate:g} seconds how good the groups are")
+    with progress.of_search():
+        return certify(estimator, values, options.certificate, verbose=int(progress.is_shown))
+
+
 def _check_paths(options):
     check_exists(options.input)
     suffix_of(options.input)
@@ -105,6 +118,14 @@ def _check_paths(options):
     if options.report:
         others = [options.input, options.output]
         check_target(options.report, others, force=options.force)
+
+
+def _check_certificate(options):
+    if options.certificate is not None and options.quiet and not options.report:
+        raise CommandError(
+            f"--certificate {options.certificate:g} with --quiet needs --report: it would be told "
+            "nowhere."
+        )
 
 
 def _import_report():
@@ -118,10 +139,12 @@ def _import_report():
     return make_report
 
 
-def _write_report(make_report, values, release, estimator, options):
+def _write_report(make_report, values, release, estimator, options, certificate):
+    # What is proven is not proven again.
+    proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
         with bad_input_is_told("--report: "):
-            make_report(values, release, estimator, options.report)
+            make_report(values, release, estimator, options.report, certificate=proof)
     except ImportError as error:
         raise CommandError(f"--report: {one_line(error)}") from error
     except OSError as error:

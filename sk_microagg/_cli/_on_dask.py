@@ -81,6 +81,11 @@ def _check_options(options):
     for option in ("hierarchies", "report"):
         if getattr(options, option) is not None:
             raise CommandError(f"--{option} needs --engine memory.")
+    if options.certificate is not None:
+        raise CommandError(
+            f"--certificate {options.certificate:g} needs --engine memory: a proof takes all "
+            "records together."
+        )
     check_exists(options.input, may_be_folder=True)
     if not Path(options.input).is_dir() and Path(options.input).suffix.lower() != ".parquet":
         raise CommandError(f"{options.input}: --engine dask reads .parquet files and folders.")

@@ -91,7 +91,15 @@ def _add_anonymize(parser):
         "--time-limit",
         type=_positive,
         metavar="SECONDS",
-        help="search so long for better groups (iterated_local_search)",
+        help="search so long for better groups, by iterated_local_search, or by annealing or "
+        "recombination if --refiner says so",
+    )
+    parser.add_argument(
+        "--certificate",
+        type=_positive,
+        metavar="SECONDS",
+        help="then prove so long how far the information loss is above the optimum, at most; for "
+        "columns of numbers without holes",
     )
     parser.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
     _add_jobs(parser)

@@ -58,6 +58,8 @@ cdef class Annealer:
 
     def __init__(self, Partition partition, const int[:, ::1] neighbors,
                  const Py_ssize_t[::1] by_scale, *, uint64_t seed):
+        if partition.k < 2:
+            raise ValueError(f"k={partition.k} must be at least 2: single records have no partner.")
         self.partition = partition
         self.neighbors = neighbors
         self.by_scale = by_scale

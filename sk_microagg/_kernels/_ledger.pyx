@@ -109,6 +109,11 @@ cdef class Ledger:
         self.settle()
         return self.group_cost[group]
 
+    def all_costs(self):
+        """Costs of all groups, in the order of their slots."""
+        self.settle()
+        return np.array(self.group_cost)[self.groups()]
+
     def larger_group(self, Py_ssize_t place):
         """One of the groups with more than k records, which have places from 0 to `n_larger` - 1.
         """

@@ -54,6 +54,10 @@ cdef class Partition(Ledger):
     cdef inline void _pull(self, Py_ssize_t group, Py_ssize_t record, double share) noexcept nogil:
         """Move a centroid by a share of the way to a record."""
         cdef Py_ssize_t j
+        if share == 1.0:  # A new group: what was in its slot may have been far away.
+            for j in range(self.n_columns):
+                self.centroids[group, j] = self.X[record, j]
+            return
         for j in range(self.n_columns):
             self.centroids[group, j] += share * (self.X[record, j] - self.centroids[group, j])
 

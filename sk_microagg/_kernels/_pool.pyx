@@ -149,10 +149,11 @@ cdef class Pool:
         """The same for every row of X, all of which must be in the pool: an array of `m` columns.
         """
         cdef Py_ssize_t record, place
-        cdef Py_ssize_t[:, ::1] records = np.empty((self.X.shape[0], m), dtype=np.intp)
+        cdef Py_ssize_t[:, ::1] records
         self._check_around(m)
         if self.tree.size < self.X.shape[0]:
             raise ValueError(f"{self.X.shape[0] - self.tree.size} records are not in the pool.")
+        records = np.empty((self.X.shape[0], m), dtype=np.intp)
         for record in range(self.X.shape[0]):
             if record % POINTS_BETWEEN_SIGNALS == 0:
                 PyErr_CheckSignals()  # Ctrl-C

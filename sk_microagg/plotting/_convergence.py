@@ -1,4 +1,4 @@
-"""The way of an iterated search."""
+"""The way of a search."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,16 +12,18 @@ TIMES = {"iteration": (0, "iteration"), "seconds": (1, "seconds of the search")}
 
 
 class ConvergenceDisplay:
-    """The loss of the best partition that an iterated search has found, over time.
+    """The loss of the best partition that a search has found, over time.
 
-    The last point is the result.
+    The last point is the result. Of :class:`~sk_microagg.refiners.Annealing` it is the loss of the
+    partition at that time, which rises while it is hot.
 
     Use :meth:`from_estimator` or :meth:`from_data` to make one.
 
     Parameters
     ----------
     trace : ndarray of shape (n_improvements, 3)
-        Iteration, seconds and sum of squared errors of every partition better than those before.
+        Iteration, seconds and sum of squared errors of every partition better than those before;
+        of annealing, of a partition now and then.
 
     total : float or None, default=None
         What the sum of squared errors is a share of, as the information loss; None to draw the sum
@@ -46,7 +48,10 @@ class ConvergenceDisplay:
 
     See Also
     --------
-    sk_microagg.refiners.IteratedLocalSearch : The search; its `trace_` is what is drawn.
+    sk_microagg.refiners.IteratedLocalSearch : A search; its `trace_` is what is drawn.
+    sk_microagg.refiners.Annealing : Another one.
+    sk_microagg.refiners.Recombination : Another one, whose iterations are rounds.
+    CertificateDisplay : The search, and what was proven.
 
     Examples
     --------
@@ -76,8 +81,9 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : MicroAggregator or KAIM
-            Fitted with :class:`~sk_microagg.refiners.IteratedLocalSearch` as its refiner, or as a
-            step of it.
+            Fitted with :class:`~sk_microagg.refiners.IteratedLocalSearch`,
+            :class:`~sk_microagg.refiners.Annealing` or
+            :class:`~sk_microagg.refiners.Recombination` as its refiner, or as a step of it.
 
         X : array-like of shape (n_samples, n_features) or None, default=None
             Records of which the total sum of squares is what losses are a share of; by default
@@ -112,7 +118,9 @@ class ConvergenceDisplay:
         ----------
         trace : array-like of shape (n_improvements, 3)
             Iteration, seconds and sum of squared errors, as in the `trace_` of
-            :class:`~sk_microagg.refiners.IteratedLocalSearch`.
+            :class:`~sk_microagg.refiners.IteratedLocalSearch`,
+            :class:`~sk_microagg.refiners.Annealing` and
+            :class:`~sk_microagg.refiners.Recombination`.
 
         total : float or None, default=None
             What the sum of squared errors is a share of; None to draw the sum itself.
@@ -131,13 +139,7 @@ class ConvergenceDisplay:
         check_option("x", x, tuple(TIMES))
         if total is not None:
             check_number("total", total, above=0, or_option=None)
-        trace = np.asarray(trace, dtype=np.float64)
-        if trace.ndim != 2 or trace.shape[1] != 3 or len(trace) == 0:
-            raise ValueError(
-                f"trace of shape {trace.shape} must have rows of three: iteration, seconds and sum "
-                "of squared errors."
-            )
-        return cls(trace=trace, total=total, x=x).plot(ax=ax)
+        return cls(trace=check_trace(trace), total=total, x=x).plot(ax=ax)
 
     def plot(self, ax=None):
         """Draw it again.
@@ -177,6 +179,17 @@ class ConvergenceDisplay:
         return self
 
 
+def check_trace(trace):
+    """Return the trace of a search as an array, or say what its rows must be."""
+    trace = np.asarray(trace, dtype=np.float64)
+    if trace.ndim != 2 or trace.shape[1] != 3 or len(trace) == 0:
+        raise ValueError(
+            f"trace of shape {trace.shape} must have rows of three: iteration, seconds and sum of "
+            "squared errors."
+        )
+    return trace
+
+
 def trace_of(estimator):
     """The trace of the search among an estimator's refiners, the last if several; None if none."""
     refiner = getattr(estimator, "refiner_", None)
@@ -196,6 +209,6 @@ def total_of(estimator, trace):
 def _why_no_trace(estimator):
     return (
         "estimator holds no trace of a search: its refiner must be, or hold, an "
-        "IteratedLocalSearch, and all its records must be one block (block_size=None). It has "
-        f"refiner={getattr(estimator, 'refiner', None)!r}."
+        "IteratedLocalSearch, Annealing or Recombination, and all its records must be one block "
+        f"(block_size=None). It has refiner={getattr(estimator, 'refiner', None)!r}."
     )

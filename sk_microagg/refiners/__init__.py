@@ -8,6 +8,7 @@ from sk_microagg.refiners._decompose_shrink import DecomposeShrink
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._iterated_local_search import IteratedLocalSearch
 from sk_microagg.refiners._local_search import LocalSearch
+from sk_microagg.refiners._recombination import Recombination
 
 __all__ = [
     "Annealing",
@@ -17,6 +18,7 @@ __all__ = [
     "Exchange",
     "IteratedLocalSearch",
     "LocalSearch",
+    "Recombination",
     "Refiner",
     "make_chain",
 ]

@@ -1,12 +1,16 @@
 """One run of annealing: what it knows of the records, and how the temperature falls."""
 
 import math
+import sys
 import time
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from sk_microagg._kernels import Annealer, Descent, Partition, Pool
+
+# Without a limit of any kind: enough that twice as many gain little.
+STEPS_A_RECORD = 20_000
 
 # The temperature is lowered after so many steps, or more often if there are few in all.
 STEPS_A_STAGE = 16_384
@@ -77,7 +81,7 @@ def anneal(surroundings, labels, seed, heat, max_iter, time_limit, progress):
         Seconds in which the temperature is at its end, whatever the number of steps by then.
 
     progress : Progress
-        Told of the steps, and asked whether to stop.
+        Told what share of a run is done, and asked whether to stop.
 
     Returns
     -------
@@ -107,10 +111,11 @@ def anneal(surroundings, labels, seed, heat, max_iter, time_limit, progress):
         n_steps += steps
         n_stages += 1
         seconds = time.monotonic() - start
+        before = done
         done = max(n_steps / max_iter, seconds / time_limit)
         if n_stages % STAGES_BETWEEN_LOOKS == 0:
             trace.append((n_steps, seconds, partition.sse))
-        progress.advance(trace[-1][2], steps)
+        progress.advance(trace[-1][2], min(done, 1.0) - before)
     Descent(partition).run(partition.groups())
     trace.append((n_steps, time.monotonic() - start, partition.sse))
     progress.note(partition.sse)
@@ -201,11 +206,14 @@ class Cooling:
     """
 
     def __init__(self, sorted_scales, heat):
-        self.sorted_scales = sorted_scales
+        # In units of a power of two, which rounds nothing: results do not depend on the units of X.
+        self.exponent = math.frexp(sorted_scales[-1])[1]
+        self.sorted_scales = np.ldexp(sorted_scales, -self.exponent)
         self.heat = heat
         n_records = len(sorted_scales)
-        highest = heat.hottest * sorted_scales[-1]
-        lowest = heat.coldest * sorted_scales[int(SHARE_FROZEN_LAST * n_records)]
+        highest = heat.hottest * self.sorted_scales[-1]
+        lowest = heat.coldest * self.sorted_scales[int(SHARE_FROZEN_LAST * n_records)]
+        lowest = max(lowest, sys.float_info.min)
         self._log_temperatures = np.linspace(math.log(highest), math.log(lowest), N_TEMPERATURES)
         first, last = self._active(np.exp(self._log_temperatures))
         effort = np.cumsum((last - first + heat.evenness * n_records)[1:])
@@ -222,7 +230,7 @@ class Cooling:
             first = max(0, min((first + last - fewest) // 2, n_records - fewest))
             last = first + fewest
         chance_of_jump = min(MOST_JUMPS, JUMPS * self.heat.jumpiness / (n_records - first))
-        return Stage(temperature, first, last - first, chance_of_jump)
+        return Stage(math.ldexp(temperature, self.exponent), first, last - first, chance_of_jump)
 
     def _active(self, temperature):
         """Places of the first active record and behind the last in the order of scales."""

@@ -10,14 +10,14 @@ from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import check_count, check_number
-from sk_microagg.refiners._anneal import Heat, Surroundings, anneal
+from sk_microagg.refiners._anneal import STEPS_A_RECORD, Heat, Surroundings, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
 
-# Without a limit of any kind: enough that twice as many gain little.
-STEPS_A_RECORD = 20_000
+# Everything passes at such a temperature, and the arithmetic holds.
+HOTTEST = 1e9
 
 
 class Annealing(CallbackSupportMixin, Refiner):
@@ -46,7 +46,7 @@ class Annealing(CallbackSupportMixin, Refiner):
         does; with `max_iter` alone it depends on the seed.
 
     hottest : float, default=0.3
-        Temperature at which a record of scale 1 begins to matter.
+        Temperature at which a record of scale 1 begins to matter, up to 1e9.
 
     coldest : float, default=0.01
         Temperature at which it has ceased to.
@@ -55,7 +55,7 @@ class Annealing(CallbackSupportMixin, Refiner):
         Number of runs at the same time, in threads. The result does not depend on it.
 
     verbose : int, default=0
-        With 1, a line tells the step, the information loss and the seconds left.
+        With 1, a line tells the run, the information loss and the seconds left.
 
     Attributes
     ----------
@@ -126,13 +126,11 @@ class Annealing(CallbackSupportMixin, Refiner):
         time_limit = math.inf if self.time_limit is None else self.time_limit
         max_iter = self.max_iter
         if max_iter is None:
-            max_iter = STEPS_A_RECORD * len(X) if self.time_limit is None else math.inf
+            max_iter = STEPS_A_RECORD * len(X) if time_limit == math.inf else math.inf
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
         n_turns = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
         total = total_sum_of_squares(X)
-        progress = Progress(
-            max_iter * self.n_init, total, time_limit, self.verbose, self, context, unit="step"
-        )
+        progress = Progress(self.n_init, total, time_limit, self.verbose, self, context, unit="run")
         surroundings = Surroundings.of(X, k)
         heat = Heat(self.hottest, self.coldest)
         try:
@@ -151,5 +149,5 @@ class Annealing(CallbackSupportMixin, Refiner):
         check_count("n_init", self.n_init)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, above=0, or_option=None)
-        check_number("hottest", self.hottest, above=0)
+        check_number("hottest", self.hottest, above=0, at_most=HOTTEST)
         check_number("coldest", self.coldest, above=0, at_most=self.hottest)

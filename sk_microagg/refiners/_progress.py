@@ -16,7 +16,7 @@ class Progress:
 
     Parameters
     ----------
-    n_iterations : int or inf
+    n_iterations : int
         Iterations of all searches together, at most.
 
     total : float
@@ -56,13 +56,18 @@ class Progress:
         self._best = float("inf")
         self._next_line = 0.0
 
+    @property
+    def seconds(self):
+        """Seconds since the start."""
+        return time.monotonic() - self.start
+
     def note(self, cost):
         """Note the cost with which a search starts."""
         with self._lock:
             self._best = min(self._best, cost)
 
     def advance(self, best, n_iterations=1):
-        """Note that a search has done more iterations, and the least cost that it has found."""
+        """Note an iteration of a search, or a part of one, and the least cost that it has found."""
         self.note(best)
         with self._lock:
             self._n_done += n_iterations
@@ -73,7 +78,8 @@ class Progress:
                 self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def _call_back(self):
-        while self._n_steps < int(N_STEPS * self._share_done()):
+        # Shares of iterations that were added up may be short of 1 by rounding.
+        while self._n_steps < int(N_STEPS * self._share_done() + 1e-6):
             self._n_steps += 1
             step = self.context.subcontext(task_name="step")
             step.call_on_fit_task_begin(estimator=self.refiner)
@@ -86,15 +92,47 @@ class Progress:
             sys.stdout.write("\n")
 
     def _share_done(self):
-        seconds = time.monotonic() - self.start
-        return min(max(self._n_done / self.n_iterations, seconds / self.time_limit), 1.0)
+        by_time = self.seconds / self.time_limit
+        return min(max(self._n_done / self.n_iterations, by_time), 1.0)
 
     def _print(self):
-        seconds = time.monotonic() - self.start
         done = self._share_done()
-        left = f"{seconds / done - seconds:.0f} s left" if done else ""
-        of_all = "" if self.n_iterations == math.inf else f" of {self.n_iterations}"
+        left = f"{self.seconds / done - self.seconds:.0f} s left" if done else ""
+        number = min(math.ceil(self._n_done), self.n_iterations)
         loss = self._best / self.total if self.total else 0.0
-        line = f"{self.unit} {self._n_done}{of_all}, information loss {100 * loss:.4f} %, {left}"
+        line = (
+            f"{self.unit} {number} of {self.n_iterations}, "
+            f"information loss {100 * loss:.4f} %, {left}"
+        )
         sys.stdout.write(f"\r{line:<78}")
         sys.stdout.flush()
+
+
+class Part:
+    """Progress of a search among some of the records, while the others cost the same throughout.
+
+    Parameters
+    ----------
+    whole : Progress
+        The progress among all records.
+
+    rest : float
+        Cost of the others.
+    """
+
+    def __init__(self, whole, rest):
+        self.whole = whole
+        self.rest = rest
+
+    @property
+    def stopped(self):
+        """Whether the search is to stop."""
+        return self.whole.stopped
+
+    def note(self, cost):
+        """Note a cost."""
+        self.whole.note(cost + self.rest)
+
+    def advance(self, best, n_iterations=1):
+        """Note an iteration, or a part of it."""
+        self.whole.advance(best + self.rest, n_iterations)

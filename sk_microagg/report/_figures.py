@@ -13,6 +13,7 @@ import numpy as np
 from sk_microagg._validation import check_records
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import standard_deviations
+from sk_microagg.plotting._certificate import CertificateDisplay, losses_of
 from sk_microagg.plotting._convergence import ConvergenceDisplay
 from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
 from sk_microagg.plotting._plane import Plane
@@ -100,10 +101,25 @@ def draw_groups(release, k):
 
 
 def draw_search(trace, total):
-    """Draw how the loss fell in an iterated search."""
-    rows = np.unique(np.linspace(0, len(trace) - 1, MOST_STEPS).astype(int))
-    display = ConvergenceDisplay(trace=trace[rows], total=total)
+    """Draw how the loss fell in a search."""
+    display = ConvergenceDisplay(trace=_some_rows(trace), total=total)
     return _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
+
+
+def draw_certificate(certificate, estimator):
+    """Draw how the loss fell, and how the bound rose."""
+    display = CertificateDisplay(
+        loss_trace=_some_rows(losses_of(estimator, certificate.loss)),
+        bound_trace=_some_rows(certificate.trace),
+    )
+    return _as_svg(display.plot, PICTURE, "Loss that was found and bound that was proven")
+
+
+def _some_rows(trace):
+    """A trace with fewer rows if it has many, the first and the last among them."""
+    if len(trace) <= MOST_STEPS:
+        return trace
+    return trace[np.unique(np.linspace(0, len(trace) - 1, MOST_STEPS).astype(int))]
 
 
 def _some(n, most, chance):

@@ -6,7 +6,7 @@ from html import escape
 from sk_microagg.plotting._convergence import total_of, trace_of
 from sk_microagg.report._html import count, join, paragraph, percent, tag
 from sk_microagg.report._reproduce import reproduce
-from sk_microagg.report._sections import before_and_after, done, groups, lost, risk, search
+from sk_microagg.report._sections import before_and_after, done, groups, lost, proven, risk, search
 from sk_microagg.report._style import STYLE
 from sk_microagg.report._words import protection
 
@@ -14,7 +14,7 @@ from sk_microagg.report._words import protection
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def render(X, release, estimator, facts, title):
+def render(X, release, estimator, facts, title, certificate=None):
     """The report as HTML."""
     title = "Anonymisation report" if title is None else str(title)
     now = datetime.now().astimezone()
@@ -24,6 +24,7 @@ def render(X, release, estimator, facts, title):
         _header(facts, title, now),
         done(estimator, facts),
         lost(facts),
+        *([] if certificate is None else [proven(certificate, estimator)]),
         risk(facts),
         before_and_after(X, release, facts),
         *([] if facts.numbers is None else [groups(release, facts.k)]),

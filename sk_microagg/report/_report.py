@@ -1,18 +1,21 @@
 """The report: from a release to a page."""
 
 import os
+from math import inf
 from pathlib import Path
 
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
 from sk_microagg._tables import columns_of
+from sk_microagg._validation import check_number
 from sk_microagg.plotting._style import check_matplotlib
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._page import render
 from sk_microagg.scale._files import written_whole
 
 
-def make_report(X, release, estimator, path, *, title=None):
+def make_report(X, release, estimator, path, *, title=None, certificate=None):
     """Write a report on a release: what was done, what it cost, and which risk is left.
 
     The report is one HTML file that needs nothing else, for a screen of any size or for paper. It
@@ -37,6 +40,12 @@ def make_report(X, release, estimator, path, *, title=None):
     title : str or None, default=None
         Title of the report.
 
+    certificate : float, tuple or None, default=None
+        Whether to tell how far the loss is above the optimum, at most: the seconds in which to
+        prove it, or the bound and its trace if that was done before, as
+        :func:`sk_microagg.metrics.loss_bound` returns them with `return_trace=True` for records
+        that are scaled as the estimator did. Only for MicroAggregator.
+
     Returns
     -------
     path : Path
@@ -45,13 +54,14 @@ def make_report(X, release, estimator, path, *, title=None):
     See Also
     --------
     sk_microagg.plotting : Pictures that show more, and are not for everybody.
+    sk_microagg.metrics.optimality_gap : What a certificate tells, as a number.
 
     Notes
     -----
     What is drawn of the original are counts in bins and bars of k records or more, and 3 at least,
     within the range of the release. Groups are drawn from the release alone. Figures of columns and
-    of the whole are rounded to three digits. Names of columns and parameters of the estimator are
-    shown, of hierarchies only to which columns they belong.
+    of the whole are rounded to three digits, the bound of a certificate to four. Names of columns
+    and parameters of the estimator are shown, of hierarchies only to which columns they belong.
 
     Examples
     --------
@@ -72,7 +82,9 @@ def make_report(X, release, estimator, path, *, title=None):
     check_matplotlib()
     _check_place(path)
     _check_tables(X, release, estimator)
-    page = render(X, release, estimator, collect_facts(X, release, estimator), title)
+    certificate = _certificate(certificate, estimator, X)
+    facts = collect_facts(X, release, estimator)
+    page = render(X, release, estimator, facts, title, certificate)
     try:
         with written_whole(path) as draft:
             draft.write_text(page, encoding="utf-8")
@@ -93,6 +105,20 @@ def _check_place(path):
         raise PermissionError(
             f"path={str(path)!r} cannot be written: the folder {str(path.parent)!r} is read-only."
         )
+
+
+def _certificate(wanted, estimator, X):
+    """What is proven, in the time that is given or before; None if nobody wants to know."""
+    if wanted is None:
+        return None
+    is_proven = isinstance(wanted, tuple) and len(wanted) == 2
+    if not is_proven:
+        seconds = check_number("certificate", wanted, above=0, or_option=None)
+        if seconds == inf:
+            raise ValueError("certificate=inf must be finite: the proof ends when the time is up.")
+    told = "a proven bound" if is_proven else repr(wanted)
+    check_can_be_certified(estimator, f"certificate={told} needs")
+    return certificate_of(estimator, X, *wanted) if is_proven else certify(estimator, X, seconds)
 
 
 def _reason(error):

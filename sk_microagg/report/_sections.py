@@ -1,8 +1,10 @@
 """The parts of a report that hold its figures and pictures."""
 
+import numpy as np
+
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.report._facts import INTERVAL, RANKS
-from sk_microagg.report._figures import draw_columns, draw_groups, draw_search
+from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._html import (
     change,
     count,
@@ -219,10 +221,31 @@ def groups(release, k):
     )
 
 
+def proven(certificate, estimator):
+    """What is proven about the loss, in a line and a picture."""
+    verdict = certificate.verdict()
+    return section(
+        "How good it is",
+        paragraph(
+            tag("strong", f"{verdict[0].upper()}{verdict[1:]}: "), f"{certificate.reason()}."
+        ),
+        paragraph(
+            "The bound is proven, not estimated, and holds for every partition into groups of at "
+            f"least {certificate.k:,}, whatever the method. It is about the information loss "
+            "above, which is measured on the columns as they were scaled, and says nothing about "
+            "risk."
+            + (" The true optimum is between bound and loss." if certificate.gap > 0 else "")
+        ),
+        tag("div", draw_certificate(certificate, estimator), class_="wide"),
+    )
+
+
 def search(trace, total):
     """Picture of the search."""
+    is_falling = np.all(np.diff(trace[:, 2]) <= 0)
+    drawn = "best groups so far" if is_falling else "groups at the time"
     return section(
         "Search",
-        paragraph("The loss of the best groups so far. The last point is the release."),
+        paragraph(f"The loss of the {drawn}. The last point is the release."),
         tag("div", draw_search(trace, total), class_="wide"),
     )

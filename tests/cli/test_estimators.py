@@ -6,7 +6,7 @@ from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._estimators import make_estimator, make_refiner
 from sk_microagg._cli._parser import make_parser
 from sk_microagg.generalization import Hierarchy
-from sk_microagg.refiners import IteratedLocalSearch
+from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
 
 NUMBERS = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 MIXED = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
@@ -69,6 +69,15 @@ def test_time_limit(values, name):
     named = [] if name is None else ["--refiner", name]
     refiner = make(values, "--time-limit", "2.5", *named).refiner
     assert isinstance(refiner, IteratedLocalSearch)
+    assert refiner.time_limit == 2.5
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("annealing", Annealing), ("recombination", Recombination)]
+)
+def test_time_limit_of_other_searches(name, kind):
+    refiner = make(NUMBERS, "--time-limit", "2.5", "--refiner", name).refiner
+    assert isinstance(refiner, kind)
     assert refiner.time_limit == 2.5
 
 

@@ -268,7 +268,7 @@ def fake_report(monkeypatch):
     module = types.ModuleType("sk_microagg.report")
     module.calls = []
 
-    def make_report(X, release, estimator, path, title=None):
+    def make_report(X, release, estimator, path, title=None, certificate=None):
         module.calls.append((X, release, estimator))
         with open(path, "w") as file:
             file.write("<html>")
@@ -302,7 +302,7 @@ def test_report_as_it_is_written(run, patients, tmp_path, columns):
 
 
 def test_report_comes_after_the_release(run, numbers, tmp_path, fake_report):
-    def fail(*arguments):
+    def fail(*arguments, **settings):
         raise OSError(28, "No space left on device")
 
     fake_report.make_report = fail

@@ -140,6 +140,7 @@ def assert_same(partition, plain, rng):
     assert partition.sse == pytest.approx(total_sse(X, labels), rel=1e-9, abs=0)
     assert sorted(map(partition.larger_group, range(partition.n_larger))) == plain.larger
     assert np.array_equal(partition.all_centroids(), plain.centroids[numbers])
+    assert partition.all_costs().tolist() == [group_sse(X, plain.groups[g]) for g in numbers]
     for number, members in enumerate(plain.groups):
         assert partition.size(number) == len(members)
     for number in numbers:

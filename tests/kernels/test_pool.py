@@ -103,6 +103,17 @@ def test_nearest_each_asks_for_every_point(table):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("n", [1, 2, 30, 500])
+def test_around_each_asks_for_every_record(search, table, n):
+    X = TABLES[table](np.random.default_rng(n), n, 3)
+    oracle = ScanPool(X)
+    for m in {1, min(n, 7), min(n, 30)}:
+        expected = [oracle.around(record, m).tolist() for record in range(n)]
+        assert Pool(X, search=search).around_each(m).tolist() == expected
+
+
+@pytest.mark.parametrize("search", SEARCHES)
 def test_refresh_takes_over_a_changed_row(search):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 3))
@@ -170,7 +181,7 @@ except KeyboardInterrupt:
 
 
 # In a process of its own: an interrupt that comes too late would stop the tests.
-@pytest.mark.parametrize("question", ["nearest_each(-X)", "diameter()"])
+@pytest.mark.parametrize("question", ["nearest_each(-X)", "around_each(9)", "diameter()"])
 def test_long_work_can_be_interrupted(question):
     script = INTERRUPTED.format(question=question)
     done = subprocess.run(
@@ -206,6 +217,9 @@ def test_works_on_a_read_only_table():
         (lambda pool: pool.nearest(np.zeros(2), -1), "The pool of 5 records cannot give -1"),
         (lambda pool: pool.around(0, 6), "The pool of 5 records cannot give 6"),
         (lambda pool: pool.around(0, 0), "m=0 must be at least 1"),
+        (lambda pool: pool.around_each(6), "The pool of 5 records cannot give 6"),
+        (lambda pool: pool.around_each(0), "m=0 must be at least 1"),
+        (lambda pool: pool.around_each(2), "1 records are not in the pool"),
         (lambda pool: pool.nearest(np.zeros(3), 1), "A point of 3 columns, but X has 2"),
         (lambda pool: pool.farthest(np.zeros(1)), "A point of 1 columns, but X has 2"),
         (lambda pool: pool.nearest_each(np.zeros((1, 3))), "A point of 3 columns, but X has 2"),

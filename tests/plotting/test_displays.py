@@ -12,6 +12,7 @@ from sk_microagg.generalization import KMember
 from sk_microagg.metrics import risk_utility
 from sk_microagg.plotting import (
     AttributeDisplay,
+    CertificateDisplay,
     ConvergenceDisplay,
     PartitionDisplay,
     RiskUtilityDisplay,
@@ -63,11 +64,12 @@ def draw_all(aggregator, X, ax=None):
         RiskUtilityDisplay.from_estimator(aggregator, X, [2, 6], ax=ax),
         PartitionDisplay.from_estimator(aggregator, X, ax=ax),
         ConvergenceDisplay.from_data(trace, ax=ax),
+        CertificateDisplay.from_estimator(aggregator, X, time_limit=0.1, ax=ax),
         AttributeDisplay.from_estimator(aggregator, X, ax=ax),
     ]
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_axes_are_used_and_used_again(X, plt, number):
     aggregator = MicroAggregator(k=5).fit(X)
     figure, axes = plt.subplots(1, 2)

@@ -1,0 +1,161 @@
+"""The least losses that we know, how long they take, and how far from the optimum they can be.
+
+Tarragona, Census and EIA (10 columns), standardised, k = 3, 4, 5, 6 and 10. For every cell and
+seed :class:`Recombination` searches from MDAV on one core, then the bound is proven, each for a
+number of seconds::
+
+    python benchmarks/records.py --json records.json
+    python benchmarks/records.py --data Census -k 5 --seeds 0
+    python benchmarks/records.py --annealing --search 10
+
+"gap" is how far the loss is above the bound, and so above the optimum, at most. "record" says
+whether the loss, rounded as published, is at or below the best that was ever published: Bierman
+(2020), Improvements to iterated local search for microaggregation, dissertation, Nova Southeastern
+University, and the works that it compares with. With --annealing, :class:`Annealing` and
+:class:`IteratedLocalSearch` are compared instead, from the same start with the same seconds.
+"""
+
+import argparse
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from _measure import machine_facts, measure, run_alone
+from published import standardised
+
+from sk_microagg.builders import MDAV
+from sk_microagg.metrics import information_loss, loss_bound
+from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
+
+# In percent, by data set and k.
+PUBLISHED_BEST = {
+    "Tarragona": {3: 14.48, 4: 17.10, 5: 20.17, 6: 23.50, 10: 30.14},
+    "Census": {3: 4.77, 4: 6.12, 5: 7.37, 6: 8.33, 10: 11.46},
+    "EIA-10": {3: 0.36, 4: 0.51, 5: 0.76, 6: 0.94, 10: 1.85},
+}
+KS = (3, 4, 5, 6, 10)
+
+
+def make_refiner(name, seconds):
+    if name == "IteratedLocalSearch":
+        return IteratedLocalSearch(max_iter=10**9, time_limit=seconds)
+    return {"Annealing": Annealing, "Recombination": Recombination}[name](time_limit=seconds)
+
+
+def measure_task(task):
+    """Search or prove, in this process."""
+    X, k = standardised(task["data"]), task["k"]
+    if "refiner" not in task:
+        bound, measured = measure(lambda: loss_bound(X, k, time_limit=task["limit"]), most_runs=1)
+        return {
+            "bound_percent": 100 * bound,
+            "proof_seconds": measured["seconds"],
+            "proof_mb": measured["peak_mb"],
+        }
+    start = MDAV().build(X, k)
+    refiner = make_refiner(task["refiner"], task["limit"])
+    labels, measured = measure(
+        lambda: refiner.refine(X, start, k, random_state=task["seed"]), most_runs=1
+    )
+    return {
+        "loss_percent": 100 * information_loss(X, labels),
+        "smallest_group": int(np.bincount(labels).min()),
+        "seconds": measured["seconds"],
+        "peak_mb": measured["peak_mb"],
+    }
+
+
+def run(task):
+    return run_alone(__file__, task, timeout=2 * task["limit"] + 60)
+
+
+def search_records(arguments):
+    """Search and prove every cell; print a row for each, and return them as dicts."""
+    print(
+        f"{'data':<12}{'k':>3}{'seed':>6}{'published':>11}{'loss %':>10}{'seconds':>9}{'MB':>7}"
+        f"{'bound %':>10}{'gap %':>8}{'seconds':>9}{'MB':>7}  record"
+    )
+    cells = []
+    for data, k in product(arguments.data, arguments.k):
+        proof = run({"data": data, "k": k, "limit": arguments.prove})
+        for seed in arguments.seeds:
+            task = {"data": data, "k": k, "seed": seed, "refiner": "Recombination"}
+            cell = task | proof | run(task | {"limit": arguments.search})
+            cell["published_best"] = best = PUBLISHED_BEST[data].get(k)
+            if "error" not in cell:
+                cell["gap_percent"] = 100 * (cell["loss_percent"] / cell["bound_percent"] - 1)
+                # Publications round to two digits behind the point.
+                cell["is_record"] = best is None or round(cell["loss_percent"], 2) <= best
+            print_record(cell)
+            cells.append(cell)
+    for seed in arguments.seeds:
+        of_seed = [cell for cell in cells if cell["seed"] == seed]
+        n_records = sum(cell.get("is_record", False) for cell in of_seed)
+        print(f"seed {seed}: {n_records} of {len(of_seed)} at or below the published best")
+    return cells
+
+
+def print_record(cell):
+    start = f"{cell['data']:<12}{cell['k']:>3}{cell['seed']:>6}{cell['published_best'] or '–':>11}"
+    if "error" in cell:
+        print(f"{start}  {cell['error']}", flush=True)
+        return
+    print(
+        f"{start}{cell['loss_percent']:>10.4f}{cell['seconds']:>9.1f}{cell['peak_mb']:>7.0f}"
+        f"{cell['bound_percent']:>10.4f}{cell['gap_percent']:>8.2f}{cell['proof_seconds']:>9.1f}"
+        f"{cell['proof_mb']:>7.0f}  {'yes' if cell['is_record'] else 'no'}",
+        flush=True,
+    )
+
+
+def compare_searches(arguments):
+    """Annealing beside the iterated local search, from the same start with the same seconds."""
+    names = ("Annealing", "IteratedLocalSearch")
+    print(f"{'data':<12}{'k':>3}{'seed':>6}{names[0]:>15}{names[1]:>22}{'ratio':>9}")
+    cells = []
+    for data, k, seed in product(arguments.data, arguments.k, arguments.seeds):
+        cell = {"data": data, "k": k, "seed": seed}
+        for name in names:
+            cell[name] = run(cell | {"refiner": name, "limit": arguments.search})
+        losses = [cell[name].get("loss_percent", np.nan) for name in names]
+        cell["ratio"] = losses[0] / losses[1]
+        print(
+            f"{data:<12}{k:>3}{seed:>6}{losses[0]:>15.4f}{losses[1]:>22.4f}{cell['ratio']:>9.4f}",
+            flush=True,
+        )
+        cells.append(cell)
+    n_better = sum(cell["ratio"] < 1 for cell in cells)
+    print(f"annealing is better in {n_better} of {len(cells)}")
+    return cells
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--data", nargs="+", choices=PUBLISHED_BEST, default=list(PUBLISHED_BEST))
+    add("-k", nargs="+", type=int, default=KS, help="smallest sizes of a group (%(default)s)")
+    add("--seeds", nargs="+", type=int, default=[0, 1, 2], help="of the searches (%(default)s)")
+    add("--search", type=float, default=60, help="seconds of a search (%(default)s)")
+    add("--prove", type=float, default=10, help="seconds of a proof (%(default)s)")
+    add("--annealing", action="store_true", help="compare annealing with iterated local search")
+    add("--json", type=Path, help="file to write the results to")
+    add("--cell", type=json.loads, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.cell:
+        print(json.dumps(measure_task(arguments.cell)))
+        return
+    facts = machine_facts()
+    print(", ".join(f"{name} {value}" for name, value in facts.items()))
+    cells = compare_searches(arguments) if arguments.annealing else search_records(arguments)
+    if arguments.json:
+        results = {"machine": facts, "seconds": arguments.search, "cells": cells}
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""What a proven bound says of the groups that an estimator has made."""
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from math import inf
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg._microaggregator import MicroAggregator
+from sk_microagg._scaling import scale
+from sk_microagg._validation import check_number, check_records
+from sk_microagg.metrics._bound import loss_bound
+from sk_microagg.metrics._loss import information_loss
+
+# A bound gives a billionth away for rounding: gaps below this are told as this.
+SMALLEST_GAP = 1e-6
+
+# Per cents that are written without an exponent.
+PLAIN = (Decimal("1e-6"), Decimal("1e6"))
+
+# Losses that were summed up in another order differ by less.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The loss of some groups, and what no groups can go below.
+
+    Attributes
+    ----------
+    loss : float
+        Information loss of the groups.
+
+    bound : float
+        What any partition loses at least, proven; 0 if nothing was proven.
+
+    trace : ndarray of shape (n_improvements, 2)
+        Seconds since the start of the proof, and the bound that was then proven.
+
+    k : int
+        Smallest size of a group.
+    """
+
+    loss: float
+    bound: float
+    trace: np.ndarray
+    k: int
+
+    @property
+    def gap(self):
+        """How far the loss may be above the least one, as a share of the bound."""
+        if self.bound > 0:
+            return max(self.loss / self.bound - 1.0, 0.0)
+        return inf if self.loss > 0 else 0.0
+
+    def verdict(self):
+        """What was proven, in a few words."""
+        if self.loss == 0:
+            return "optimal"
+        if self.bound == 0:
+            return "nothing was proven"
+        if self.gap == 0:
+            return "optimal"
+        gap = per_cent(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
+        return f"at most {gap} above the optimum"
+
+    def reason(self):
+        """Why the verdict is true, in a few words that go after it."""
+        if self.loss == 0:
+            return "nothing is lost"
+        if self.bound == 0:
+            return "the bound on the loss is 0"
+        # Rounded down, it is still a bound.
+        least = per_cent(self.bound, 4, ROUND_FLOOR)
+        return (
+            f"no partition of the scaled records into groups of at least {self.k} loses less than "
+            f"{least}"
+        )
+
+
+def certify(estimator, X, time_limit, verbose=0):
+    """Prove for some time how good the groups of a fitted MicroAggregator are.
+
+    Parameters
+    ----------
+    estimator : MicroAggregator
+        Who has made the groups.
+
+    X : array-like of shape (n_samples, n_features)
+        The records that it was fitted on.
+
+    time_limit : float
+        Seconds that the proof has.
+
+    verbose : int, default=0
+        Whether to print a line that updates.
+
+    Returns
+    -------
+    certificate : Certificate
+        What was proven. It is about all partitions, also if the estimator cut records into blocks.
+    """
+    scaled = scaled_records(estimator, X)
+    proof = loss_bound(
+        scaled, estimator.k, time_limit=time_limit, verbose=verbose, return_trace=True
+    )
+    return Certificate(information_loss(scaled, estimator.labels_), *proof, estimator.k)
+
+
+def certificate_of(estimator, X, bound, trace):
+    """The certificate from what `loss_bound` has returned; raise if it is of something else."""
+    loss = information_loss(scaled_records(estimator, X), estimator.labels_)
+    bound = check_number("bound", bound, at_least=0, at_most=1)
+    if bound > loss * (1 + ROUNDING):
+        raise ValueError(
+            f"bound={bound!r} must be at most the loss of the groups, {loss:.6g}: is it the bound "
+            f"for k={estimator.k} and for records that were scaled as the estimator did?"
+        )
+    return Certificate(loss, bound, check_bound_trace(trace), estimator.k)
+
+
+def check_can_be_certified(estimator, claim):
+    """Raise unless an estimator is a fitted MicroAggregator; `claim` says what has to be one."""
+    if not isinstance(estimator, MicroAggregator):
+        raise TypeError(
+            f"{claim} a fitted MicroAggregator: a bound is proven for columns of numbers without "
+            "holes, in memory."
+        )
+    check_is_fitted(estimator)
+
+
+def scaled_records(estimator, X):
+    """Records as the estimator compared them."""
+    X = check_records(X)
+    shape = len(estimator.labels_), estimator.n_features_in_
+    if X.shape != shape:
+        raise ValueError(
+            f"X of shape {X.shape} must be what the estimator was fitted on, of shape {shape}."
+        )
+    return scale(estimator.scaler_, X)
+
+
+def check_bound_trace(trace):
+    """Return the trace of a proof as an array, or say what its rows must be."""
+    trace = np.asarray(trace, dtype=np.float64)
+    if trace.ndim != 2 or trace.shape[1] != 2:
+        raise ValueError(
+            f"bound_trace of shape {trace.shape} must have rows of two: seconds and bound, as "
+            "sk_microagg.metrics.loss_bound returns them."
+        )
+    return trace
+
+
+def per_cent(share, digits, rounding):
+    """A share in per cent, with so many digits, rounded up or down: never to the better side."""
+    # As it would be printed: 0.1 is not a little more than that.
+    exact = 100 * Decimal(repr(float(share)))
+    value = Context(prec=digits, rounding=rounding).create_decimal(exact)
+    if not PLAIN[0] <= value < PLAIN[1]:
+        return f"{value:e} %"
+    written = f"{value:f}"
+    return (written.rstrip("0").rstrip(".") if "." in written else written) + " %"

@@ -1,0 +1,231 @@
+"""What was found, and what was proven."""
+
+import numpy as np
+
+from sk_microagg._certificate import (
+    Certificate,
+    certify,
+    check_bound_trace,
+    check_can_be_certified,
+)
+from sk_microagg._validation import check_number
+from sk_microagg.plotting._convergence import check_trace, total_of, trace_of
+from sk_microagg.plotting._style import BLUE, FILL, INK, axes_for, percent_axis, tidy
+
+BEYOND_THE_END = 1.08
+
+
+class CertificateDisplay:
+    """The loss that a search has found and the bound that was proven, over time.
+
+    The loss falls over the time of the search, the bound rises over the time of the proof. No
+    partition into groups of at least k loses less than the bound: the optimum is between both, in
+    the shaded band.
+
+    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+
+    Parameters
+    ----------
+    loss_trace : ndarray of shape (n_improvements, 2)
+        Seconds of the search and the least information loss so far; the last one is the loss of
+        the partition. A single row is drawn as a horizontal line.
+
+    bound_trace : ndarray of shape (n_improvements, 2)
+        Seconds of the proof and the bound that was then proven. Without rows, nothing was proven.
+
+    Attributes
+    ----------
+    gap : float
+        How far the loss is above the optimum, at most, as a share of the bound; infinite if nothing
+        was proven.
+
+    ax_ : matplotlib Axes
+        Where it was drawn.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    loss_ : matplotlib Line2D
+        The loss over time, in steps.
+
+    bound_ : matplotlib Line2D
+        The bound over time, in steps; at 0 if nothing was proven.
+
+    See Also
+    --------
+    sk_microagg.metrics.loss_bound : The bound.
+    sk_microagg.metrics.optimality_gap : The gap alone.
+    ConvergenceDisplay : The search alone.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from sk_microagg import MicroAggregator
+    >>> from sk_microagg.plotting import CertificateDisplay
+    >>> from sk_microagg.refiners import IteratedLocalSearch
+    >>> X = np.random.RandomState(0).normal(size=(60, 3))
+    >>> search = IteratedLocalSearch(max_iter=100)
+    >>> aggregator = MicroAggregator(k=3, refiner=search, random_state=0).fit(X)
+    >>> display = CertificateDisplay.from_estimator(aggregator, X, time_limit=0.5)
+    >>> bool(display.bound_.get_ydata()[-1] <= aggregator.information_loss_)
+    True
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(self, *, loss_trace, bound_trace):
+        self.loss_trace = loss_trace
+        self.bound_trace = bound_trace
+
+    @classmethod
+    def from_estimator(cls, estimator, X, time_limit=10.0, ax=None):
+        """Prove how good the groups of a fitted estimator are, and draw it.
+
+        Parameters
+        ----------
+        estimator : MicroAggregator
+            A fitted estimator. If its refiner is, or holds, one that notes how it comes to its
+            result, such as :class:`~sk_microagg.refiners.IteratedLocalSearch`, the search is drawn
+            as well.
+
+        X : array-like of shape (n_samples, n_features)
+            The records that it was fitted on.
+
+        time_limit : float, default=10.0
+            Seconds of the proof, see :func:`sk_microagg.metrics.loss_bound`.
+
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : CertificateDisplay
+            The display, drawn.
+        """
+        check_can_be_certified(estimator, f"estimator={estimator!r} must be")
+        certificate = certify(estimator, X, time_limit)
+        display = cls(
+            loss_trace=losses_of(estimator, certificate.loss), bound_trace=certificate.trace
+        )
+        return display.plot(ax=ax)
+
+    @classmethod
+    def from_data(cls, loss, bound_trace, trace=None, total=None, ax=None):
+        """Draw a loss and a proof.
+
+        Parameters
+        ----------
+        loss : float
+            Information loss of a partition, from 0 to 1.
+
+        bound_trace : array-like of shape (n_improvements, 2)
+            Seconds and bounds, as :func:`sk_microagg.metrics.loss_bound` returns them with
+            `return_trace=True`.
+
+        trace : array-like of shape (n_steps, 3) or None, default=None
+            Iteration, seconds and sum of squared errors, as in the `trace_` of
+            :class:`~sk_microagg.refiners.IteratedLocalSearch`,
+            :class:`~sk_microagg.refiners.Annealing` and
+            :class:`~sk_microagg.refiners.Recombination`. None to draw the loss as a horizontal
+            line.
+
+        total : float or None, default=None
+            What the sum of squared errors is a share of, the total sum of squares; None if the
+            last row of `trace` is the partition that has this loss.
+
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : CertificateDisplay
+            The display, drawn.
+        """
+        loss = check_number("loss", loss, at_least=0, at_most=1)
+        bound_trace = check_bound_trace(bound_trace)
+        if total is not None:
+            check_number("total", total, above=0, or_option=None)
+        trace = None if trace is None else check_trace(trace)
+        return cls(loss_trace=_losses(loss, trace, total), bound_trace=bound_trace).plot(ax=ax)
+
+    @property
+    def gap(self):
+        """How far the loss is above the optimum, at most, as a share of the bound."""
+        return self._certificate().gap
+
+    def plot(self, ax=None):
+        """Draw it again.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        display : CertificateDisplay
+            The display itself.
+        """
+        self.ax_ = ax = axes_for(ax)
+        self.figure_ = ax.figure
+        certificate = self._certificate()
+        bounds = self.bound_trace if len(self.bound_trace) else np.zeros((1, 2))
+        # What was found and proven stays so: both lines go on, beyond the end of the longer one.
+        end = BEYOND_THE_END * max(self.loss_trace[-1, 0], bounds[-1, 0]) or 1.0
+        ax.axhspan(
+            certificate.bound,
+            certificate.loss,
+            color=FILL,
+            alpha=0.4,
+            linewidth=0,
+            label="where the optimum is",
+        )
+        self.loss_ = _draw_steps(ax, self.loss_trace, end, BLUE, "loss of the groups")
+        self.bound_ = _draw_steps(ax, bounds, end, INK, "bound that is proven")
+        ax.set(xlabel="seconds of the search, and of the proof", ylabel="information loss")
+        ax.set_title(certificate.verdict(), fontsize="medium", loc="left")
+        ax.margins(x=0.02, y=0.1)
+        ax.locator_params(axis="x", nbins=6)
+        percent_axis(ax.yaxis)
+        ax.legend(frameon=False, loc="best", fontsize="small")
+        tidy(ax)
+        return self
+
+    def _certificate(self):
+        loss = self.loss_trace[-1, 1]
+        bound = self.bound_trace[-1, 1] if len(self.bound_trace) else 0.0
+        return Certificate(loss, bound, self.bound_trace, k=None)
+
+
+def losses_of(estimator, loss):
+    """Seconds of an estimator's search and the least loss so far; of others one row, the loss."""
+    trace = trace_of(estimator)
+    return _losses(loss, trace, None if trace is None else total_of(estimator, trace))
+
+
+def _losses(loss, trace, total):
+    """Seconds and the least loss so far, down to that of the partition."""
+    if trace is None or loss == 0:
+        return np.array([[0.0, loss]])
+    total = trace[-1, 2] / loss if total is None else total
+    # While annealing is hot, losses rise again. Nothing is below the result, though a step of it
+    # may have been.
+    least = np.maximum(np.minimum.accumulate(trace[:, 2]) / total, loss)
+    least[-1] = loss
+    return np.column_stack([trace[:, 1], least])
+
+
+def _draw_steps(ax, rows, end, color, label):
+    """Draw a line in steps, with a mark where it comes to its last value, which it then holds."""
+    times, values = np.vstack([rows, (end, rows[-1, 1])]).T
+    (line,) = ax.plot(
+        times,
+        values,
+        drawstyle="steps-post",
+        marker="o",
+        markersize=4,
+        markevery=[-2],
+        color=color,
+        label=label,
+    )
+    return line

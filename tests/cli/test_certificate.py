@@ -1,0 +1,172 @@
+"""What is printed about a proof is what was proven about the release that was written."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sk_microagg._certificate
+from sk_microagg.metrics import information_loss, loss_bound, optimality_gap
+
+COLUMNS = ["count", "size"]
+CHOSEN = ["--columns", ",".join(COLUMNS), "-k", 4]
+
+
+@pytest.fixture
+def proofs(monkeypatch):
+    """Records, k and bound of every proof."""
+    proofs = []
+
+    def prove(X, k, **settings):
+        bound, trace = loss_bound(X, k, **settings)
+        proofs.append((X, k, bound))
+        return bound, trace
+
+    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", prove)
+    return proofs
+
+
+def certificate_in(printed):
+    """The fact that is printed, in one line."""
+    return " ".join(re.search(r"(?ms)^certificate (.*?)^\S", printed)[1].split())
+
+
+def standardised(table):
+    return ((table - table.mean()) / table.std(ddof=0)).to_numpy()
+
+
+def groups_of(release):
+    """Records that are released alike are one group."""
+    return np.unique(release, axis=0, return_inverse=True)[1]
+
+
+def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch):
+    output = tmp_path / "out.csv"
+    outcome = run("anonymize", numbers, output, *CHOSEN, "--certificate", 0.3)
+    assert outcome.code == 0
+    [(scaled, k, bound)] = proofs
+    assert k == 4
+    before, after = pd.read_csv(numbers)[COLUMNS], pd.read_csv(output)[COLUMNS]
+    np.testing.assert_allclose(scaled, standardised(before))
+    # A second proof might come to another bound in the same time.
+    monkeypatch.setattr("sk_microagg.metrics._bound.loss_bound", lambda *_, **__: bound)
+    gap = 100 * optimality_gap(scaled, groups_of(after), 4)
+    assert gap == pytest.approx(100 * (information_loss(scaled, groups_of(after)) / bound - 1))
+
+    told = re.fullmatch(
+        r"at most (\S+) % above the optimum: no partition of the scaled records into groups of at "
+        r"least 4 loses less than (\S+) %",
+        certificate_in(outcome.out),
+    )
+    # Rounded, but never to the better side.
+    assert gap <= float(told[1]) <= gap * 1.01 + 1e-4
+    assert 100 * bound * 0.999 <= float(told[2]) <= 100 * bound
+
+
+def test_it_is_among_the_facts(run, numbers, tmp_path):
+    printed = run("anonymize", numbers, tmp_path / "out.csv", *CHOSEN, "--certificate", 0.1).out
+    names = [line.split("  ")[0] for line in printed.splitlines() if line[0] != " "]
+    assert names.index("certificate") == names.index("information loss") + 1
+    assert "certificate" not in run("anonymize", numbers, tmp_path / "2.csv", *CHOSEN).out
+
+
+def test_nothing_lost(run, write, tmp_path):
+    path = write("t.csv", "a,b\n" + "1,2\n3,4\n" * 5)
+    printed = run("anonymize", path, tmp_path / "out.csv", "--certificate", 0.1).out
+    assert certificate_in(printed) == "optimal: nothing is lost"
+
+
+def test_a_single_group(run, numbers, tmp_path):
+    arguments = [*CHOSEN[:2], "-k", 30, "--certificate", 0.1]
+    printed = run("anonymize", numbers, tmp_path / "out.csv", *arguments).out
+    assert certificate_in(printed) == (
+        "optimal: no partition of the scaled records into groups of at least 30 loses less than "
+        "100 %"
+    )
+
+
+def test_nothing_proven(run, numbers, tmp_path, monkeypatch):
+    nothing = 0.0, np.empty((0, 2))
+    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", lambda *_, **__: nothing)
+    printed = run("anonymize", numbers, tmp_path / "out.csv", *CHOSEN, "--certificate", 0.1).out
+    assert certificate_in(printed) == "nothing was proven: the bound on the loss is 0"
+
+
+def test_blocks(run, tmp_path, write, proofs):
+    # More records than a block of 5000 k holds, of which the proof takes all.
+    cells = np.random.default_rng(0).normal(size=(10_001, 1))
+    path = write("t.csv", "a\n" + "\n".join(f"{cell:.6f}" for (cell,) in cells) + "\n")
+    outcome = run("anonymize", path, tmp_path / "out.csv", "-k", 2, "--certificate", 0.2)
+    assert outcome.code == 0
+    [(scaled, _, _)] = proofs
+    assert scaled.shape == (10_001, 1)
+    assert "above the optimum" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [("age,town", "column 'town' holds categories"), ("age,weight", "'weight' has missing values")],
+)
+def test_numbers_only(fails, patients, tmp_path, columns, why):
+    arguments = ["--columns", columns, "--drop", "id", "--certificate", 10]
+    line = fails("anonymize", patients, tmp_path / "out.csv", *arguments)
+    assert line.startswith("--certificate 10 is for columns of numbers without holes, but ")
+    assert why in line
+
+
+def test_numbers_with_a_hierarchy(fails, numbers, tmp_path):
+    folder = tmp_path / "hierarchies"
+    folder.mkdir()
+    counts = sorted(set(pd.read_csv(numbers)["count"]))
+    (folder / "count.csv").write_text("".join(f"{count};*\n" for count in counts))
+    arguments = ["--columns", "count", "--hierarchies", folder, "--certificate", 2.5]
+    line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
+    assert line.startswith("--certificate 2.5 is for columns of numbers without holes, but ")
+    assert "column 'count' has a hierarchy" in line
+
+
+def test_engine(fails, tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": np.arange(20.0)}).to_parquet(path)
+    arguments = ["--engine", "dask", "--certificate", 10]
+    line = fails("anonymize", path, tmp_path / "out.parquet", *arguments)
+    assert line.startswith("--certificate 10 needs --engine memory")
+
+
+def test_somebody_must_be_told(fails, run, numbers, tmp_path):
+    arguments = [*CHOSEN, "--quiet", "--certificate", 0.1]
+    line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
+    assert line.startswith("--certificate 0.1 with --quiet needs --report")
+    arguments += ["--report", tmp_path / "report.html"]
+    assert run("anonymize", numbers, tmp_path / "out.csv", *arguments) == (0, "", "")
+    assert "above the optimum" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "inf", "nan", "long"])
+def test_seconds(numbers, tmp_path, capsys, run, seconds):
+    with pytest.raises(SystemExit) as error:
+        run("anonymize", numbers, tmp_path / "out.csv", "--certificate", seconds)
+    assert error.value.code == 2
+    assert "argument --certificate: " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [numbers]
+
+
+def test_report_holds_what_was_proven_once(run, numbers, tmp_path, proofs):
+    output, report = tmp_path / "out.csv", tmp_path / "report.html"
+    arguments = [*CHOSEN, "--certificate", 0.3, "--report", report]
+    printed = run("anonymize", numbers, output, *arguments).out
+    assert len(proofs) == 1
+    page = re.sub(r"<[^>]*>", "", report.read_text(encoding="utf-8"))
+    told = certificate_in(printed)
+    assert f"{told[0].upper()}{told[1:]}." in page
+
+
+def test_release_is_written_before_the_proof(run, numbers, tmp_path, monkeypatch):
+    def interrupt(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", interrupt)
+    outcome = run("anonymize", numbers, tmp_path / "out.csv", *CHOSEN, "--certificate", 10)
+    assert outcome.code == 130
+    assert (tmp_path / "out.csv").exists()

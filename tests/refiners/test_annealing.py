@@ -1,0 +1,448 @@
+"""Annealing, and what it has in common with recombination, which is made of such runs."""
+
+import subprocess
+import sys
+
+import numpy as np
+import published
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.partition import canonical, total_sse
+from oracles.tables import TABLES
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+
+from sk_microagg import MicroAggregator, microaggregate
+from sk_microagg.builders import MDAV
+from sk_microagg.metrics import information_loss
+from sk_microagg.refiners import (
+    Annealing,
+    Decompose,
+    Exchange,
+    LocalSearch,
+    Recombination,
+    make_chain,
+)
+from sk_microagg.refiners._split import split_large_groups
+
+ANNEALING = Annealing(max_iter=3000)
+RECOMBINATION = Recombination(n_init=2, max_iter=2, n_steps=1000)
+
+either = pytest.mark.parametrize(
+    "refiner", [ANNEALING, RECOMBINATION], ids=["Annealing", "Recombination"]
+)
+
+
+@pytest.fixture(name="X")
+def records():
+    return np.random.default_rng(0).normal(size=(200, 3))
+
+
+@pytest.fixture(name="labels")
+def built(X):
+    return MDAV().build(X, 4)
+
+
+def some_labels(rng, n, k):
+    n_groups = rng.integers(1, n // k + 1)
+    return rng.permutation(np.arange(n) % n_groups)
+
+
+def assert_refined(X, labels, refined, k):
+    """A k-partition, numbered from 0, with no more squared error."""
+    sizes = np.bincount(refined)
+    assert refined.shape == labels.shape
+    assert sizes.min() >= k
+    for number in np.flatnonzero(sizes >= 2 * k):
+        assert len(np.unique(X[refined == number], axis=0)) == 1
+    # Of partitions that cost the same, rounding may prefer another one here.
+    assert total_sse(X, refined) <= (1 + 1e-12) * total_sse(X, canonical(labels))
+
+
+@either
+@pytest.mark.parametrize("table", TABLES)
+@settings(deadline=None, max_examples=6)
+@given(
+    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 70), d=st.integers(1, 4), k=st.integers(1, 6)
+)
+def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, table, seed, n, d, k):
+    rng, k = np.random.default_rng(seed), min(k, n)
+    X = TABLES[table](rng, n, d)
+    labels = MDAV().build(X, k) if seed % 2 else some_labels(rng, n, k)
+    before = X.copy(), labels.copy()
+    refined = clone(refiner).refine(X, labels, k, random_state=seed)
+    assert_refined(X, labels, refined, k)
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(labels, before[1])
+
+
+@either
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+@pytest.mark.parametrize("d", [1, 3])
+def test_at_the_smallest_numbers_of_records(refiner, k, d):
+    rng = np.random.default_rng(k)
+    for n in (k, 2 * k - 1, 2 * k, 3 * k - 1):
+        X = rng.normal(size=(n, d))
+        labels = np.zeros(n, dtype=int)
+        refined = refiner.refine(X, labels, k, random_state=0)
+        assert_refined(X, labels, refined, k)
+        assert np.bincount(refined).max() < 2 * k
+
+
+@either
+@pytest.mark.parametrize(
+    ("X", "k"),
+    [
+        (np.full((40, 2), 0.1), 4),
+        (np.arange(10.0).repeat(4)[:, None], 4),
+        (np.random.default_rng(0).normal(size=(20, 2)), 1),
+    ],
+    ids=["constant", "twins", "k=1"],
+)
+def test_a_partition_without_error_is_kept(refiner, X, k):
+    refined = clone(refiner)
+    labels = refined.refine(X, np.arange(len(X)) // k, k, random_state=0)
+    assert total_sse(X, labels) == 0
+    # There was nothing to do.
+    assert refined.n_iter_ == 0
+
+
+@pytest.mark.parametrize("exponent", [-300, 1, 300])
+@either
+def test_the_unit_of_the_table_does_not_matter(refiner, exponent, X, labels):
+    one, other = (refiner.refine(Z, labels, 4, random_state=0) for Z in (X, 2.0**exponent * X))
+    assert np.array_equal(one, other)
+
+
+@either
+def test_equal_seeds_give_equal_labels_and_others_do_not(refiner, X, labels):
+    states = (7, 7, np.random.RandomState(7), 8)
+    first, *others = (clone(refiner).refine(X, labels, 4, random_state=s) for s in states)
+    assert [np.array_equal(first, other) for other in others] == [True, True, False]
+
+
+@either
+def test_number_of_jobs_changes_nothing(refiner, X, labels):
+    searches = [clone(refiner).set_params(n_init=3, n_jobs=n_jobs) for n_jobs in (None, 1, 2)]
+    first, *others = (search.refine(X, labels, 4, random_state=0) for search in searches)
+    assert all(np.array_equal(first, other) for other in others)
+    # All but the seconds.
+    traces = [search.trace_[:, [0, 2]] for search in searches]
+    assert all(np.array_equal(traces[0], trace) for trace in traces)
+    assert len({search.n_iter_ for search in searches}) == 1
+
+
+@either
+@pytest.mark.parametrize("load", [lambda: load_wine().data, None], ids=["wine", "normal"])
+def test_transform_is_exact(refiner, load, X):
+    X = load() if load else X
+    aggregator = MicroAggregator(k=3, refiner=refiner, random_state=0)
+    release = aggregator.fit_transform(X)
+    assert aggregator.exact_transform_
+    assert np.array_equal(aggregator.transform(X), release)
+
+
+@either
+@pytest.mark.parametrize("n_init", [1, 2])
+def test_long_jobs_end_at_the_time_limit_with_a_partition(refiner, n_init, X, labels):
+    # Without the limit there are steps for days.
+    name = {Annealing: "max_iter", Recombination: "n_steps"}[type(refiner)]
+    search = clone(refiner).set_params(n_init=n_init, time_limit=0.3, **{name: 10**13})
+    assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
+    assert search.n_iter_ < 10**13
+
+
+@either
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless(refiner, n_init):
+    X = np.random.default_rng(0).normal(size=(3000, 3))
+    labels = MDAV().build(X, 4)
+    search = type(refiner)(time_limit=1e-9, n_init=n_init)
+    assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
+    assert search.trace_[-1, 2] <= search.trace_[0, 2]
+
+
+@either
+def test_nothing_is_printed_by_default(refiner, X, labels, capsys):
+    refiner.refine(X, labels, 4, random_state=0)
+    assert capsys.readouterr() == ("", "")
+
+
+@either
+def test_verbose_prints_one_line_that_updates(refiner, X, labels, capsys):
+    search = clone(refiner).set_params(verbose=1)
+    refined = search.refine(X, labels, 4, random_state=0)
+    out = capsys.readouterr().out
+    assert out.startswith("\r")
+    assert out.endswith("\n")
+    assert out.count("\n") == 1
+    *_, last = out.rstrip().split("\r")
+    words = last.split()
+    assert words[0] == "run"
+    assert words[1] == words[3].rstrip(",")
+    assert "0 s left" in last
+    # The exchange in the end may find a little more.
+    assert float(words[6]) == pytest.approx(100 * information_loss(X, refined), rel=0.03)
+
+
+@either
+def test_verbose_on_a_table_without_variance(refiner, capsys):
+    search = clone(refiner).set_params(verbose=1)
+    search.refine(np.zeros((12, 1)), np.arange(12) // 4, 4, random_state=0)
+    assert "information loss 0.0000 %" in capsys.readouterr().out
+
+
+@either
+def test_in_a_chain_and_in_a_list(refiner, X, labels):
+    state = np.random.RandomState(0)
+    expected = refiner.refine(X, Decompose().refine(X, labels, 4), 4, random_state=state)
+    chain = make_chain(Decompose(), refiner)
+    assert np.array_equal(chain.refine(X, labels, 4, random_state=0), expected)
+    one, other = (
+        microaggregate(X, 4, refiner=given, random_state=0)
+        for given in ([Decompose(), refiner], chain)
+    )
+    assert np.array_equal(one, other)
+
+
+@either
+def test_parameters_can_be_read_set_and_cloned(refiner):
+    copy = clone(refiner)
+    assert str(copy) == str(refiner)
+    assert copy.set_params(n_init=9).get_params()["n_init"] == 9
+    assert refiner.n_init != 9
+
+
+INTERRUPTED = """
+import _thread, threading
+import numpy as np
+from sk_microagg.builders import MDAV
+from sk_microagg.refiners import Annealing, Recombination
+
+X = np.random.default_rng(0).normal(size=(2000, 4))
+labels = MDAV().build(X, 5)
+refiner = {refiner}
+threading.Timer(0.7, _thread.interrupt_main).start()
+try:
+    refiner.refine(X, labels, 5, random_state=0)
+except KeyboardInterrupt:
+    print("interrupted")
+print([name for name in vars(refiner) if name.endswith("_")])
+"""
+
+
+# In a process of its own: an interrupt that comes too late would stop the tests. Uninterrupted,
+# these would take days.
+@pytest.mark.parametrize(
+    "refiner",
+    [
+        Annealing(max_iter=10**13),
+        Annealing(max_iter=10**13, n_init=2, n_jobs=2),
+        Recombination(n_steps=10**13, n_jobs=2),
+    ],
+    ids=str,
+)
+def test_long_work_can_be_interrupted(refiner):
+    script = INTERRUPTED.format(refiner=refiner)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == ["interrupted", "[]"]
+
+
+class StopAfter:
+    """A callback that ends the search after some steps."""
+
+    def __init__(self, n_steps):
+        self.n_steps = n_steps
+        self.events = []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"{context.task_name} begins")
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(f"{context.task_name} ends")
+        return self.events.count("step ends") >= self.n_steps
+
+
+@either
+def test_a_callback_hears_of_the_search_and_can_end_it(refiner, X, labels):
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    callback = StopAfter(3)
+    search = clone(refiner).set_callbacks(callback)
+    assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
+    steps = ["step begins", "step ends"] * 3
+    assert callback.events == ["setup", "refine begins", *steps, "refine ends", "teardown"]
+    # 3 % of the steps, or no round after the first runs.
+    assert search.n_iter_ <= 0.04 * 3000
+    assert (search.n_iter_ > 0) == isinstance(search, Annealing)
+
+
+@either
+def test_a_callback_changes_no_result(refiner, X, labels):
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    callback = StopAfter(1000)
+    heard = clone(refiner).set_callbacks(callback).refine(X, labels, 4, random_state=0)
+    assert np.array_equal(heard, refiner.refine(X, labels, 4, random_state=0))
+    if isinstance(refiner, Annealing):
+        assert callback.events.count("step ends") == 100
+
+
+# Annealing alone
+
+
+def test_ends_below_local_search_and_exchange(X, labels):
+    refined = Annealing(max_iter=50_000).refine(X, labels, 4, random_state=0)
+    for refiner in (LocalSearch(), Exchange()):
+        other = refiner.refine(X, labels, 4, random_state=0)
+        assert total_sse(X, refined) < 0.95 * total_sse(X, other)
+
+
+def test_by_name(X):
+    names, given = (
+        microaggregate(X, 4, refiner=refiner, random_state=0)
+        for refiner in ("annealing", Annealing())
+    )
+    assert np.array_equal(names, given)
+
+
+@pytest.mark.parametrize("max_iter", [1, 777, 40_000])
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_trace_leads_from_the_partition_given_to_the_result(X, labels, max_iter, n_init):
+    search = Annealing(max_iter=max_iter, n_init=n_init)
+    refined = search.refine(X, labels, 4, random_state=0)
+    step, seconds, sse = search.trace_.T
+    assert step[0] == 0
+    assert step[-1] == max_iter
+    assert np.all(np.diff(step[:-1]) > 0)
+    assert step[-2] == step[-1]
+    assert seconds[0] >= 0
+    assert np.all(np.diff(seconds) >= 0)
+    given = split_large_groups(X, labels, 4)
+    assert sse[0] == pytest.approx(total_sse(X, given), rel=1e-12)
+    assert sse[-1] == pytest.approx(total_sse(X, refined), rel=1e-12)
+    assert search.n_iter_ == n_init * max_iter
+
+
+def test_the_trace_shows_the_heat(X, labels):
+    search = Annealing(max_iter=100_000)
+    search.refine(X, labels, 4, random_state=0)
+    sse = search.trace_[:, 2]
+    assert len(sse) > 10
+    assert sse[1] > sse[0] > sse[-1]
+    assert sse[-1] == sse.min()
+
+
+def test_more_runs_give_the_best_of_them(X, labels):
+    sse = [
+        total_sse(X, Annealing(max_iter=5000, n_init=n).refine(X, labels, 4, random_state=0))
+        for n in (1, 2, 8)
+    ]
+    assert sse == sorted(sse, reverse=True)
+    assert sse[-1] < sse[0]
+
+
+def test_more_steps_end_lower(X, labels):
+    sse = [
+        np.mean([
+            total_sse(X, Annealing(max_iter=max_iter).refine(X, labels, 4, random_state=seed))
+            for seed in range(5)
+        ])
+        for max_iter in (100, 3000, 100_000)
+    ]  # fmt: skip
+    assert sse[0] > sse[1] > sse[2]
+
+
+def test_by_default_there_are_more_steps_the_more_records():
+    for n in (20, 40):
+        X = np.random.default_rng(0).normal(size=(n, 2))
+        search = Annealing()
+        search.refine(X, MDAV().build(X, 3), 3, random_state=0)
+        assert search.n_iter_ == 20_000 * n
+
+
+def test_the_time_limit_decides_on_the_number_of_steps(X, labels):
+    search = Annealing(time_limit=0.2, n_init=2)
+    assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
+    assert search.n_iter_ > 0
+    assert len(search.trace_) > 2
+
+
+def test_the_fewer_of_steps_and_seconds_count(X, labels):
+    search = Annealing(time_limit=3600, max_iter=1000)
+    refined = search.refine(X, labels, 4, random_state=0)
+    assert search.n_iter_ == 1000
+    without = Annealing(max_iter=1000).refine(X, labels, 4, random_state=0)
+    assert_refined(X, labels, refined, 4)
+    assert np.array_equal(refined, without)
+
+
+@pytest.mark.parametrize(
+    ("hottest", "coldest"), [(1e6, 1e-6), (1e-9, 1e-9), (1e9, 1e9), (0.3, 0.3), (np.float32(1), 1)]
+)
+def test_any_temperatures_above_0_will_do(X, labels, hottest, coldest):
+    search = Annealing(max_iter=3000, hottest=hottest, coldest=coldest)
+    assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
+    assert search.n_iter_ == 3000
+
+
+def test_a_run_that_ends_above_the_partition_given_is_not_kept(X):
+    good = Annealing(max_iter=300_000).refine(X, MDAV().build(X, 4), 4, random_state=0)
+    search = Annealing(max_iter=500, hottest=1e9, coldest=1e9)
+    refined = search.refine(X, good, 4, random_state=0)
+    assert np.array_equal(canonical(refined), canonical(good))
+    # It was worse before the partition given was taken up again.
+    assert search.trace_[-2, 2] > search.trace_[-1, 2] == search.trace_[0, 2]
+
+
+COUNT = "must be an integer of at least 1"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT} or None\.$"),
+        ({"max_iter": 1e6}, TypeError, rf"^max_iter=1000000\.0 {COUNT} or None, got float\.$"),
+        ({"n_init": 0}, ValueError, rf"^n_init=0 {COUNT}\.$"),
+        ({"n_init": None}, TypeError, rf"^n_init=None {COUNT}, got NoneType\.$"),
+        ({"n_init": True}, TypeError, rf"^n_init=True {COUNT}, got bool\.$"),
+        ({"time_limit": 0}, ValueError, r"^time_limit=0 must be a number above 0 or None\.$"),
+        ({"time_limit": -1.0}, ValueError, r"^time_limit=-1\.0 must be a number above 0 or None"),
+        ({"time_limit": "1"}, TypeError, r"^time_limit='1' must be a number above 0.*, got str"),
+        (
+            {"hottest": 0},
+            ValueError,
+            r"^hottest=0 must be a number above 0 and at most 1000000000.0",
+        ),
+        ({"hottest": np.nan}, ValueError, r"^hottest=nan must be a number above 0 and at"),
+        ({"hottest": None}, TypeError, r"^hottest=None must be a number above 0 and at"),
+        ({"coldest": 0.0}, ValueError, r"^coldest=0\.0 must be a number above 0 and at most 0\.3"),
+        ({"coldest": 0.4}, ValueError, r"^coldest=0\.4 must be a number above 0 and at most 0\.3"),
+        ({"coldest": "0"}, TypeError, r"^coldest='0' must be a number above 0 and .*, got str"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(X, labels, parameters, error, message):
+    search = Annealing(**parameters)
+    with pytest.raises(error, match=message):
+        search.refine(X, labels, 4)
+    assert not [name for name in vars(search) if name.endswith("_")]
+
+
+def test_below_the_published_search_on_real_data(data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    figure = published.published_figures()["Census", "ILSMC 5000 iterations, mean of 20", 3]
+    X = published.standardised("Census")
+    refined = Annealing(max_iter=10_000_000).refine(X, MDAV().build(X, 3), 3, random_state=0)
+    assert 100 * information_loss(X, refined) < figure

@@ -1,0 +1,151 @@
+import time
+
+import numpy as np
+import pytest
+from oracles.partition import canonical, total_sse
+from oracles.tables import TABLES
+
+from sk_microagg.refiners import LocalSearch
+from sk_microagg.refiners import _cover as cover
+from sk_microagg.refiners._cover import Groups, members_of_all
+
+PLENTY = 1000
+
+
+def some_partition(rng, n, k):
+    """Groups of k to 2k - 1 records."""
+    n_groups = rng.integers(-(-n // (2 * k - 1)), n // k + 1)
+    return rng.permutation(np.arange(n) % n_groups)
+
+
+def pooled(X, k, partitions):
+    groups = Groups(X, k)
+    for labels in partitions:
+        groups.add(labels)
+    return groups
+
+
+def recombined(groups, labels, seed=0, node_limit=PLENTY, **limits):
+    return groups.recombine(labels, np.random.RandomState(seed), node_limit, **limits)
+
+
+def exact_covers(n, groups):
+    """All choices of groups that hold each of n records once, by plain enumeration."""
+
+    def extend(left, chosen):
+        if not left:
+            yield list(chosen)
+            return
+        for group in groups:
+            if min(left) in group and left.issuperset(group):
+                yield from extend(left.difference(group), [*chosen, group])
+
+    yield from extend(frozenset(range(n)), [])
+
+
+def assert_of_seen_groups(groups, labels, k):
+    members = members_of_all(labels)
+    assert set(members) <= set(groups.cost)
+    assert min(map(len, members)) >= k
+    assert sorted(record for group in members for record in group) == list(range(len(labels)))
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(("n", "k"), [(6, 2), (11, 2), (12, 3), (12, 4)])
+def test_the_cheapest_of_all_covers_is_found(table, n, k):
+    for seed in range(2):
+        rng = np.random.default_rng([n, k, seed])
+        X = TABLES[table](rng, n, 2)
+        partitions = [some_partition(rng, n, k) for _ in range(20)]
+        groups = pooled(X, k, partitions)
+        costs = [sum(map(groups.cost.get, chosen)) for chosen in exact_covers(n, groups.cost)]
+        # The solver ends at a millionth of the mean cost of a group.
+        room = 1e-6 * np.mean(list(groups.cost.values()))
+        for labels in partitions[:2]:
+            best = recombined(groups, labels, seed)
+            assert_of_seen_groups(groups, best, k)
+            assert groups.cost_of(best) == pytest.approx(min(costs), rel=1e-9, abs=room)
+
+
+def test_the_good_halves_of_two_partitions_are_put_together():
+    X = np.array([0.0, 1.0, 5.0, 6.0, 20.0, 21.0, 25.0, 26.0])[:, None]
+    left_is_good = np.array([0, 0, 1, 1, 2, 3, 2, 3])
+    right_is_good = np.array([0, 1, 0, 1, 2, 2, 3, 3])
+    groups = pooled(X, 2, [left_is_good, right_is_good])
+    for labels in (left_is_good, right_is_good):
+        best = recombined(groups, labels)
+        assert canonical(best).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+        assert groups.cost_of(best) == total_sse(X, best) == 2.0
+
+
+def test_groups_are_noted_with_their_records_and_costs():
+    X = np.array([[0.0], [4.0], [1.0], [6.0]])
+    groups = Groups(X, 2)
+    assert groups.add(np.array([0, 1, 0, 1])) == [(0, 2), (1, 3)]
+    assert groups.add(np.array([1, 1, 0, 0])) == [(2, 3), (0, 1)]
+    assert groups.cost == {(0, 2): 0.5, (1, 3): 2.0, (2, 3): 12.5, (0, 1): 8.0}
+    assert groups.cost_of(np.array([0, 0, 1, 1])) == 20.5
+
+
+def local_optima(n=90, k=3):
+    """Records, and partitions each of which is good in some places."""
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    start = np.arange(n) % (n // k)
+    return X, [LocalSearch().refine(X, start, k, random_state=seed) for seed in range(8)]
+
+
+@pytest.mark.parametrize(("n_groups", "n_in_the_middle"), [(3, 1), (3, 2), (6, 3), (6, 6)])
+def test_small_regions_make_a_partition_better_and_never_worse(
+    monkeypatch, n_groups, n_in_the_middle
+):
+    X, partitions = local_optima()
+    groups = pooled(X, 3, partitions)
+    whole = groups.cost_of(recombined(groups, partitions[0]))
+    monkeypatch.setattr(cover, "GROUPS_OF_A_REGION", n_groups)
+    monkeypatch.setattr(cover, "GROUPS_IN_THE_MIDDLE", n_in_the_middle)
+    before, after = [], []
+    for seed, labels in enumerate(partitions):
+        best = recombined(groups, labels, seed)
+        assert_of_seen_groups(groups, best, 3)
+        before.append(groups.cost_of(labels))
+        after.append(groups.cost_of(best))
+    assert np.all(np.array(after) <= before)
+    assert min(after) >= (1 - 1e-6) * whole
+    assert np.mean(after) < np.mean(before)
+
+
+def test_a_region_of_one_group_leaves_all_as_it_is(monkeypatch):
+    X, partitions = local_optima()
+    monkeypatch.setattr(cover, "GROUPS_OF_A_REGION", 1)
+    monkeypatch.setattr(cover, "GROUPS_IN_THE_MIDDLE", 1)
+    best = recombined(pooled(X, 3, partitions), partitions[0])
+    assert np.array_equal(best, partitions[0])
+
+
+@pytest.mark.parametrize("node_limit", [1, 2])
+def test_with_few_nodes_the_result_is_a_partition_nevertheless(node_limit):
+    X, partitions = local_optima()
+    groups = pooled(X, 3, partitions)
+    for labels in partitions:
+        best = recombined(groups, labels, node_limit=node_limit)
+        assert_of_seen_groups(groups, best, 3)
+        assert groups.cost_of(best) <= groups.cost_of(labels)
+
+
+def test_a_deadline_that_has_passed_leaves_the_partition_as_it_is():
+    X, partitions = local_optima()
+    groups = pooled(X, 3, partitions)
+    best = recombined(groups, partitions[0], deadline=time.monotonic() - 1)
+    assert np.array_equal(best, partitions[0])
+
+
+def test_equal_seeds_give_equal_partitions():
+    X, partitions = local_optima()
+    groups = pooled(X, 3, partitions)
+    one, other = (recombined(groups, partitions[0], seed=3) for _ in range(2))
+    assert np.array_equal(one, other)
+
+
+def test_one_partition_alone_cannot_be_made_better():
+    X, (labels, *_) = local_optima()
+    assert np.array_equal(recombined(pooled(X, 3, [labels]), labels), labels)

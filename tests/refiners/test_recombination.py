@@ -1,0 +1,195 @@
+"""Recombination alone; what it has in common with annealing is tested there."""
+
+import numpy as np
+import published
+import pytest
+from oracles.partition import canonical, total_sse
+
+from sk_microagg import microaggregate
+from sk_microagg.builders import MDAV
+from sk_microagg.metrics import information_loss
+from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination
+from sk_microagg.refiners import _recombination as recombination
+from sk_microagg.refiners._split import split_large_groups
+
+
+@pytest.fixture(name="X")
+def records():
+    return np.random.default_rng(0).normal(size=(200, 3))
+
+
+@pytest.fixture(name="labels")
+def built(X):
+    return MDAV().build(X, 4)
+
+
+def short(**parameters):
+    return Recombination(**{"n_init": 3, "max_iter": 2, "n_steps": 3000} | parameters)
+
+
+def assert_valid(X, labels, refined, k=4):
+    sizes = np.bincount(refined)
+    assert k <= sizes.min() <= sizes.max() < 2 * k
+    assert total_sse(X, refined) <= total_sse(X, labels)
+
+
+def test_ends_below_local_search_and_exchange(X, labels):
+    refined = short().refine(X, labels, 4, random_state=0)
+    for refiner in (LocalSearch(), Exchange()):
+        other = refiner.refine(X, labels, 4, random_state=0)
+        assert total_sse(X, refined) < 0.95 * total_sse(X, other)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
+    runs = []
+
+    def listening(surroundings, *arguments):
+        result = plain(surroundings, *arguments)
+        if len(surroundings.X) == len(X):
+            runs.append(total_sse(X, result[0]))
+        return result
+
+    plain = recombination.anneal
+    monkeypatch.setattr(recombination, "anneal", listening)
+    refined = short().refine(X, labels, 4, random_state=seed)
+    assert len(runs) >= 3
+    assert total_sse(X, refined) < min(runs)
+
+
+def test_a_partition_better_than_all_runs_is_kept_or_made_better(X, labels):
+    good = Annealing(max_iter=500_000).refine(X, labels, 4, random_state=0)
+    refined = short(n_init=1, max_iter=1, n_steps=1).refine(X, good, 4, random_state=0)
+    assert_valid(X, good, refined)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trace_tells_every_improvement_and_ends_at_the_result(X, labels, seed):
+    search = short()
+    refined = search.refine(X, labels, 4, random_state=seed)
+    number, seconds, sse = search.trace_.T
+    assert number[0] == 0
+    assert number[-1] == search.n_iter_ == 2
+    assert np.all(np.diff(number) >= 0)
+    assert np.all(np.diff(seconds) >= 0)
+    assert np.all(np.diff(sse[:-1]) < 0)
+    assert sse[-1] <= sse[-2]
+    given = split_large_groups(X, labels, 4)
+    assert sse[0] == pytest.approx(total_sse(X, given), rel=1e-12)
+    assert sse[-1] == pytest.approx(total_sse(X, refined), rel=1e-12)
+
+
+@pytest.mark.parametrize("max_iter", [1, 4])
+def test_number_of_rounds(X, labels, max_iter):
+    search = short(max_iter=max_iter)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert search.n_iter_ == max_iter
+
+
+def test_more_rounds_end_lower(X, labels):
+    # The first rounds are the same.
+    sse = [
+        total_sse(X, short(max_iter=max_iter).refine(X, labels, 4, random_state=0))
+        for max_iter in (1, 2, 4)
+    ]
+    assert sse == sorted(sse, reverse=True)
+    assert sse[-1] < sse[0]
+
+
+def test_finds_the_optimum_of_few_records():
+    # In one column, groups of an optimum are neighbours (Hansen and Mukherjee, 2003): all such
+    # partitions are looked at, by the number of records left of a group.
+    k = 3
+    X = np.sort(np.random.default_rng(0).normal(size=(25, 1)), axis=0)
+    least = [0.0] + [np.inf] * len(X)
+    for end in range(k, len(X) + 1):
+        for start in range(max(0, end - 2 * k + 1), end - k + 1):
+            cost = len(X[start:end]) * X[start:end].var()
+            least[end] = min(least[end], least[start] + cost)
+    refined = short(n_init=8, n_steps=20_000).refine(X, np.arange(25) % 8, k, random_state=0)
+    assert total_sse(X, refined) == pytest.approx(least[-1], rel=1e-9)
+
+
+def test_node_limit_1_gives_a_partition_nevertheless(X, labels):
+    assert_valid(X, labels, short(node_limit=1).refine(X, labels, 4, random_state=0))
+
+
+def test_by_name(X, monkeypatch):
+    # As many as it does by default would take half a minute.
+    monkeypatch.setattr(recombination, "STEPS_A_RECORD", 20)
+    named, given = (
+        microaggregate(X[:40], 3, refiner=refiner, random_state=0)
+        for refiner in ("recombination", Recombination())
+    )
+    assert np.array_equal(named, given)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_time_limit_without_a_number_of_steps(X, labels, n_jobs):
+    # Without the limit there are rounds for days.
+    search = Recombination(time_limit=0.5, max_iter=10**7, n_jobs=n_jobs)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert search.n_iter_ < 10**7
+
+
+def test_a_time_limit_that_is_not_reached_changes_nothing(X, labels):
+    one, other = (
+        short(time_limit=time_limit).refine(X, labels, 4, random_state=0)
+        for time_limit in (None, 10**6)
+    )
+    assert np.array_equal(one, other)
+
+
+def test_records_in_dispute_are_annealed_alone(X, labels, monkeypatch):
+    sizes = []
+
+    def listening(surroundings, *arguments):
+        sizes.append(len(surroundings.X))
+        return plain(surroundings, *arguments)
+
+    plain = recombination.anneal
+    monkeypatch.setattr(recombination, "anneal", listening)
+    # Two crowds of which one is without dispute: groups of twins that no run takes apart.
+    Z = X.copy()
+    Z[:100] = 100.0 + np.repeat(np.arange(25.0), 4)[:, None] * 10
+    search = short(n_steps=20_000)
+    refined = search.refine(Z, np.arange(200) // 4, 4, random_state=0)
+    assert canonical(refined)[:100].tolist() == (np.arange(100) // 4).tolist()
+    assert sizes[:3] == [200] * 3
+    assert max(sizes[3:]) <= 100
+
+
+COUNT = "must be an integer of at least 1"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_init": 0}, ValueError, rf"^n_init=0 {COUNT}\.$"),
+        ({"n_init": 2.0}, TypeError, rf"^n_init=2\.0 {COUNT}, got float\.$"),
+        ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT}\.$"),
+        ({"max_iter": None}, TypeError, rf"^max_iter=None {COUNT}, got NoneType\.$"),
+        ({"n_steps": 0}, ValueError, rf"^n_steps=0 {COUNT} or None\.$"),
+        ({"n_steps": "9"}, TypeError, rf"^n_steps='9' {COUNT} or None, got str\.$"),
+        ({"node_limit": 0}, ValueError, rf"^node_limit=0 {COUNT}\.$"),
+        ({"node_limit": True}, TypeError, rf"^node_limit=True {COUNT}, got bool\.$"),
+        ({"time_limit": 0}, ValueError, r"^time_limit=0 must be a number above 0 or None\.$"),
+        ({"time_limit": np.nan}, ValueError, r"^time_limit=nan must be a number above 0 or N"),
+        ({"time_limit": "1"}, TypeError, r"^time_limit='1' must be a number above 0.*, got str"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(X, labels, parameters, error, message):
+    search = Recombination(**parameters)
+    with pytest.raises(error, match=message):
+        search.refine(X, labels, 4)
+    assert not [name for name in vars(search) if name.endswith("_")]
+
+
+def test_below_the_best_published_search_on_real_data(data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    figure = published.published_figures()["Census", "ILSMC 5000 iterations, best of 20", 3]
+    X = published.standardised("Census")
+    search = Recombination(n_init=3, max_iter=1, n_steps=3_000_000)
+    refined = search.refine(X, MDAV().build(X, 3), 3, random_state=0)
+    assert 100 * information_loss(X, refined) < figure

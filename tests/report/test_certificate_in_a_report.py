@@ -1,0 +1,129 @@
+"""What a report says about a proof, and shows of it."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import sk_microagg._certificate
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._scaling import scale
+from sk_microagg.metrics import loss_bound
+from sk_microagg.refiners import Annealing, IteratedLocalSearch
+from sk_microagg.report import make_report
+from sk_microagg.scale import DaskMicroAggregator
+
+X = np.random.RandomState(0).gamma(2, size=(90, 3)) * [1, 10, 100]
+PICTURE = 'aria-label="Loss that was found and bound that was proven"'
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "report.html"
+
+
+@pytest.fixture(scope="module")
+def aggregator():
+    return MicroAggregator(k=4).fit(X)
+
+
+def release_of(aggregator):
+    return aggregator.centroids_[aggregator.labels_]
+
+
+def report(path, aggregator, certificate):
+    make_report(X, release_of(aggregator), aggregator, path, certificate=certificate)
+    return path.read_text(encoding="utf-8")
+
+
+def words(html):
+    return " ".join(re.sub(r"<[^>]*>", "", html).split())
+
+
+def test_line_and_picture(path, aggregator):
+    html = report(path, aggregator, 0.2)
+    assert re.search(
+        r"At most \S+ % above the optimum: no partition of the scaled records into groups of at "
+        r"least 4 loses less than \S+ %\.",
+        words(html),
+    )
+    assert html.count(PICTURE) == 1
+    assert "where the optimum is" in html
+
+
+def test_nobody_has_to_know(path, aggregator):
+    html = report(path, aggregator, None)
+    assert "optimum" not in html
+    assert PICTURE not in html
+
+
+def test_what_was_proven_before_is_not_proven_again(path, aggregator, monkeypatch):
+    scaled = scale(aggregator.scaler_, X)
+    proof = loss_bound(scaled, 4, time_limit=0.2, return_trace=True)
+    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", None)
+    gap = 100 * (aggregator.information_loss_ / proof[0] - 1)
+    told = re.search(r"At most (\S+) % above the optimum", words(report(path, aggregator, proof)))
+    assert gap - 1e-9 <= float(told[1]) <= gap * 1.01 + 1e-4
+
+
+@pytest.mark.parametrize("refiner", [IteratedLocalSearch(max_iter=50), Annealing(max_iter=30_000)])
+def test_search_and_proof(path, refiner):
+    searched = MicroAggregator(k=4, refiner=refiner, random_state=0).fit(X)
+    html = report(path, searched, 0.2)
+    assert PICTURE in html
+    assert 'aria-label="Information loss over the time of the search"' in html
+
+
+def test_losses_of_a_hot_search_are_called_so(path):
+    refiner = Annealing(max_iter=2_000_000)
+    searched = MicroAggregator(k=4, refiner=refiner, random_state=0).fit(X)
+    searched.refiner_.trace_[1, 2] = 2 * searched.refiner_.trace_[0, 2]
+    assert "The loss of the groups at the time." in words(report(path, searched, None))
+
+
+def test_optimal(path):
+    alone = MicroAggregator(k=50).fit(X)
+    text = words(report(path, alone, 0.1))
+    assert "Optimal: no partition of the scaled records into groups of at least 50 loses" in text
+    assert "The true optimum is between" not in text
+    nothing_lost = MicroAggregator(k=1).fit(X)
+    assert "Optimal: nothing is lost." in words(report(path, nothing_lost, 0.1))
+
+
+def test_nothing_proven(path, aggregator):
+    html = report(path, aggregator, (0.0, np.empty((0, 2))))
+    assert "Nothing was proven: the bound on the loss is 0." in words(html)
+    assert PICTURE in html
+
+
+@pytest.mark.parametrize(
+    ("certificate", "error", "message"),
+    [
+        (0, ValueError, "certificate=0 must be a number above 0 or None"),
+        (math.inf, ValueError, "certificate=inf must be finite"),
+        ("long", TypeError, "certificate='long' must be a number above 0 or None, got str"),
+        (True, TypeError, "certificate=True must be a number"),
+        ((0.99, np.array([[0.1, 0.99]])), ValueError, "bound=0.99 must be at most the loss"),
+        ((0.01, [0.1, 0.01]), ValueError, r"bound_trace of shape \(2,\) must have rows of two"),
+    ],
+)
+def test_what_a_certificate_must_be(path, aggregator, certificate, error, message):
+    with pytest.raises(error, match=message):
+        report(path, aggregator, certificate)
+    assert not path.exists()
+
+
+def test_numbers_in_memory_only(path):
+    kaim = KAIM(k=4, random_state=0)
+    with pytest.raises(TypeError, match=r"certificate=10 needs a fitted MicroAggregator: a bound"):
+        make_report(X, kaim.fit_transform(X), kaim, path, certificate=10)
+    import dask.dataframe as dd
+    import pandas as pd
+
+    table = dd.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=2)
+    parts = DaskMicroAggregator(k=4, random_state=0)
+    release = parts.fit_transform(table).compute()
+    with pytest.raises(TypeError, match=r"certificate=10 needs a fitted MicroAggregator: a bound"):
+        make_report(table.compute(), release, parts, path, certificate=10)
+    assert not path.exists()
