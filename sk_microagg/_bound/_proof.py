@@ -57,6 +57,10 @@ class Proof:
         """Seconds until the time is up; below 0 if it is."""
         return self.deadline - time.monotonic()
 
+    def share_of_time(self):
+        """How much of the time has passed, from 0 to 1."""
+        return (time.monotonic() - self.start) / (self.deadline - self.start)
+
     def trace(self):
         """Seconds and bounds, ndarray of shape (n_improvements, 2)."""
         return np.array(self._trace).reshape(-1, 2)

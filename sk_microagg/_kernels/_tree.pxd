@@ -11,6 +11,7 @@ cdef class Tree(Boxes):
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil
     cdef int nearest_below(self, const double *query, Py_ssize_t m, double limit,
                            vector[Hit] &hits) except -1 nogil
+    cdef int below(self, const double *query, double limit, vector[Hit] &hits) except -1 nogil
     cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil
     cdef int within(self, const double *query, double distance, double reaches,
                     vector[Hit] &hits) except -1 nogil
@@ -30,6 +31,10 @@ cdef class Tree(Boxes):
                              vector[Hit] &heap) noexcept nogil
     cdef void _nearest_in_tile(self, Py_ssize_t tile, const double *query, Py_ssize_t m,
                                vector[Hit] &heap) noexcept nogil
+    cdef int _below_node(self, Py_ssize_t node, const double *query, double limit,
+                         vector[Hit] &hits) except -1 nogil
+    cdef int _below_in_tile(self, Py_ssize_t tile, const double *query, double limit,
+                            vector[Hit] &hits) except -1 nogil
     cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,
                            double reaches, vector[Hit] &hits) except -1 nogil
     cdef int _within_tile(self, Py_ssize_t tile, const double *query, double distance,

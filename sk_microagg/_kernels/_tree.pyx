@@ -78,6 +78,18 @@ cdef class Tree(Boxes):
             hits.pop_back()
         return 0
 
+    cdef int below(self, const double *query, double limit, vector[Hit] &hits) except -1 nogil:
+        """All records with a squared distance less weight below `limit`, and these, in no order."""
+        cdef Py_ssize_t tile
+        hits.clear()
+        if self.pruning:
+            self._below_node(1, query, limit, hits)
+        else:
+            for tile in range(self.n_tiles):
+                self._below_in_tile(tile, query, limit, hits)
+        self._take_stock()
+        return 0
+
     cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil:
         """The record nearest to `query`, found the sooner the nearer a `guess` is."""
         cdef double key = squared_distance(&self.X[guess, 0], query, self.n_columns)
@@ -259,6 +271,31 @@ cdef class Tree(Boxes):
                 pop_heap(heap.begin(), heap.end())
                 heap[m - 1] = hit
                 push_heap(heap.begin(), heap.end())
+
+    cdef int _below_node(self, Py_ssize_t node, const double *query, double limit,
+                         vector[Hit] &hits) except -1 nogil:
+        cdef double left_key, right_key
+        if node >= self.n_tiles:
+            return self._below_in_tile(node - self.n_tiles, query, limit, hits)
+        self._lowest_keys(node, query, &left_key, &right_key)
+        if left_key < limit:
+            self._below_node(2 * node, query, limit, hits)
+        if right_key < limit:
+            self._below_node(2 * node + 1, query, limit, hits)
+        return 0
+
+    cdef int _below_in_tile(self, Py_ssize_t tile, const double *query, double limit,
+                            vector[Hit] &hits) except -1 nogil:
+        cdef double distances[TILE]
+        cdef Py_ssize_t lane
+        self._tile_distances(tile, query, distances)
+        if self.weighted:
+            for lane in range(TILE):
+                distances[lane] -= self.reach_at[tile * TILE + lane]
+        for lane in range(self.tile_size[tile]):
+            if distances[lane] < limit:
+                hits.push_back(Hit(distances[lane], self.record_at[tile * TILE + lane]))
+        return 0
 
     cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,
                            double reaches, vector[Hit] &hits) except -1 nogil:

@@ -1,3 +1,5 @@
+import time
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -5,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from oracles.bound import least_squared_errors
+from oracles.bound import least_squared_errors, value_of_programme
 from oracles.partition import sst
 from oracles.tables import TABLES
+from sklearn.preprocessing import StandardScaler
 
+from sk_microagg.datasets import fetch_census, fetch_eia, fetch_tarragona
 from sk_microagg.metrics import information_loss, loss_bound, optimality_gap
 
 SHORT = 0.02
@@ -47,6 +51,25 @@ def test_no_partition_of_a_small_table_is_below_the_bound(k, n):
     tables = small_tables(np.random.default_rng(n), n)
     for X, error in zip(tables, least_squared_errors(tables, k), strict=True):
         assert loss_bound(X, k, time_limit=SHORT) * sst(X) <= error
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("name", SMALL_TABLES)
+def test_the_bound_is_not_below_the_linear_programme(name, k):
+    rng = np.random.default_rng(k)
+    for n in (2 * k, 11):
+        X = TABLES[name](rng, n, 2)
+        least = (1 - 1e-3) * value_of_programme(X, k) - 1e-8 * sst(X)
+        assert loss_bound(X, k, time_limit=2.0, tol=1e-5) * sst(X) >= least
+
+
+def test_cuts_prove_that_a_group_of_five_is_best():
+    # Sets of 3 alone prove 5/6 of it: a group of m records counts with m(k-1) / (k(m-1)).
+    X = np.concatenate([np.eye(5), np.eye(5) + 100])
+    best = information_loss(X, np.repeat([0, 1], 5))
+    bound = loss_bound(X, 3, time_limit=2.0)
+    assert 0.99 * best <= bound <= best
+    assert_allclose(value_of_programme(X, 3) / sst(X), 5 / 6 * best, rtol=1e-6)
 
 
 @given(
@@ -146,3 +169,37 @@ def test_labels_must_be_a_partition():
         optimality_gap(X, [0] * 18 + [1] * 2, 3)
     with pytest.raises(ValueError, match="20 integers"):
         optimality_gap(X, [0] * 19, 3)
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(20_000, 2, 3), (3_000, 30, 40), (500, 2, 240)])
+def test_large_tables_and_groups_keep_to_the_time(n, d, k):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    start = time.monotonic()
+    bound, trace = loss_bound(X, k, time_limit=2.0, return_trace=True)
+    assert 0 < bound < 1
+    assert trace[-1, 1] == bound
+    assert time.monotonic() - start < 6.0
+
+
+FETCHERS = {
+    "tarragona": fetch_tarragona,
+    "census": fetch_census,
+    "eia": partial(fetch_eia, variant=10),
+}
+
+# Data set, k, the bound that is proven in a second or two, and the least loss that is known.
+KNOWN = [
+    ("tarragona", 3, 0.13857, 0.14468),
+    ("tarragona", 5, 0.20118, 0.20153),
+    ("census", 3, 0.04646, 0.04668),
+    ("census", 4, 0.06001, 0.06039),
+    ("eia", 3, 0.00335, 0.003603),
+]
+
+
+@pytest.mark.parametrize(("name", "k", "proven", "known"), KNOWN)
+def test_bounds_of_the_reference_data_sets(data_folder, monkeypatch, name, k, proven, known):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    X = StandardScaler().fit_transform(FETCHERS[name](return_X=True))
+    bound = loss_bound(X, k, time_limit=15.0, tol=2e-3)
+    assert 0.995 * proven <= bound <= known

@@ -1,0 +1,76 @@
+"""Prices that may be too high are lowered until no group pays more than its SSE."""
+
+import numpy as np
+
+from sk_microagg._kernels import CutCheck, RootSearch
+
+# Share of its price by which a record is preferred as the root of a set.
+PREFERENCE = 0.5
+
+
+class Repair:
+    """Makes prices valid.
+
+    Parameters
+    ----------
+    records : ndarray of shape (n_records, n_columns)
+        The records, scaled.
+
+    k : int
+        Smallest size of a group.
+
+    sums : ndarray of shape (n_records, k - 1)
+        At most the sums of the 0, 1, 2, ... smallest squared distances from each record.
+    """
+
+    def __init__(self, records, k, sums):
+        self._k = k
+        self._search = RootSearch(records, k, sums)
+        self._roots = np.arange(len(records))
+
+    def run(self, prices, cuts, columns, deadline, at_once=False):
+        """Lower prices of records where sets pay too much, and take these sets into the pool.
+
+        Parameters
+        ----------
+        prices : ndarray of shape (n_records + n_cuts,)
+            Prices of the records and of the cuts.
+
+        cuts : Cuts
+            The cuts.
+
+        columns : Columns
+            The pool.
+
+        deadline : float
+            When to give up, as `time.monotonic()` tells it.
+
+        at_once : bool, default=False
+            Whether to lower prices while looking for such sets. It takes half of the time; but to
+            look first, and to lower those prices first that are most too high, costs less of them.
+
+        Returns
+        -------
+        prices : ndarray of shape (n_records + n_cuts,) or None
+            Prices with which no group pays too much; None if the time was too short.
+
+        n_new : int
+            Number of sets that are new in the pool.
+        """
+        n = len(self._roots)
+        search = self._search
+        search.set_prices(prices[:n], -PREFERENCE * prices[:n])
+        search.set_cuts(cuts.sets.start, cuts.sets.member, prices[n:])
+        excess, members, complete = search.sweep(self._roots, lower=at_once, deadline=deadline)
+        n_new = columns.add(members[members[:, 0] >= 0])
+        if complete and not at_once:
+            worst_first = np.argsort(excess)[: np.count_nonzero(excess)]
+            _, _, complete = search.sweep(worst_first, lower=True, deadline=deadline)
+        if not complete:
+            return None, n_new
+        lowered = search.get_prices()
+        check = CutCheck(columns.records, self._k, cuts.sets.start, cuts.sets.member)
+        larger = check.lower(lowered, prices[n:], deadline=deadline)
+        if larger is None:
+            return None, n_new
+        return np.concatenate([lowered, prices[n:]]), n_new + columns.add_each(larger)

@@ -1,0 +1,145 @@
+"""Sets of records with their SSE, none of them twice."""
+
+import numpy as np
+from scipy import sparse
+
+
+class Sets:
+    """Sets of records, one after the other.
+
+    Parameters
+    ----------
+    records : ndarray of shape (n_records, n_columns)
+        The records, scaled.
+
+    known : Sets, default=None
+        Sets that are not to be taken in.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n_sets + 1,), int32
+        Where the members of each set start.
+
+    member : ndarray of shape (n_members,), int32
+        The members, set after set.
+
+    cost : ndarray of shape (n_sets,)
+        The SSE of each set.
+    """
+
+    def __init__(self, records, known=None):
+        self.records = records
+        self.n_records = len(records)
+        # A set is known by the sum of its members' numbers, modulo a power of two. That two of a
+        # million share one has a chance below one in ten million; then one of them is left out.
+        self._number = np.random.default_rng(0).integers(0, 2**64, len(records), dtype=np.uint64)
+        self._known = np.empty(0, dtype=np.uint64)
+        self._elsewhere = np.empty(0, dtype=np.uint64) if known is None else known._known
+        self.start = np.zeros(1, dtype=np.int32)
+        self.member = np.empty(0, dtype=np.int32)
+        self.cost = np.empty(0)
+
+    def __len__(self):
+        return len(self.cost)
+
+    def sizes(self):
+        """Number of members of each set."""
+        return np.diff(self.start)
+
+    def members_of(self, number):
+        """The members of one set."""
+        return self.member[self.start[number] : self.start[number + 1]]
+
+    def add(self, members):
+        """Take in the sets that are new, of shape (n_sets, size); return how many there were."""
+        keys = self._number[members].sum(axis=1, dtype=np.uint64)
+        _, first = np.unique(keys, return_index=True)
+        known = np.concatenate([self._known, self._elsewhere])
+        first = first[~np.isin(keys[first], known)]
+        members = members[first]
+        self._known = np.concatenate([self._known, keys[first]])
+        ends = self.start[-1] + members.shape[1] * np.arange(1, len(members) + 1)
+        self.start = np.concatenate([self.start, ends.astype(np.int32)])
+        self.member = np.concatenate([self.member, members.ravel().astype(np.int32)])
+        self.cost = np.concatenate([self.cost, squared_errors(self.records, members)])
+        return len(members)
+
+    def of_size(self, size, chosen=True):
+        """The sets of one size among those for which a mask is True: (n_sets, size)."""
+        first = self.start[:-1][(self.sizes() == size) & chosen]
+        return self.member[first[:, None] + np.arange(size)]
+
+    def add_each(self, sets):
+        """Take in those of a list of sets, of any sizes, that are new; return how many."""
+        by_size = {}
+        for members in sets:
+            by_size.setdefault(len(members), []).append(members)
+        return sum(self.add(np.array(members)) for members in by_size.values())
+
+    def incidence(self):
+        """Which records are in which sets, as a sparse matrix of shape (n_sets, n_records)."""
+        return sparse.csr_matrix(
+            (np.ones(len(self.member)), self.member, self.start),
+            shape=(len(self), self.n_records),
+        )
+
+    def excess(self, prices, cuts):
+        """What each set pays above its SSE, given the prices of records and then of cuts."""
+        paid = self.incidence() @ prices[: self.n_records]
+        if len(cuts):
+            paid -= cuts.around(self) @ prices[self.n_records :]
+        return paid - self.cost
+
+
+class Columns(Sets):
+    """Sets of which a fractional partition uses some.
+
+    Attributes
+    ----------
+    use : ndarray of shape (n_sets,)
+        How much of each set is used.
+    """
+
+    def __init__(self, records):
+        super().__init__(records)
+        self.use = np.empty(0)
+
+    def add(self, members):
+        """Take in the sets that are new, of shape (n_sets, size); return how many there were."""
+        n_new = super().add(members)
+        self.use = np.concatenate([self.use, np.zeros(n_new)])
+        return n_new
+
+    def keep(self, kept):
+        """Drop the sets for which a mask is False."""
+        sizes = self.sizes()
+        self.member = self.member[np.repeat(kept, sizes)]
+        self.start = np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int32)
+        self._known, self.cost, self.use = self._known[kept], self.cost[kept], self.use[kept]
+
+    def entries(self, cuts):
+        """Members of each set, and the cuts that hold k or more of them, numbered after records.
+
+        Returns
+        -------
+        start : ndarray of shape (n_sets + 1,), int32
+            Where the entries of each set start.
+
+        entry : ndarray of shape (n_entries,), int32
+            The entries, set after set.
+        """
+        if len(cuts) == 0:
+            return self.start, self.member
+        both = sparse.hstack([self.incidence(), cuts.around(self)], format="csr")
+        return both.indptr.astype(np.int32), both.indices.astype(np.int32)
+
+
+def squared_errors(records, members, block=20_000):
+    """SSE of sets of one size, as an array of shape (n_sets,)."""
+    errors = np.empty(len(members))
+    for first in range(0, len(members), block):
+        rows = records[members[first : first + block]]
+        rows = rows - rows[:, :1]
+        rows -= rows.mean(axis=1, keepdims=True)
+        errors[first : first + block] = np.einsum("gij,gij->g", rows, rows)
+    return errors

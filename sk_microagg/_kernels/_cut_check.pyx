@@ -1,0 +1,224 @@
+"""Larger sets within cuts that pay too much: all subsets of each cut with more than k records.
+
+A set S may pay its SSE and the price of every cut that holds k or more of its members. Subsets are
+built member by member. A branch ends where even all prices above 0 of members still to be decided
+would not make a set pay more than the SSE of those chosen, since more members only raise the SSE.
+"""
+
+import time
+
+import numpy as np
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from ._boxes cimport squared_distance
+
+cdef enum:
+    MOST_MEMBERS = 32
+
+
+cdef struct Around:
+    unsigned int members
+    double price
+
+
+@cython.final
+cdef class CutCheck:
+    """Lower prices until no set of more than k records within a cut pays too much.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_records, n_columns), float64
+        The records.
+
+    k : int
+        Smallest size of a group.
+
+    start : ndarray of shape (n_cuts + 1,), int32
+        Where the members of each cut start.
+
+    member : ndarray of shape (n_members,), int32
+        The members, cut after cut; at most 32 a cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import CutCheck
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> start, member = np.array([0, 3], dtype=np.int32), np.arange(3, dtype=np.int32)
+    >>> prices = np.array([1.0, 1.0, 1.5])
+    >>> CutCheck(X, 2, start, member).lower(prices, np.array([0.5]))
+    [array([0, 1, 2], dtype=int32)]
+    >>> prices
+    array([1. , 1. , 0.5])
+    """
+
+    cdef const double[:, ::1] X
+    cdef Py_ssize_t k
+    cdef const int32_t[::1] start
+    cdef const int32_t[::1] member
+    cdef vector[vector[int32_t]] cuts_of
+    cdef vector[int32_t] n_shared
+
+    # The present cut.
+    cdef Py_ssize_t n_members
+    cdef int32_t members[MOST_MEMBERS]
+    cdef double distances[MOST_MEMBERS][MOST_MEMBERS]
+    # Of each member, the squared distances to those chosen, when so many members are decided on.
+    cdef double to_chosen[MOST_MEMBERS + 1][MOST_MEMBERS]
+    cdef double own_price
+    cdef vector[Around] around
+    cdef double[::1] prices
+    cdef vector[unsigned int] too_high
+
+    def __init__(self, const double[:, ::1] X, Py_ssize_t k, const int32_t[::1] start,
+                 const int32_t[::1] member):
+        cdef Py_ssize_t cut, i
+        self.X = X
+        self.k = k
+        self.start = start
+        self.member = member
+        self.cuts_of.resize(X.shape[0])
+        self.n_shared.assign(start.shape[0] - 1, 0)
+        for cut in range(start.shape[0] - 1):
+            if start[cut + 1] - start[cut] > MOST_MEMBERS:
+                raise ValueError(f"Cut {cut} has more than {MOST_MEMBERS} members.")
+            for i in range(start[cut], start[cut + 1]):
+                self.cuts_of[member[i]].push_back(cut)
+
+    def lower(self, double[::1] prices, const double[::1] cut_prices, *,
+              double deadline=INFINITY):
+        """Lower prices of records in place where sets pay too much.
+
+        Returns
+        -------
+        sets : list of ndarray or None
+            The sets that paid too much when they were looked at; None if the deadline has passed
+            before all cuts were looked at, as `time.monotonic()` tells it.
+        """
+        cdef Py_ssize_t cut, i
+        cdef unsigned int chosen
+        cdef list found = []
+        self.prices = prices
+        for cut in range(cut_prices.shape[0]):
+            PyErr_CheckSignals()  # Ctrl-C
+            if time.monotonic() >= deadline:
+                return None
+            if cut_prices[cut] <= 0.0:
+                continue
+            self.too_high.clear()
+            self.own_price = cut_prices[cut]
+            with nogil:
+                self._prepare(cut, cut_prices)
+                self._choose(0, 0, 0, 0.0, 0.0)
+            for chosen in self.too_high:
+                found.append(
+                    np.array(
+                        [self.members[i] for i in range(self.n_members) if chosen >> i & 1],
+                        dtype=np.int32,
+                    )
+                )
+        return found
+
+    cdef int _prepare(self, Py_ssize_t cut, const double[::1] cut_prices) except -1 nogil:
+        """Lay out the members of a cut, their distances, and the cuts that share k or more."""
+        cdef Py_ssize_t first = self.start[cut], i, j
+        cdef int32_t other
+        cdef Around shared
+        self.n_members = self.start[cut + 1] - first
+        for i in range(self.n_members):
+            self.members[i] = self.member[first + i]
+            self.to_chosen[0][i] = 0.0
+            for j in range(i + 1):
+                self.distances[i][j] = squared_distance(
+                    &self.X[self.members[i], 0], &self.X[self.members[j], 0], self.X.shape[1]
+                )
+                self.distances[j][i] = self.distances[i][j]
+        self.around.clear()
+        for i in range(self.n_members):
+            for other in self.cuts_of[self.members[i]]:
+                self.n_shared[other] += 1
+                if self.n_shared[other] == self.k and other != cut and cut_prices[other] > 0.0:
+                    shared = Around(0, cut_prices[other])
+                    for j in range(self.start[other], self.start[other + 1]):
+                        shared.members |= self._bit_of(self.member[j])
+                    self.around.push_back(shared)
+        for i in range(self.n_members):
+            for other in self.cuts_of[self.members[i]]:
+                self.n_shared[other] = 0
+        return 0
+
+    cdef unsigned int _bit_of(self, int32_t record) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n_members):
+            if self.members[i] == record:
+                return (<unsigned int>1) << i
+        return 0
+
+    cdef int _choose(self, Py_ssize_t place, Py_ssize_t size, unsigned int chosen, double paid,
+                     double pairs) except -1 nogil:
+        """Try all sets with the `size` members chosen, and others from a place on.
+
+        The chosen pay `paid`, and the squared distances of their pairs sum to `pairs`.
+        """
+        cdef Py_ssize_t i
+        cdef double rest = 0.0
+        if size + self.n_members - place <= self.k:
+            return 0
+        for i in range(place, self.n_members):
+            rest += max(self.prices[self.members[i]], 0.0)
+        if paid + rest - self.own_price <= (pairs / size if size > 0 else 0.0):
+            return 0
+        if place == self.n_members:
+            return self._check(size, chosen, pairs)
+        for i in range(place + 1, self.n_members):
+            self.to_chosen[place + 1][i] = self.to_chosen[place][i] + self.distances[place][i]
+        self._choose(
+            place + 1, size + 1, chosen | (<unsigned int>1) << place,
+            paid + self.prices[self.members[place]], pairs + self.to_chosen[place][place],
+        )
+        for i in range(place + 1, self.n_members):
+            self.to_chosen[place + 1][i] = self.to_chosen[place][i]
+        return self._choose(place + 1, size, chosen, self._paid_by(chosen), pairs)
+
+    cdef double _paid_by(self, unsigned int chosen) noexcept nogil:
+        """Prices of the chosen, which may have been lowered since they were chosen."""
+        cdef double total = 0.0
+        cdef Py_ssize_t i
+        for i in range(self.n_members):
+            if chosen >> i & 1:
+                total += self.prices[self.members[i]]
+        return total
+
+    cdef int _check(self, Py_ssize_t size, unsigned int chosen, double pairs) except -1 nogil:
+        """Lower the highest price in a set by what it pays too much."""
+        cdef double excess = self._paid_by(chosen) - pairs / size - self.own_price
+        cdef Py_ssize_t i, highest = -1
+        cdef size_t j
+        for j in range(self.around.size()):
+            if excess <= 0.0:
+                return 0
+            if n_bits(chosen & self.around[j].members) >= self.k:
+                excess -= self.around[j].price
+        if excess <= 0.0:
+            return 0
+        for i in range(self.n_members):
+            if chosen >> i & 1 and (
+                highest < 0 or self.prices[self.members[i]] > self.prices[self.members[highest]]
+            ):
+                highest = i
+        self.prices[self.members[highest]] -= excess
+        self.too_high.push_back(chosen)
+        return 0
+
+
+cdef inline Py_ssize_t n_bits(unsigned int bits) noexcept nogil:
+    cdef Py_ssize_t n = 0
+    while bits:
+        bits &= bits - 1
+        n += 1
+    return n

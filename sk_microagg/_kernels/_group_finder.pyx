@@ -1,0 +1,175 @@
+"""Sets of k records that pay more than their SSE, found by two quick heuristics.
+
+Around each record a set grows by the neighbour that costs least, given those in it. Then, from the
+record and from the mean of that set, a set is improved as in Lloyd's method: the mean c of a set is
+kept, the set becomes the k neighbours with the least |x - c|² - u(x), and so on.
+"""
+
+import numpy as np
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+from libcpp.algorithm cimport nth_element
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from ._boxes cimport squared_distance
+
+ctypedef pair[double, int32_t] Ranked
+
+cdef enum:
+    MOST_ROUNDS = 8
+    RECORDS_BETWEEN_SIGNALS = 256
+
+
+@cython.final
+cdef class GroupFinder:
+    """Look around each record for k records that pay more than their SSE.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_records, n_columns), float64
+        The records.
+
+    near : ndarray of shape (n_records, n_near), int32
+        Records near to each, itself first; at least k.
+
+    k : int
+        Size of the sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import GroupFinder
+    >>> X = np.array([[0.0], [1.0], [5.0]])
+    >>> near = np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0]], dtype=np.int32)
+    >>> found = GroupFinder(X, near, 2).find(np.ones(3), 0.0)
+    >>> np.unique(np.sort(found, axis=1), axis=0)
+    array([[0, 1]], dtype=int32)
+    """
+
+    cdef const double[:, ::1] X
+    cdef const int32_t[:, ::1] near
+    cdef Py_ssize_t k
+    cdef vector[double] mean
+    cdef vector[double] cost
+    cdef vector[Ranked] ranked
+    cdef vector[int32_t] members
+    cdef vector[int32_t] found
+
+    def __init__(self, const double[:, ::1] X, const int32_t[:, ::1] near, Py_ssize_t k):
+        if near.shape[1] < k:
+            raise ValueError(f"{near.shape[1]} near records are too few for sets of {k}.")
+        self.X = X
+        self.near = near
+        self.k = k
+        self.mean.resize(X.shape[1])
+        self.cost.resize(near.shape[1])
+        self.ranked.resize(near.shape[1])
+        self.members.resize(k)
+
+    def find(self, const double[::1] prices, double tolerance):
+        """Sets that pay more than their SSE by more than a tolerance.
+
+        Returns
+        -------
+        members : ndarray of shape (n_found, k), int32
+            The sets; one may be there many times.
+        """
+        cdef Py_ssize_t record, i
+        cdef int32_t[:, ::1] members
+        self.found.clear()
+        with nogil:
+            for record in range(self.X.shape[0]):
+                if record % RECORDS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()  # Ctrl-C
+                for i in range(self.X.shape[1]):
+                    self.mean[i] = self.X[record, i]
+                self._improve(record, prices, tolerance)
+                if self._grow(record, prices) < -tolerance:
+                    self._note()
+                self._take_mean()
+                self._improve(record, prices, tolerance)
+        members = np.empty((self.found.size() // self.k, self.k), dtype=np.int32)
+        for i in range(<Py_ssize_t>self.found.size()):
+            members[i // self.k, i % self.k] = self.found[i]
+        return members.base
+
+    cdef double _grow(self, Py_ssize_t record, const double[::1] prices) noexcept nogil:
+        """Let a set grow from a record; return its SSE less its prices."""
+        cdef Py_ssize_t n_near = self.near.shape[1], size, place, cheapest = 0
+        cdef const int32_t *near = &self.near[record, 0]
+        cdef const double *joined
+        cdef double total = 0.0
+        for place in range(n_near):
+            self.cost[place] = -prices[near[place]]
+        for size in range(self.k):
+            total += self.cost[cheapest]
+            self.members[size] = near[cheapest]
+            self.cost[cheapest] = INFINITY
+            joined = &self.X[near[cheapest], 0]
+            cheapest = 0
+            for place in range(n_near):
+                if self.cost[place] < INFINITY:
+                    self.cost[place] += (
+                        squared_distance(&self.X[near[place], 0], joined, self.X.shape[1]) / self.k
+                    )
+                if self.cost[place] < self.cost[cheapest]:
+                    cheapest = place
+        return total
+
+    cdef void _improve(self, Py_ssize_t record, const double[::1] prices,
+                       double tolerance) noexcept nogil:
+        """Improve the set around the mean, and note it if it pays too much."""
+        cdef Py_ssize_t n_near = self.near.shape[1], place, i, n_rounds = 0
+        cdef const int32_t *near = &self.near[record, 0]
+        cdef double least = INFINITY, total
+        while n_rounds < MOST_ROUNDS:
+            for place in range(n_near):
+                self.ranked[place] = Ranked(
+                    squared_distance(&self.X[near[place], 0], self.mean.data(), self.X.shape[1])
+                    - prices[near[place]],
+                    near[place],
+                )
+            nth_element(
+                self.ranked.begin(), self.ranked.begin() + (self.k - 1), self.ranked.end()
+            )
+            total = 0.0
+            for i in range(self.k):
+                total += self.ranked[i].first
+            if total >= least:
+                break
+            least = total
+            for i in range(self.k):
+                self.members[i] = self.ranked[i].second
+            self._take_mean()
+            n_rounds += 1
+        if self._excess(prices) > tolerance:
+            self._note()
+
+    cdef void _take_mean(self) noexcept nogil:
+        cdef Py_ssize_t i, j
+        for j in range(self.X.shape[1]):
+            self.mean[j] = 0.0
+        for i in range(self.k):
+            for j in range(self.X.shape[1]):
+                self.mean[j] += self.X[self.members[i], j] / self.k
+
+    cdef double _excess(self, const double[::1] prices) noexcept nogil:
+        """What the members pay above their SSE around the mean."""
+        cdef double total = 0.0
+        cdef Py_ssize_t i
+        for i in range(self.k):
+            total += prices[self.members[i]] - squared_distance(
+                &self.X[self.members[i], 0], self.mean.data(), self.X.shape[1]
+            )
+        return total
+
+    cdef int _note(self) except -1 nogil:
+        cdef Py_ssize_t i
+        for i in range(self.k):
+            self.found.push_back(self.members[i])
+        return 0

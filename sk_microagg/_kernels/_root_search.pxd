@@ -1,0 +1,33 @@
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from ._root_candidates cimport RootCandidates
+
+ctypedef pair[double, int32_t] Ranked
+
+
+cdef class RootSearch(RootCandidates):
+    # One of each for every depth of the search.
+    cdef vector[vector[int32_t]] listed
+    cdef vector[vector[double]] gain
+    cdef vector[vector[Ranked]] ranked
+
+    cdef vector[int32_t] chosen
+    cdef vector[int32_t] best_members
+    cdef double best
+    cdef double least_open
+    cdef Py_ssize_t n_nodes
+    cdef Py_ssize_t node_limit
+
+    cdef double _least(self, Py_ssize_t root, double tolerance) except? -1.0 nogil
+    cdef int _start_greedily(self) except -1 nogil
+    cdef int _branch(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
+                     double inherited) except -1 nogil
+    cdef int _descend(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
+                      double bound) except -1 nogil
+    cdef bint _narrow(self, Py_ssize_t depth, double mix, double paid, double star,
+                      double *bound) except -1 nogil
+    cdef int _try_last(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil
+    cdef int _try_last_two(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil
+    cdef void _offer(self, double value, Py_ssize_t n_chosen, uint64_t cuts) noexcept nogil

@@ -1,0 +1,325 @@
+"""The k-set of a root that pays most above its SSE: an exact branch and bound.
+
+The excess of a k-set S is u(S) - SSE(S), with u the prices of its members; what is sought is the
+least SSE(S) - u(S), its reduced cost. Any numbers s, one a record, give every k-set one of its
+members as root: the r for which the sum of d²(r, j)/2 over j in S, plus k s(r), is least. Its mean
+over r in S is SSE(S) + s(S), so at the root
+
+    star:    SSE(S) - u(S) >= (k - 1) s(r) - u(r) + sum over q of [d²(r, q)/2 - u(q) - s(q)],
+
+with q over the other members. With s = 0 roots are medoids. With s a negative share of u, roots are
+medoids that rather have a large price, and a far record with a large price is candidate of few.
+
+A second bound needs no root. With P the members chosen so far, `need` more to come, and
+g(q) = (sum over p in P of d²(p, q))/k - u(q),
+
+    spread:  SSE(S) - u(S) >= SSE-part and prices of P + sum over q of [g(q) + v(q)/(2k)],
+
+where v(q) is the sum of the need - 1 smallest squared distances from q to others. Any mean of the
+two is a bound as well, and the better one, as it is mixed before the smallest are selected.
+
+A cut is a set of records with a price: k-sets within it may pay so much more. Bounds do without
+them, since they only raise the reduced cost; complete sets count them.
+"""
+
+import time
+
+import numpy as np
+
+cimport cython
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.algorithm cimport sort
+
+from ._root_candidates cimport RootCandidates
+
+@cython.final
+cdef class RootSearch(RootCandidates):
+    """Find the k-set of a root with the least SSE - prices.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_records, n_columns), float64
+        The records.
+
+    k : int
+        Size of the sets, at least 2.
+
+    sums : ndarray of shape (n_records, n_sums), float64
+        In column t, at most the sum of the t smallest squared distances from each record to
+        others; k - 1 columns, or fewer for a looser bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import RootSearch
+    >>> X = np.array([[0.0], [1.0], [5.0], [9.0]])
+    >>> search = RootSearch(X, 2, np.zeros((4, 1)))
+    >>> search.set_prices(np.array([1.0, 1.0, 1.0, 1.0]), np.zeros(4))
+    >>> values, members, complete = search.sweep(np.arange(4))
+    >>> values
+    array([-1.5, -1.5,  0. ,  0. ])
+    >>> members[0]
+    array([0, 1], dtype=int32)
+    """
+
+    def __init__(self, const double[:, ::1] X, Py_ssize_t k, const double[:, ::1] sums):
+        RootCandidates.__init__(self, X, k, sums)
+        self.listed.resize(k)
+        self.gain.resize(k)
+        self.ranked.resize(k)
+        self.chosen.resize(k)
+
+    def sweep(self, const Py_ssize_t[::1] roots, *, bint lower=False, Py_ssize_t node_limit=-1,
+              double tolerance=0.0, double deadline=INFINITY):
+        """Look for the set with the least reduced cost of each of several roots.
+
+        Parameters
+        ----------
+        roots : ndarray of shape (n_roots,), intp
+            The roots, in the order in which they are visited.
+
+        lower : bool, default=False
+            Whether to lower the price of each root by the least reduced cost of its sets, if that
+            is below 0: then none of them pays too much, nor will it when other prices are lowered.
+
+        node_limit : int, default=-1
+            Nodes of the search for one root after which it ends with a bound; below 0 for no limit.
+
+        tolerance : float, default=0.0
+            Reduced costs above minus this count as 0.
+
+        deadline : float, default=inf
+            Stop, wherever the search is, when `time.monotonic()` has passed this.
+
+        Returns
+        -------
+        values : ndarray of shape (n_roots,)
+            A lower bound on the reduced costs of the sets of each root, at most 0; the least of
+            them itself if the node limit was not reached.
+
+        members : ndarray of shape (n_roots, k), int32
+            The set that was found, or -1 if there is none below 0.
+
+        complete : bool
+            Whether all roots were visited before the deadline.
+        """
+        cdef Py_ssize_t i, j
+        cdef double[::1] values = np.zeros(roots.shape[0])
+        cdef int32_t[:, ::1] members = np.full((roots.shape[0], self.k), -1, dtype=np.int32)
+        self.node_limit = node_limit
+        self.stop_at = deadline
+        self.is_late = time.monotonic() >= deadline
+        self.work = 0
+        with nogil:
+            for i in range(roots.shape[0]):
+                if self.is_late:
+                    break
+                values[i] = self._least(roots[i], tolerance)
+                for j in range(<Py_ssize_t>self.best_members.size()):
+                    members[i, j] = self.best_members[j]
+                if lower and values[i] < 0.0:
+                    self.lower(values[i])
+        return values.base, members.base, not self.is_late
+
+    cdef double _least(self, Py_ssize_t root, double tolerance) except? -1.0 nogil:
+        """A lower bound on the reduced costs of the sets of a root, 0 if it is above."""
+        cdef Py_ssize_t place
+        self.root = root
+        self.best = -tolerance
+        self.least_open = 0.0
+        self.best_members.clear()
+        self.n_nodes = 0
+        if self.find_candidates(self.best, &self.least_open):
+            self._start_greedily()
+            self.listed[1].resize(self.n_candidates)
+            for place in range(self.n_candidates):
+                self.listed[1][place] = place
+            self.gain[1].assign(self.joining.begin(), self.joining.end())
+            self._branch(
+                1, -self.prices[root],
+                (self.k - 1) * self.shift[root] - self.prices[root],
+                ~(<uint64_t>0), -INFINITY,
+            )
+        return min(0.0 if self.best_members.empty() else self.best, self.least_open)
+
+    # Branch and bound
+
+    cdef int _start_greedily(self) except -1 nogil:
+        """Offer the set that grows from the root by the record that costs least, again and again.
+        """
+        cdef Py_ssize_t n = self.n_candidates, depth, place, cheapest
+        cdef double paid = -self.prices[self.root]
+        cdef uint64_t cuts = ~(<uint64_t>0)
+        cdef const double *row
+        if n < self.k - 1:
+            return 0
+        for place in range(n):
+            self.weight[place] = self.joining[place]
+        for depth in range(1, self.k):
+            cheapest = 0
+            for place in range(n):
+                if self.weight[place] < self.weight[cheapest]:
+                    cheapest = place
+            paid += self.weight[cheapest]
+            cuts &= self.cuts_at[cheapest]
+            self.chosen[depth] = cheapest
+            if depth + 1 < self.k:
+                row = self.row(cheapest)
+                for place in range(n):
+                    self.weight[place] += row[place]
+                self.weight[cheapest] = INFINITY
+        self._offer(paid, self.k, cuts)
+        return 0
+
+    cdef int _branch(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
+                     double inherited) except -1 nogil:
+        """Search the sets that hold the `depth` records chosen and others that are listed there.
+
+        The chosen pay `paid` in the second bound and `star` in the first; no set below has a
+        reduced cost under `inherited`. The root counts as chosen.
+        """
+        cdef Py_ssize_t need = self.k - depth
+        self.n_nodes += 1
+        if self.is_over(8 * self.listed[depth].size()):
+            return 0
+        if need == 1:
+            return self._try_last(depth, paid, cuts)
+        if not (
+            self._narrow(depth, 0.5, paid, star, &inherited)
+            and self._narrow(depth, 0.0, paid, star, &inherited)
+            and self._narrow(depth, 1.0, paid, star, &inherited)
+        ):
+            return 0
+        if need == 2:
+            return self._try_last_two(depth, paid, cuts)
+        return self._descend(depth, paid, star, cuts, inherited)
+
+    cdef bint _narrow(self, Py_ssize_t depth, double mix, double paid, double star,
+                      double *bound) except -1 nogil:
+        """Strike candidates off that a mix of the two bounds excludes; whether a set may be left.
+
+        The weights of those that stay are left in `weight`.
+        """
+        cdef Py_ssize_t need = self.k - depth, n = self.listed[depth].size(), q, n_kept = 0
+        cdef int32_t *listed = self.listed[depth].data()
+        cdef double *gain = self.gain[depth].data()
+        cdef double *weight = self.weight.data()
+        cdef const double *spread = &self.spread[(need - 1) * self.n_candidates]
+        cdef const double *stars = self.star.data()
+        cdef double total, limit
+        if n < need:
+            return False
+        for q in range(n):
+            weight[q] = mix * stars[listed[q]] + (1.0 - mix) * (gain[q] + spread[listed[q]])
+        total = mix * star + (1.0 - mix) * paid + self.sum_of_smallest(n, need)
+        if total >= self.best:
+            return False
+        bound[0] = max(bound[0], total)
+        limit = self.best - (total - self.smallest[need - 1])
+        for q in range(n):
+            if weight[q] < limit:
+                listed[n_kept] = listed[q]
+                gain[n_kept] = gain[q]
+                weight[n_kept] = weight[q]
+                n_kept += 1
+        self.listed[depth].resize(n_kept)
+        self.gain[depth].resize(n_kept)
+        return n_kept >= need
+
+    cdef int _descend(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
+                      double bound) except -1 nogil:
+        """Choose each candidate in turn, the most promising first, and search the sets with it.
+
+        The weights are those of the last call of `_narrow`, with the mix of one half.
+        """
+        cdef Py_ssize_t need = self.k - depth, n = self.listed[depth].size(), first, q, place
+        cdef Ranked *ranked
+        cdef int32_t *listed
+        cdef double *gain
+        cdef const double *row
+        cdef double least
+        self.ranked[depth].resize(n)
+        ranked = self.ranked[depth].data()
+        for q in range(n):
+            place = self.listed[depth][q]
+            ranked[q] = Ranked(
+                (self.star[place] + self.gain[depth][q]
+                 + self.spread[(need - 1) * self.n_candidates + place]) / 2.0,
+                q,
+            )
+        sort(ranked, ranked + n)
+        for first in range(n - need + 1):
+            least = (star + paid) / 2.0
+            for q in range(first, first + need):
+                least += ranked[q].first
+            least = max(least, bound)
+            if least >= self.best or self.is_late:
+                return 0
+            if 0 <= self.node_limit <= self.n_nodes:
+                self.least_open = min(self.least_open, least)
+                return 0
+            place = self.listed[depth][ranked[first].second]
+            row = self.row(place)
+            self.listed[depth + 1].resize(n - first - 1)
+            self.gain[depth + 1].resize(n - first - 1)
+            listed = self.listed[depth + 1].data()
+            gain = self.gain[depth + 1].data()
+            for q in range(first + 1, n):
+                listed[q - first - 1] = self.listed[depth][ranked[q].second]
+                gain[q - first - 1] = (
+                    self.gain[depth][ranked[q].second] + row[listed[q - first - 1]]
+                )
+            self.chosen[depth] = place
+            self._branch(
+                depth + 1, paid + self.gain[depth][ranked[first].second],
+                star + self.star[place], cuts & self.cuts_at[place], least,
+            )
+        return 0
+
+    cdef int _try_last(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil:
+        cdef size_t q
+        for q in range(self.listed[depth].size()):
+            if paid + self.gain[depth][q] < self.best:
+                self.chosen[depth] = self.listed[depth][q]
+                self._offer(
+                    paid + self.gain[depth][q], depth + 1,
+                    cuts & self.cuts_at[self.listed[depth][q]],
+                )
+        return 0
+
+    cdef int _try_last_two(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil:
+        cdef const int32_t *listed = self.listed[depth].data()
+        cdef const double *gain = self.gain[depth].data()
+        cdef const double *row
+        cdef Py_ssize_t n = self.listed[depth].size(), one, other
+        cdef double least = INFINITY, so_far
+        for one in range(n):
+            least = min(least, gain[one])
+        for one in range(n - 1):
+            so_far = paid + gain[one]
+            if so_far + least >= self.best:
+                continue
+            row = self.row(listed[one])
+            for other in range(one + 1, n):
+                if so_far + gain[other] + row[listed[other]] < self.best:
+                    self.chosen[depth] = listed[one]
+                    self.chosen[depth + 1] = listed[other]
+                    self._offer(
+                        so_far + gain[other] + row[listed[other]], depth + 2,
+                        cuts & self.cuts_at[listed[one]] & self.cuts_at[listed[other]],
+                    )
+        return 0
+
+    cdef void _offer(self, double value, Py_ssize_t n_chosen, uint64_t cuts) noexcept nogil:
+        """Keep the chosen set if its reduced cost, with the prices of its cuts, is the least."""
+        cdef Py_ssize_t i
+        if cuts:
+            value += self.cut_prices(cuts)
+        if value >= self.best:
+            return
+        self.best = value
+        self.best_members.resize(self.k)
+        self.best_members[0] = self.root
+        for i in range(1, self.k):
+            self.best_members[i] = self.record_of[self.chosen[i]]

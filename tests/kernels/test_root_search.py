@@ -1,0 +1,135 @@
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles.root_search import least_of_roots, reduced_costs, squared_distances
+from oracles.tables import TABLES
+
+from sk_microagg._kernels import RootSearch
+
+NAMES = ("normal", "grid", "duplicates", "constant_column", "constant", "line", "heavy_tails")
+every_table = pytest.mark.parametrize("make", [TABLES[name] for name in NAMES], ids=NAMES)
+every_k = pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
+
+
+def nearest_sums(X, k):
+    return np.cumsum(np.sort(squared_distances(X), axis=1), axis=1)[:, : max(k - 1, 1)].copy()
+
+
+class Case:
+    """Records with prices and cuts at random, and a search among them."""
+
+    def __init__(self, make, k, seed, n=10, n_cuts=0):
+        rng = np.random.default_rng(seed)
+        self.X = make(rng, n, int(rng.integers(1, 4)))
+        self.k = k
+        unit = squared_distances(self.X).mean() / 4 or 1.0
+        self.prices = rng.uniform(-0.2, 1.0, n) * unit
+        self.shift = -rng.choice([0.0, 0.5, 1.0]) * self.prices
+        sizes = rng.integers(k, min(2 * k, n) + 1, size=n_cuts)
+        self.cuts = [rng.choice(n, size, replace=False) for size in sizes]
+        self.cut_prices = rng.uniform(0.0, unit, n_cuts)
+        self.search = RootSearch(self.X, k, nearest_sums(self.X, k))
+        self.search.set_prices(self.prices, self.shift)
+        self.search.set_cuts(
+            np.cumsum([0, *sizes]).astype(np.int32),
+            np.concatenate([np.empty(0), *self.cuts]).astype(np.int32),
+            self.cut_prices,
+        )
+        self.roots = np.arange(n)
+
+    def costs(self, prices=None):
+        prices = self.prices if prices is None else prices
+        return dict(reduced_costs(self.X, self.k, prices, self.cuts, self.cut_prices))
+
+    def least_of_roots(self):
+        return least_of_roots(self.X, self.k, self.prices, self.shift, self.cuts, self.cut_prices)
+
+
+@every_table
+@every_k
+@pytest.mark.parametrize("n_cuts", [0, 6])
+def test_the_least_reduced_cost_is_found(make, k, n_cuts):
+    for seed in range(4):
+        case = Case(make, k, seed, n_cuts=n_cuts)
+        values, members, complete = case.search.sweep(case.roots)
+        costs = case.costs()
+        least = case.least_of_roots()
+        assert complete
+        # Where several members tie for the root, the search may count a set for either.
+        assert np.all(values <= least + 1e-9)
+        assert_allclose(values.min(), min(0.0, *costs.values()), rtol=1e-9, atol=1e-12)
+        for value, found in zip(values, members, strict=True):
+            if value < 0:
+                assert_allclose(value, costs[tuple(sorted(found.tolist()))], rtol=1e-9, atol=1e-12)
+            else:
+                assert_array_equal(found, -1)
+
+
+@every_table
+@every_k
+@pytest.mark.parametrize("node_limit", [0, 3])
+def test_a_search_that_is_cut_short_gives_a_bound(make, k, node_limit):
+    for seed in range(4):
+        case = Case(make, k, seed, n_cuts=3)
+        values, _, _ = case.search.sweep(case.roots, node_limit=node_limit)
+        assert np.all(values <= case.least_of_roots() + 1e-9)
+
+
+@every_table
+@every_k
+@pytest.mark.parametrize("node_limit", [-1, 0, 3])
+def test_after_lowering_no_set_pays_too_much(make, k, node_limit):
+    for seed in range(4):
+        case = Case(make, k, seed, n_cuts=3)
+        roots = np.random.default_rng(seed).permutation(case.roots)
+        case.search.sweep(roots, lower=True, node_limit=node_limit)
+        lowered = case.search.get_prices()
+        assert np.all(lowered <= case.prices)
+        assert min(case.costs(lowered).values()) >= -1e-9 * np.abs(case.prices).max()
+
+
+@pytest.mark.parametrize("n", [4, 7, 8])
+def test_as_few_records_as_there_can_be(n):
+    case = Case(TABLES["normal"], 4, seed=n, n=n)
+    values, _, _ = case.search.sweep(case.roots)
+    assert_allclose(values.min(), min(0.0, *case.costs().values()), rtol=1e-9)
+
+
+def test_fewer_sums_make_no_difference():
+    case = Case(TABLES["normal"], 6, seed=1)
+    coarse = RootSearch(case.X, 6, nearest_sums(case.X, 6)[:, :2].copy())
+    coarse.set_prices(case.prices, case.shift)
+    for one, other in zip(coarse.sweep(case.roots), case.search.sweep(case.roots), strict=True):
+        assert_array_equal(one, other)
+
+
+def test_small_reduced_costs_may_count_as_none():
+    case = Case(TABLES["normal"], 3, seed=0)
+    least = case.search.sweep(case.roots)[0].min()
+    assert least < 0
+    assert case.search.sweep(case.roots, tolerance=-least)[0].min() == 0
+    assert case.search.sweep(case.roots, tolerance=-0.9 * least)[0].min() == least
+
+
+def test_it_stops_when_time_is_up():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 8))
+    search = RootSearch(X, 12, nearest_sums(X, 12))
+    search.set_prices(np.full(300, 8.0), np.zeros(300))
+    start = time.monotonic()
+    _, _, complete = search.sweep(np.arange(300), deadline=start + 0.1)
+    assert not complete
+    assert time.monotonic() - start < 2.0
+
+
+def test_what_cannot_be_is_said():
+    X = np.zeros((70, 1))
+    with pytest.raises(ValueError, match="k=1 must be from 2"):
+        RootSearch(X, 1, np.zeros((70, 1)))
+    search = RootSearch(X, 2, np.zeros((70, 1)))
+    starts = np.arange(0, 132, 2, dtype=np.int32)
+    members = np.tile([0, 1], 65).astype(np.int32)
+    with pytest.raises(ValueError, match="Record 0 is in too many cuts"):
+        search.set_cuts(starts, members, np.zeros(65))
