@@ -110,13 +110,6 @@ class Columns(Sets):
         self.use = np.concatenate([self.use, np.zeros(n_new)])
         return n_new
 
-    def keep(self, kept):
-        """Drop the sets for which a mask is False."""
-        sizes = self.sizes()
-        self.member = self.member[np.repeat(kept, sizes)]
-        self.start = np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int32)
-        self._known, self.cost, self.use = self._known[kept], self.cost[kept], self.use[kept]
-
     def entries(self, cuts):
         """Members of each set, and the cuts that hold k or more of them, numbered after records.
 
