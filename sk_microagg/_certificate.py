@@ -103,7 +103,12 @@ def certify(estimator, X, time_limit, verbose=0):
     """
     scaled = scaled_records(estimator, X)
     proof = loss_bound(
-        scaled, estimator.k, time_limit=time_limit, verbose=verbose, return_trace=True
+        scaled,
+        estimator.k,
+        time_limit=time_limit,
+        verbose=verbose,
+        return_trace=True,
+        n_jobs=estimator.n_jobs,
     )
     return Certificate(information_loss(scaled, estimator.labels_), *proof, estimator.k)
 

@@ -61,6 +61,11 @@ class Proof:
         """How much of the time has passed, from 0 to 1."""
         return (time.monotonic() - self.start) / (self.deadline - self.start)
 
+    def deadline_of_part(self, share):
+        """When a share of all the time will have passed from now on, or all the time is up."""
+        time_limit = self.deadline - self.start
+        return min(self.deadline, time.monotonic() + share * time_limit)
+
     def trace(self):
         """Seconds and bounds, ndarray of shape (n_improvements, 2)."""
         return np.array(self._trace).reshape(-1, 2)

@@ -1,6 +1,7 @@
 """Prices that may be too high are lowered until no group pays more than its SSE."""
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._kernels import CutCheck, RootSearch
 
@@ -21,11 +22,15 @@ class Repair:
 
     sums : ndarray of shape (n_records, k - 1)
         At most the sums of the 0, 1, 2, ... smallest squared distances from each record.
+
+    n_jobs : int or None
+        Number of threads that look for such sets. The result does not depend on it.
     """
 
-    def __init__(self, records, k, sums):
+    def __init__(self, records, k, sums, n_jobs):
         self._k = k
-        self._search = RootSearch(records, k, sums)
+        n_threads = min(effective_n_jobs(n_jobs), len(records))
+        self._searches = [RootSearch(records, k, sums) for _ in range(n_threads)]
         self._roots = np.arange(len(records))
 
     def run(self, prices, cuts, columns, deadline, at_once=False):
@@ -58,10 +63,14 @@ class Repair:
             Number of sets that are new in the pool.
         """
         n = len(self._roots)
-        search = self._search
-        search.set_prices(prices[:n], -PREFERENCE * prices[:n])
-        search.set_cuts(cuts.sets.start, cuts.sets.member, prices[n:])
-        excess, members, complete = search.sweep(self._roots, lower=at_once, deadline=deadline)
+        search = self._searches[0]
+        for one in self._searches:
+            one.set_prices(prices[:n], -PREFERENCE * prices[:n])
+            one.set_cuts(cuts.sets.start, cuts.sets.member, prices[n:])
+        if at_once:
+            _, members, complete = search.sweep(self._roots, lower=True, deadline=deadline)
+        else:
+            excess, members, complete = self._look(deadline)
         n_new = columns.add(members[members[:, 0] >= 0])
         if complete and not at_once:
             worst_first = np.argsort(excess)[: np.count_nonzero(excess)]
@@ -74,3 +83,17 @@ class Repair:
         if larger is None:
             return None, n_new
         return np.concatenate([lowered, prices[n:]]), n_new + columns.add_each(larger)
+
+    def _look(self, deadline):
+        """Look at all roots, in threads: their excess, their sets, and whether there was time."""
+        n_threads = len(self._searches)
+        shares = [np.arange(first, len(self._roots), n_threads) for first in range(n_threads)]
+        looks = Parallel(n_jobs=n_threads, require="sharedmem")(
+            delayed(search.sweep)(roots, deadline=deadline)
+            for search, roots in zip(self._searches, shares, strict=True)
+        )
+        excess = np.empty(len(self._roots))
+        members = np.empty((len(self._roots), self._k), dtype=np.int32)
+        for roots, (values, sets, _) in zip(shares, looks, strict=True):
+            excess[roots], members[roots] = values, sets
+        return excess, members, all(complete for _, _, complete in looks)

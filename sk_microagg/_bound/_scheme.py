@@ -33,6 +33,11 @@ WIDEST, NARROW, NARROWEST = 1.0, 0.1, 0.03
 # Weight of the best prices in those that are repaired next.
 INERTIA = 0.2
 
+# A repair that takes longer than this share of the time is given up, and one of prices tried that
+# are nearer to the best, by the one factor; after a success they are farther away, by the other.
+PATIENCE = 0.15
+NEARER, FARTHER = 0.25, 2.0
+
 # Cuts are added when the bound has risen by less than this share in one round.
 TIME_TO_CUT = 2e-3
 
@@ -46,7 +51,7 @@ MOST_AT_THE_END = 0.002
 SAME = 1e-7
 
 
-def prove(X, k, time_limit, tol, verbose):
+def prove(X, k, time_limit, tol, verbose, n_jobs):
     """Prove a lower bound on the information loss of any partition into groups of at least k.
 
     Parameters
@@ -66,6 +71,9 @@ def prove(X, k, time_limit, tol, verbose):
     verbose : int
         Whether to print a line that updates.
 
+    n_jobs : int or None
+        Number of threads.
+
     Returns
     -------
     proof : Proof
@@ -75,7 +83,7 @@ def prove(X, k, time_limit, tol, verbose):
     records, exponent = scaled(X)
     proof = Proof(total, float(np.ldexp(total, -2 * exponent)), X.size, time_limit, verbose)
     try:
-        scheme = Scheme(records, k, proof)
+        scheme = Scheme(records, k, proof, n_jobs)
         while proof.seconds_left() > 0 and scheme.may_rise(tol):
             scheme.advance()
             proof.show(scheme.ceiling)
@@ -97,9 +105,12 @@ class Scheme:
 
     proof : Proof
         Takes the bounds.
+
+    n_jobs : int or None
+        Number of threads.
     """
 
-    def __init__(self, records, k, proof):
+    def __init__(self, records, k, proof, n_jobs):
         self.k = k
         self.n = len(records)
         self.proof = proof
@@ -117,10 +128,12 @@ class Scheme:
         self.own_cost = squared_errors(records, near[:, :k])
         self.cuts = Cuts(records, k)
         self.finder = GroupFinder(records, near.astype(np.int32), k)
-        self.repair = Repair(records, k, np.ascontiguousarray(sums[:, : k - 1]))
+        self.repair = Repair(records, k, np.ascontiguousarray(sums[:, : k - 1]), n_jobs)
         self.ceiling = np.inf
         # Where each record has k - 1 twins nothing is lost.
         self.is_settled = not self.own_cost.any()
+        self.target = None
+        self.reach = 1.0
         self.width = WIDEST
         self.inertia = INERTIA
         self.n_steps = FEWEST_STEPS
@@ -133,18 +146,29 @@ class Scheme:
 
     def advance(self):
         """Raise prices on the pool, repair them, and take what was found into the pool."""
-        prices, use = self._raise()
+        if self.target is None:
+            self.target = self._raise()
+        prices, use = self.target
         is_first = self.n_rounds == 0
-        if not is_first:
-            prices = self.inertia * self.best + (1 - self.inertia) * prices
-        self.n_rounds += 1
+        way = self.reach * (1 if is_first else 1 - self.inertia)
         repaired, n_new = self.repair.run(
-            prices, self.cuts, self.columns, self.proof.deadline, at_once=is_first
+            self.best + way * (prices - self.best),
+            self.cuts,
+            self.columns,
+            self.proof.deadline_of_part(PATIENCE),
+            at_once=is_first or self.reach < 1,
         )
         if repaired is None:
+            self.reach *= NEARER
             return
         before = self.proof.squared_errors
         self._keep_if_better(repaired)
+        if self.reach < 1:
+            # The same prices, from nearer to them.
+            self.reach = min(FARTHER * self.reach, 1.0)
+            return
+        self.n_rounds += 1
+        self.target = None
         if n_new < 0.01 * self.n:
             self.inertia /= 2
         if self.proof.squared_errors < (1 + TIME_TO_CUT) * before:

@@ -18,6 +18,9 @@ cdef enum Search:
     TREE
     SCAN
 
+cdef inline bint by_record(const Hit &one, const Hit &other) noexcept nogil:
+    return one.second < other.second
+
 cdef double squared_distance(const double *a, const double *b, Py_ssize_t n_columns) noexcept nogil
 
 

@@ -17,7 +17,7 @@ from libc.math cimport sqrt
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ._boxes cimport SAFETY, TINY, Hit, squared_distance
+from ._boxes cimport SAFETY, TINY, Hit, by_record, squared_distance
 from ._partition cimport Partition
 from ._sweeps cimport Sweeps
 
@@ -243,10 +243,6 @@ cdef class Descent(Sweeps):
             size_a / (size_a - 1.0) * radius * radius * SAFETY + TINY
             > size_b / (size_b + 1.0) * beyond * beyond
         )
-
-cdef bint by_record(const Hit &one, const Hit &other) noexcept nogil:
-    return one.second < other.second
-
 
 cdef inline Place place_of(double to_a, double to_b, double apart) noexcept nogil:
     """Where a record lies seen from A: how far along the line to B, and how far across from it.

@@ -10,9 +10,10 @@ import numpy as np
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ._boxes cimport AUTO, squared_distance
+from ._boxes cimport AUTO, by_record, squared_distance
 from ._tree cimport Tree
 
 cdef enum:
@@ -98,6 +99,8 @@ cdef class RootCandidates:
         if total >= below:
             return False
         self.tree.below(point, 2.0 * (below - total + last), self.hits)
+        # A tree's answers have no order that others could rely on, such as a search beside it.
+        sort(self.hits.begin(), self.hits.end(), &by_record)
         if <Py_ssize_t>self.hits.size() > MOST_CANDIDATES:
             least_open[0] = total
             return False

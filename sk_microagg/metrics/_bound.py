@@ -10,7 +10,7 @@ from sk_microagg._validation import check_k, check_number, check_partition, chec
 from sk_microagg.metrics._loss import information_loss
 
 
-def loss_bound(X, k, *, time_limit=10.0, tol=0.0, verbose=0, return_trace=False):
+def loss_bound(X, k, *, time_limit=10.0, tol=0.0, verbose=0, return_trace=False, n_jobs=None):
     """A proven lower bound on the information loss of any partition into groups of at least k.
 
     No partition of `X` whose groups have at least `k` records loses less, whatever the method. The
@@ -40,6 +40,9 @@ def loss_bound(X, k, *, time_limit=10.0, tol=0.0, verbose=0, return_trace=False)
 
     return_trace : bool, default=False
         Whether to return when the bound rose, too.
+
+    n_jobs : int or None, default=None
+        Number of threads that check the proof. The bound depends on it only by the clock.
 
     Returns
     -------
@@ -72,12 +75,12 @@ def loss_bound(X, k, *, time_limit=10.0, tol=0.0, verbose=0, return_trace=False)
         bound = 0.0 if k == 1 else information_loss(X, np.zeros(len(X), dtype=np.intp))
         trace = np.array([[0.0, bound]]) if bound > 0 else np.empty((0, 2))
     else:
-        proof = prove(X, k, time_limit, tol, verbose)
+        proof = prove(X, k, time_limit, tol, verbose, n_jobs)
         bound, trace = proof.bound, proof.trace()
     return (bound, trace) if return_trace else bound
 
 
-def optimality_gap(X, labels, k, *, time_limit=10.0):
+def optimality_gap(X, labels, k, *, time_limit=10.0, n_jobs=None):
     """How much more a partition loses than a proven lower bound, as a share of that bound.
 
     A gap of 0.02 says: no partition into groups of at least k can lose less than 1 / 1.02 of what
@@ -97,6 +100,9 @@ def optimality_gap(X, labels, k, *, time_limit=10.0):
 
     time_limit : float, default=10.0
         Seconds in which to look for a bound, see :func:`loss_bound`.
+
+    n_jobs : int or None, default=None
+        Number of threads.
 
     Returns
     -------
@@ -118,7 +124,7 @@ def optimality_gap(X, labels, k, *, time_limit=10.0):
     k = check_k(k, len(X))
     labels = check_partition(labels, k, len(X), "labels")
     loss = information_loss(X, labels)
-    bound = loss_bound(X, k, time_limit=time_limit)
+    bound = loss_bound(X, k, time_limit=time_limit, n_jobs=n_jobs)
     if bound == 0:
         return 0.0 if loss == 0 else inf
     return loss / bound - 1.0

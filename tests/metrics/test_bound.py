@@ -12,6 +12,10 @@ from oracles.partition import sst
 from oracles.tables import TABLES
 from sklearn.preprocessing import StandardScaler
 
+from sk_microagg._bound._cuts import Cuts
+from sk_microagg._bound._records import near_records, sums_of_nearest
+from sk_microagg._bound._repair import Repair
+from sk_microagg._bound._sets import Columns, squared_errors
 from sk_microagg.datasets import fetch_census, fetch_eia, fetch_tarragona
 from sk_microagg.metrics import information_loss, loss_bound, optimality_gap
 
@@ -203,3 +207,19 @@ def test_bounds_of_the_reference_data_sets(data_folder, monkeypatch, name, k, pr
     X = StandardScaler().fit_transform(FETCHERS[name](return_X=True))
     bound = loss_bound(X, k, time_limit=15.0, tol=2e-3)
     assert 0.995 * proven <= bound <= known
+
+
+@pytest.mark.parametrize("k", [3, 6])
+def test_number_of_threads_changes_nothing(k):
+    records = np.random.default_rng(0).normal(size=(120, 3))
+    near, distances = near_records(records, k)
+    sums = np.ascontiguousarray(sums_of_nearest(distances, k)[:, : k - 1])
+    # Far too high, so that there is much to be found.
+    prices = 1.5 * squared_errors(records, near)
+    found = []
+    for n_jobs in (None, 1, 2, 3, 200):
+        columns, cuts = Columns(records), Cuts(records, k)
+        lowered, n_new = Repair(records, k, sums, n_jobs).run(prices, cuts, columns, np.inf)
+        found.append((lowered.tolist(), n_new, columns.member.tolist()))
+    assert n_new > 0
+    assert all(one == found[0] for one in found)
