@@ -2,8 +2,8 @@
 
 import numpy as np
 
-# Sums of a few hundred rounded terms, none of them much larger than the largest price: each price
-# is taken to be wrong by so much of that.
+# Sums of rounded terms, one a pair in a set of k, none of them much larger than the largest price:
+# each price is taken to be wrong by so much of that.
 ERROR_OF_A_PRICE = 1e-12
 
 # The squared errors of a partition and the total sum of squares are sums over all records.

@@ -47,7 +47,7 @@ class Proof:
         """Take a proven lower bound on the squared errors; return whether it is a better one."""
         self.squared_errors = max(self.squared_errors, squared_errors)
         bound = safe_share(squared_errors / self._unit, self._total, self._n_values)
-        if bound <= self.bound:
+        if not bound > self.bound:
             return False
         self.bound = bound
         self._trace.append((time.monotonic() - self.start, bound))

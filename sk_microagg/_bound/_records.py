@@ -39,7 +39,7 @@ def near_records(X, m):
 
 
 def sums_of_nearest(distances, n_sums):
-    """At least the sum of the t smallest squared distances of each record, for t < `n_sums`.
+    """At most the sum of the t smallest squared distances of each record, for t < `n_sums`.
 
     Parameters
     ----------

@@ -8,6 +8,10 @@ from sk_microagg._kernels import CutCheck, RootSearch
 # Share of its price by which a record is preferred as the root of a set.
 PREFERENCE = 0.5
 
+# Nodes of the search for a root after which the least bound of what is left has to do: one root
+# must not take the time of all.
+MOST_NODES = 200_000
+
 
 class Repair:
     """Makes prices valid.
@@ -68,13 +72,17 @@ class Repair:
             one.set_prices(prices[:n], -PREFERENCE * prices[:n])
             one.set_cuts(cuts.sets.start, cuts.sets.member, prices[n:])
         if at_once:
-            _, members, complete = search.sweep(self._roots, lower=True, deadline=deadline)
+            _, members, complete = search.sweep(
+                self._roots, lower=True, node_limit=MOST_NODES, deadline=deadline
+            )
         else:
             excess, members, complete = self._look(deadline)
         n_new = columns.add(members[members[:, 0] >= 0])
         if complete and not at_once:
             worst_first = np.argsort(excess)[: np.count_nonzero(excess)]
-            _, _, complete = search.sweep(worst_first, lower=True, deadline=deadline)
+            _, _, complete = search.sweep(
+                worst_first, lower=True, node_limit=MOST_NODES, deadline=deadline
+            )
         if not complete:
             return None, n_new
         lowered = search.get_prices()
@@ -88,10 +96,15 @@ class Repair:
         """Look at all roots, in threads: their excess, their sets, and whether there was time."""
         n_threads = len(self._searches)
         shares = [np.arange(first, len(self._roots), n_threads) for first in range(n_threads)]
-        looks = Parallel(n_jobs=n_threads, require="sharedmem")(
-            delayed(search.sweep)(roots, deadline=deadline)
-            for search, roots in zip(self._searches, shares, strict=True)
-        )
+        try:
+            looks = Parallel(n_jobs=n_threads, require="sharedmem")(
+                delayed(search.sweep)(roots, node_limit=MOST_NODES, deadline=deadline)
+                for search, roots in zip(self._searches, shares, strict=True)
+            )
+        finally:
+            # After Ctrl-C, which only the first thread hears of, the others would go on.
+            for search in self._searches:
+                search.stop()
         excess = np.empty(len(self._roots))
         members = np.empty((len(self._roots), self._k), dtype=np.int32)
         for roots, (values, sets, _) in zip(shares, looks, strict=True):

@@ -47,6 +47,9 @@ STEP_RATIO = 0.12
 # Prices at the ends of their box keep the bound down if there are more than this share of them.
 MOST_AT_THE_END = 0.002
 
+# With a mean price below this, squares of prices would vanish.
+LEAST_PRICE = 1e-140
+
 # Sums of prices that differ by less than this share of them are taken for the same.
 SAME = 1e-7
 
@@ -130,8 +133,11 @@ class Scheme:
         self.finder = GroupFinder(records, near.astype(np.int32), k)
         self.repair = Repair(records, k, np.ascontiguousarray(sums[:, : k - 1]), n_jobs)
         self.ceiling = np.inf
-        # Where each record has k - 1 twins nothing is lost.
-        self.is_settled = not self.own_cost.any()
+        # Where each record has k - 1 twins nothing is lost. Prices whose squares vanish beside the
+        # range of the records cannot be raised, and the first ones have to do.
+        self.is_settled = self.best.mean() < LEAST_PRICE
+        if self.is_settled:
+            self.ceiling = self.proof.squared_errors
         self.target = None
         self.reach = 1.0
         self.width = WIDEST
@@ -142,7 +148,9 @@ class Scheme:
     def may_rise(self, tol):
         """Whether the bound may rise by more than a share of it."""
         least = self.proof.squared_errors
-        return not self.is_settled or self.ceiling - least > max(tol, SAME) * least > 0
+        if self.ceiling - least <= tol * least:
+            return False
+        return not self.is_settled or self.ceiling - least > SAME * least > 0
 
     def advance(self):
         """Raise prices on the pool, repair them, and take what was found into the pool."""

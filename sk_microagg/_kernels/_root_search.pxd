@@ -20,7 +20,7 @@ cdef class RootSearch(RootCandidates):
     cdef Py_ssize_t n_nodes
     cdef Py_ssize_t node_limit
 
-    cdef double _least(self, Py_ssize_t root, double tolerance) except? -1.0 nogil
+    cdef double _least(self, Py_ssize_t root) except? -1.0 nogil
     cdef int _start_greedily(self) except -1 nogil
     cdef int _branch(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
                      double inherited) except -1 nogil

@@ -71,7 +71,7 @@ cdef class RootSearch(RootCandidates):
         self.chosen.resize(k)
 
     def sweep(self, const Py_ssize_t[::1] roots, *, bint lower=False, Py_ssize_t node_limit=-1,
-              double tolerance=0.0, double deadline=INFINITY):
+              double deadline=INFINITY):
         """Look for the set with the least reduced cost of each of several roots.
 
         Parameters
@@ -85,9 +85,6 @@ cdef class RootSearch(RootCandidates):
 
         node_limit : int, default=-1
             Nodes of the search for one root after which it ends with a bound; below 0 for no limit.
-
-        tolerance : float, default=0.0
-            Reduced costs above minus this count as 0.
 
         deadline : float, default=inf
             Stop, wherever the search is, when `time.monotonic()` has passed this.
@@ -115,18 +112,22 @@ cdef class RootSearch(RootCandidates):
             for i in range(roots.shape[0]):
                 if self.is_late:
                     break
-                values[i] = self._least(roots[i], tolerance)
+                values[i] = self._least(roots[i])
                 for j in range(<Py_ssize_t>self.best_members.size()):
                     members[i, j] = self.best_members[j]
                 if lower and values[i] < 0.0:
                     self.lower(values[i])
         return values.base, members.base, not self.is_late
 
-    cdef double _least(self, Py_ssize_t root, double tolerance) except? -1.0 nogil:
+    def stop(self):
+        """Let a sweep that goes on in another thread end soon, as if its time were up."""
+        self.stop_at = -INFINITY
+
+    cdef double _least(self, Py_ssize_t root) except? -1.0 nogil:
         """A lower bound on the reduced costs of the sets of a root, 0 if it is above."""
         cdef Py_ssize_t place
         self.root = root
-        self.best = -tolerance
+        self.best = 0.0
         self.least_open = 0.0
         self.best_members.clear()
         self.n_nodes = 0
@@ -198,8 +199,6 @@ cdef class RootSearch(RootCandidates):
     cdef bint _narrow(self, Py_ssize_t depth, double mix, double paid, double star,
                       double *bound) except -1 nogil:
         """Strike candidates off that a mix of the two bounds excludes; whether a set may be left.
-
-        The weights of those that stay are left in `weight`.
         """
         cdef Py_ssize_t need = self.k - depth, n = self.listed[depth].size(), q, n_kept = 0
         cdef int32_t *listed = self.listed[depth].data()
@@ -221,7 +220,6 @@ cdef class RootSearch(RootCandidates):
             if weight[q] < limit:
                 listed[n_kept] = listed[q]
                 gain[n_kept] = gain[q]
-                weight[n_kept] = weight[q]
                 n_kept += 1
         self.listed[depth].resize(n_kept)
         self.gain[depth].resize(n_kept)
@@ -231,7 +229,7 @@ cdef class RootSearch(RootCandidates):
                       double bound) except -1 nogil:
         """Choose each candidate in turn, the most promising first, and search the sets with it.
 
-        The weights are those of the last call of `_narrow`, with the mix of one half.
+        They are ranked by the mean of the two bounds.
         """
         cdef Py_ssize_t need = self.k - depth, n = self.listed[depth].size(), first, q, place
         cdef Ranked *ranked

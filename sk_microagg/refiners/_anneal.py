@@ -102,7 +102,7 @@ def anneal(surroundings, labels, seed, heat, max_iter, time_limit, progress):
         return labels, trace, 0
     cooling = Cooling(surroundings.sorted_scales, heat)
     annealer = Annealer(partition, surroundings.neighbors, surroundings.by_scale, seed=seed)
-    steps_a_stage = min(STEPS_A_STAGE, -(-max_iter // FEWEST_STAGES))
+    steps_a_stage = min(STEPS_A_STAGE, max(max_iter / FEWEST_STAGES, 1))
     n_steps = n_stages = 0
     done = 0.0
     while done < 1.0 and not progress.stopped:

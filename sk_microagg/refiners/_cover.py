@@ -7,14 +7,14 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
-from sk_microagg._kernels import Partition, Pool
+from sk_microagg._kernels import Partition
 
-# A programme over so many neighbouring groups of a partition takes a split second; one over twice
-# as many may take a minute, and rarely finds more.
-GROUPS_OF_A_REGION = 120
+# A programme over so many groups of a partition takes a split second; one over twice as many may
+# take a minute, and rarely finds more.
+GROUPS_OF_A_REGION = 150
 
 # Regions follow one another until all groups were among so many in the middle of one.
-GROUPS_IN_THE_MIDDLE = 60
+GROUPS_IN_THE_MIDDLE = 75
 
 # A partition that is better by less than this share may be rounding; and when a programme may end.
 LEAST_GAIN = 1e-9
@@ -51,9 +51,9 @@ class Groups:
     def recombine(self, labels, random_state, node_limit, deadline=math.inf):
         """A better partition of groups seen so far, or `labels` if none is found.
 
-        Region by region: neighbouring groups of the partition are taken apart, and their records
-        are put together anew from groups that lie within the region, at the least cost. Where that
-        helps, the region is looked at again.
+        Region by region: some groups of the partition are taken apart, and their records are put
+        together anew from groups that lie within the region, at the least cost. Where that helps,
+        the region is looked at again.
 
         Parameters
         ----------
@@ -77,7 +77,8 @@ class Groups:
         catalogue = _Catalogue(self.cost, len(self.X))
         is_open = np.ones(len(self.X), dtype=bool)
         while is_open.any() and time.monotonic() < deadline:
-            region = self._region(labels, random_state.choice(np.flatnonzero(is_open)))
+            record = random_state.choice(np.flatnonzero(is_open))
+            region = catalogue.region(labels, labels[record])
             is_open[np.isin(labels, region[:GROUPS_IN_THE_MIDDLE])] = False
             records = np.flatnonzero(np.isin(labels, region))
             seconds = max(deadline - time.monotonic(), 0.0)
@@ -90,12 +91,6 @@ class Groups:
                 is_open[np.concatenate([*map(list, new)])] = True
                 labels = better
         return labels
-
-    def _region(self, labels, record):
-        """The groups of a partition around a record, nearest first."""
-        centroids = Partition(self.X, labels, self.k).all_centroids()
-        size = min(GROUPS_OF_A_REGION, len(centroids))
-        return Pool(centroids).around(labels[record], size)
 
 
 class _Catalogue:
@@ -112,6 +107,28 @@ class _Catalogue:
         self.holds = csc_array(
             (np.ones(len(records)), records, starts), shape=(n_records, len(cost))
         )
+
+    def region(self, labels, group):
+        """Groups of a partition that others connect with one, and with each other: the best first.
+
+        Two groups are connected by every group of the catalogue that has records of both. Distance
+        does not matter: outliers that are far apart may be exchanged, too.
+        """
+        n_records, n_groups = len(labels), labels.max() + 1
+        is_member = csc_array(
+            (np.ones(n_records), labels, np.arange(n_records + 1)), shape=(n_groups, n_records)
+        )
+        touches = (is_member @ self.holds).tocsr()
+        touches.data[:] = 1.0
+        links = (touches @ touches.T).tocsr()
+        region = [group]
+        strength = np.zeros(n_groups)
+        while len(region) < min(GROUPS_OF_A_REGION, n_groups):
+            start, stop = links.indptr[region[-1]], links.indptr[region[-1] + 1]
+            strength[links.indices[start:stop]] += links.data[start:stop]
+            strength[region[-1]] = -np.inf
+            region.append(int(np.argmax(strength)))
+        return np.array(region)
 
     def best_cover(self, records, node_limit, time_limit):
         """The cheapest groups that hold every one of some records once, as labels of these.

@@ -209,7 +209,7 @@ class _Search:
     def _improve(self, labels, records, n_runs):
         """Anneal some of the records, each time from one partition, and recombine all."""
         runs = self._anneal(labels, records, n_runs)
-        self.seen += [set(self.groups.add(run)) for run in runs]
+        self.seen = [*self.seen, *(set(self.groups.add(run)) for run in runs)][-RUNS_TO_AGREE:]
         best = min([labels, *runs], key=self.groups.cost_of)
         best = self.groups.recombine(
             best,
@@ -223,9 +223,8 @@ class _Search:
 
     def _disputed(self, labels):
         """Records of the groups on which the last runs do not agree; all if those are few."""
-        last = self.seen[-RUNS_TO_AGREE:]
         groups = members_of_all(labels)
-        disputed = [group for group in groups if not all(group in run for run in last)]
+        disputed = [group for group in groups if not all(group in run for run in self.seen)]
         records = np.sort(np.concatenate([[], *disputed])).astype(np.intp)
         return records if len(records) >= FEWEST_GROUPS * self.k else np.arange(len(self.X))
 
