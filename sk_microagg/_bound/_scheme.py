@@ -148,9 +148,7 @@ class Scheme:
     def may_rise(self, tol):
         """Whether the bound may rise by more than a share of it."""
         least = self.proof.squared_errors
-        if self.ceiling - least <= tol * least:
-            return False
-        return not self.is_settled or self.ceiling - least > SAME * least > 0
+        return not self.is_settled or self.ceiling - least > max(tol, SAME) * least > 0
 
     def advance(self):
         """Raise prices on the pool, repair them, and take what was found into the pool."""

@@ -32,8 +32,9 @@ def loss_bound(X, k, *, time_limit=10.0, tol=0.0, verbose=0, return_trace=False,
         Seconds after which to stop. It can be infinite if `tol` is above 0.
 
     tol : float, default=0.0
-        Stop when the bound is not expected to rise by more than this share of it. With 0, stop
-        only when the time is up or when the bound is as good as it can become.
+        When hardly any sets or cuts are found that are new, stop if the bound is within this share
+        of what those known allow. With 0, stop only when the time is up or when the bound is as
+        good as it can become.
 
     verbose : int, default=0
         With 1, print a line that updates.
@@ -73,7 +74,7 @@ def loss_bound(X, k, *, time_limit=10.0, tol=0.0, verbose=0, return_trace=False,
         raise ValueError("time_limit=inf needs a tol above 0, or there is no end.")
     if k == 1 or len(X) < 2 * k or total_sum_of_squares(X) == 0:
         in_one_group = np.zeros(len(X), dtype=np.intp)
-        bound = 0.0 if k == 1 else min(information_loss(X, in_one_group), 1.0)
+        bound = 0.0 if k == 1 else information_loss(X, in_one_group)
         trace = np.array([[0.0, bound]]) if bound > 0 else np.empty((0, 2))
     else:
         proof = prove(X, k, time_limit, tol, verbose, n_jobs)

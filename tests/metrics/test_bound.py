@@ -223,3 +223,12 @@ def test_number_of_threads_changes_nothing(k):
         found.append((lowered.tolist(), n_new, columns.member.tolist()))
     assert n_new > 0
     assert all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("far", [1e60, 1e76, 1e78, 1e100, 1e139])
+def test_a_bound_beside_values_that_are_far_away(far):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    X[:3] = far
+    labels = np.repeat(np.arange(5), [3, 5, 4, 4, 4])
+    bound = loss_bound(X, 3, time_limit=SHORT)
+    assert 0 < bound <= information_loss(X, labels)
