@@ -14,7 +14,8 @@ BUILDERS = [MDAV(), CBFS(), TFRP(), GSMS(), DBFS()]
 BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs'"
 NO_BUILDER = f"^builder={{}} must be one of {BUILDER_NAMES} or an object with the method 'build'"
 REFINER_NAMES = (
-    "'decompose', 'decompose_shrink', 'local_search', 'iterated_local_search', 'exchange'"
+    "'decompose', 'decompose_shrink', 'local_search', 'iterated_local_search', 'annealing', "
+    "'recombination', 'exchange'"
 )
 NO_REFINER = (
     f"^refiner={{}} must be None, one of {REFINER_NAMES}, a list or an object with the method "

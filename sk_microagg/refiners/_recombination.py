@@ -204,6 +204,7 @@ class _Search:
     def note(self, labels):
         """Write down a partition that is better than those before."""
         sse = Partition(self.X, labels, self.k).sse
+        self.progress.note(sse)
         self.trace.append((self.n_rounds, self.progress.seconds, sse))
 
     def _improve(self, labels, records, n_runs):
