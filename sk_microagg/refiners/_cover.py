@@ -9,8 +9,8 @@ from scipy.sparse import csc_array
 
 from sk_microagg._kernels import Partition
 
-# A programme over so many groups of a partition takes a split second; one over twice as many may
-# take a minute, and rarely finds more.
+# A programme over so many groups of a partition takes about a second; one over twice as many may
+# take a minute.
 GROUPS_OF_A_REGION = 150
 
 # Regions follow one another until all groups were among so many in the middle of one.
