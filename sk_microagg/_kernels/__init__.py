@@ -14,6 +14,7 @@ from sk_microagg._kernels._range_descent import RangeDescent
 from sk_microagg._kernels._range_partition import RangePartition
 from sk_microagg._kernels._range_pool import RangePool
 from sk_microagg._kernels._root_search import RootSearch
+from sk_microagg._kernels._walls import center_weights
 
 __all__ = [
     "Annealer",
@@ -30,4 +31,5 @@ __all__ = [
     "RangePartition",
     "RangePool",
     "RootSearch",
+    "center_weights",
 ]

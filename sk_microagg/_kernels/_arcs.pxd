@@ -14,13 +14,15 @@ cdef double NARROWED
 
 
 # An arc from one group to another: the record that costs least to send along it, of those that
-# have no twin in the other group, and of those that have.
+# have no twin in the other group, and of those that have. The wall is the least cost of a record
+# that has no twin there, asked for a margin or not.
 cdef struct Arc:
     Py_ssize_t target
     Py_ssize_t record
     double cost
     Py_ssize_t twin
     double twin_cost
+    double wall
     Py_ssize_t measured_at
 
 

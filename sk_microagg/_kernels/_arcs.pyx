@@ -58,6 +58,16 @@ cdef class Arcs:
                     n_added += self._add_arc(self.partition.group_of[record], self.hits[j].second)
         return n_added
 
+    def add(self, const Py_ssize_t[::1] records, const Py_ssize_t[::1] groups):
+        """Add an arc from the group of each record to a group that is given for it.
+
+        Returns the number of pairs of groups with new arcs.
+        """
+        cdef Py_ssize_t i, n_added = 0
+        for i in range(records.shape[0]):
+            n_added += self._add_arc(self.partition.group_of[records[i]], groups[i])
+        return n_added
+
     def add_missing(self):
         """Look at every record and all groups, and add an arc wherever the margin is not kept.
 
@@ -150,6 +160,7 @@ cdef class Arcs:
         """Find the records that cost least on an arc, unless its groups are as they were then."""
         cdef Py_ssize_t record
         cdef double cost, distance
+        cdef bint has_twin
         cdef size_t i
         if (
             arc.measured_at >= self.partition.version[a]
@@ -157,14 +168,17 @@ cdef class Arcs:
         ):
             return 0
         arc.measured_at = self.partition.n_settled
-        arc.cost = arc.twin_cost = INFINITY
+        arc.cost = arc.twin_cost = arc.wall = INFINITY
         arc.record = arc.twin = -1
         self.partition.distances(a, &self.partition.centroids[arc.target, 0], self.distances)
         for i in range(self.distances.size()):
             record = self.partition.members[a][i]
             distance = self.distances[i]
             cost = distance - self.partition.own_distance[record]
-            if self.is_excused[record] or self._has_twin(record, arc.target):
+            has_twin = self._has_twin(record, arc.target)
+            if not has_twin:
+                arc.wall = min(arc.wall, cost)
+            if has_twin or self.is_excused[record]:
                 # No more than rounding: twins that go round in a ring cost nothing.
                 cost += ROUNDING * (distance + self.partition.own_distance[record])
                 if cost < arc.twin_cost:

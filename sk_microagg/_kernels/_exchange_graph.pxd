@@ -30,6 +30,7 @@ cdef class ExchangeGraph(Arcs):
     cdef double _price(self, Arc arc) noexcept nogil
     cdef bint _has_room(self, Py_ssize_t group) noexcept nogil
     cdef bint _trace_cycle(self, Py_ssize_t last) except -1 nogil
+    cdef double _wall(self, Py_ssize_t group, Arc *arc) except? -1 nogil
     cdef Step _step(self, Py_ssize_t a, Py_ssize_t b) except * nogil
     cdef bint _cancel_cycle(self) except -1 nogil
     cdef double _sse_on_cycle(self) noexcept nogil

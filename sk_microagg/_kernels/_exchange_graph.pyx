@@ -24,6 +24,7 @@ from libc.math cimport INFINITY, fabs
 from libcpp.vector cimport vector
 
 from ._arcs cimport NARROWED, ROUNDING, Arc, Arcs
+from ._boxes cimport squared_distance
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 4096
@@ -127,6 +128,47 @@ cdef class ExchangeGraph(Arcs):
         """Potential of each group, the largest 0."""
         weights = np.array(self.potential[: self.dummy])
         return weights - weights.max()
+
+    def walls(self):
+        """What records allow the weights of groups between which there are arcs.
+
+        No wall is made by a record that has a twin on the other side. A group that has no other
+        records has the wall that its centroid would make.
+
+        Returns
+        -------
+        starts : ndarray of shape (n_groups + 1,), int32
+            Where the walls of each group begin.
+
+        targets : ndarray of shape (n_walls,), int32
+            The group on the other side.
+
+        walls : ndarray of shape (n_walls,)
+            The most that the weight of the other group may be above that of this one.
+        """
+        cdef Py_ssize_t group, n_walls = 0
+        cdef size_t i
+        n_arcs = [self.arcs[group].size() for group in range(self.dummy)]
+        starts = np.cumsum([0, *n_arcs], dtype=np.int32)
+        cdef int[::1] targets = np.empty(starts[self.dummy], dtype=np.int32)
+        cdef double[::1] walls = np.empty(starts[self.dummy])
+        with nogil:
+            for group in range(self.dummy):
+                for i in range(self.arcs[group].size()):
+                    targets[n_walls] = <int>self.arcs[group][i].target
+                    walls[n_walls] = self._wall(group, &self.arcs[group][i])
+                    n_walls += 1
+        return starts, np.asarray(targets), np.asarray(walls)
+
+    cdef double _wall(self, Py_ssize_t group, Arc *arc) except? -1 nogil:
+        self._measure(group, arc)
+        if arc.wall < INFINITY:
+            return arc.wall
+        return squared_distance(
+            &self.partition.centroids[group, 0],
+            &self.partition.centroids[arc.target, 0],
+            self.partition.n_columns,
+        )
 
     cdef int _check_started(self) except -1:
         if self.previous.empty():

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg._power import nearest_cells
 from sk_microagg._scaling import scale
 from sk_microagg.scale._blocks import aggregate_block
-from sk_microagg.scale._cells import nearest_cells
 from sk_microagg.scale._files import written_whole
 from sk_microagg.scale._survey import Moments
 

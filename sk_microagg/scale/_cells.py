@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from sk_microagg._kernels import Pool
+from sk_microagg._power import nearest_cells
 from sk_microagg.scale._router import Router
 
 # So many rows of a block are looked up by one thread.
@@ -63,11 +63,6 @@ class Cells:
             for part in _parts(rows, n_threads)
         )
         return groups
-
-
-def nearest_cells(X, centroids, weights):
-    """The cell of one power diagram that each record is in."""
-    return Pool(centroids, weights=weights).nearest_each(np.ascontiguousarray(X))
 
 
 def _parts(rows, n_threads):

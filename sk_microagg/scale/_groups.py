@@ -5,8 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from sk_microagg._groups import group_means, group_sizes, squared_error
-from sk_microagg._power import power_weights
-from sk_microagg.scale._cells import nearest_cells
+from sk_microagg._power import falls_among_twins, nearest_cells, power_weights, twins_of
 
 
 @dataclass(frozen=True)
@@ -49,24 +48,24 @@ class Groups:
         centroids = group_means(records, labels).astype(records.dtype, copy=False)
         scaled_centroids = group_means(scaled, labels)
 
-        def n_moved(weights):
-            cells = nearest_cells(scaled, scaled_centroids, weights)
-            moved = np.flatnonzero(cells != labels)
-            return int((centroids[cells[moved]] != centroids[labels[moved]]).any(axis=1).sum())
-
         weights = np.zeros(len(centroids))
-        least_moved = n_moved(weights)
-        power = power_weights(scaled, labels) if least_moved else None
-        # Rounding can spoil weights where values differ by many orders of magnitude.
-        if power is not None and (moved_by_power := n_moved(power)) <= least_moved:
-            weights, least_moved = power, moved_by_power
+        cells = nearest_cells(scaled, scaled_centroids, weights)
+        if n_moved := _n_moved(centroids, labels, cells):
+            twins = twins_of(scaled)
+            power, power_cells = power_weights(scaled, labels, scaled_centroids, twins)
+            # Rounding can spoil weights where values differ by many orders of magnitude. Identical
+            # records in different groups cannot all stay where they are.
+            if power is not None and _n_strays(twins, labels, power_cells) <= _n_strays(
+                twins, labels, cells
+            ):
+                weights, n_moved = power, _n_moved(centroids, labels, power_cells)
         return cls(
             centroids,
             scaled_centroids,
             group_sizes(labels),
             weights,
             squared_error(scaled, scaled_centroids, labels),
-            least_moved,
+            n_moved,
             n_iter,
         )
 
@@ -74,6 +73,17 @@ class Groups:
     def joined(cls, parts):
         """All groups of several blocks, in their order."""
         return cls(*(_join([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+def _n_moved(centroids, labels, cells):
+    """Number of records whose cell has another centroid than their own group's."""
+    moved = np.flatnonzero(cells != labels)
+    return int((centroids[cells[moved]] != centroids[labels[moved]]).any(axis=1).sum())
+
+
+def _n_strays(twins, labels, cells):
+    """Number of records whose cell is neither that of their group nor that of an identical one."""
+    return int(np.sum((cells != labels) & ~falls_among_twins(twins, labels, cells)))
 
 
 def _join(values):

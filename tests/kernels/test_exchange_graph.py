@@ -11,6 +11,7 @@ from oracles.refiners import (
 )
 from oracles.tables import TABLES
 
+from sk_microagg._groups import group_means
 from sk_microagg._kernels import ExchangeGraph, Partition
 from sk_microagg._power import power_weights, twins_of
 from sk_microagg.builders import MDAV
@@ -51,6 +52,10 @@ def potentials(X, labels, near=8):
     return None
 
 
+def weights_of(X, labels):
+    return power_weights(X, labels, group_means(X, labels), twins_of(X))[0]
+
+
 def has_split_twin(X, labels):
     """Whether a record is identical to one of another group."""
     same = (X[:, None] == X).all(axis=2)
@@ -82,7 +87,7 @@ def test_with_the_weights_every_record_is_nearest_to_its_own_group(table):
     for case in CASES:
         X, labels = exchanged(table, *case)
         alone = ~has_split_twin(X, labels)
-        for weights in (potentials(X, labels).weights(), power_weights(X, labels)):
+        for weights in (potentials(X, labels).weights(), weights_of(X, labels)):
             assert weights.max() == 0
             assigned = power_assign(X, centroids_of(X, labels), weights)
             assert np.array_equal(assigned[alone], labels[alone])
@@ -100,9 +105,39 @@ def test_there_are_weights_unless_a_cycle_has_negative_cost(table):
             least = minimum_cycle_mean(exchange_costs(X, labels))
             if least == math.inf or abs(least) > 1e-9 * total_sse(X, labels):
                 assert (potentials(X, labels) is None) == (least < 0)
-                assert (power_weights(X, labels) is None) == (least < 0)
+                assert (weights_of(X, labels) is None) == (least < 0)
                 n_without += least < 0
     assert n_without or table == "constant"
+
+
+@pytest.mark.parametrize("table", EXACT_TABLES)
+def test_a_wall_is_the_least_cost_of_a_record_without_a_twin_on_the_other_side(table):
+    for case in CASES:
+        X, labels = exchanged(table, *case)
+        centroids = centroids_of(X, labels)
+        graph = graph_of(Partition(X, labels, 1), twins_of(X))
+        starts, targets, walls = graph.walls()
+        costs = exchange_costs(X, labels, twins=False)
+        for group in range(len(centroids)):
+            found = slice(starts[group], starts[group + 1])
+            between = ((centroids[targets[found]] - centroids[group]) ** 2).sum(axis=1)
+            expected = costs[group, targets[found]]
+            # Where all records have twins on the other side, the centroid stands for them.
+            expected = np.where(np.isfinite(expected), expected, between)
+            assert walls[found] == pytest.approx(expected, rel=1e-6, abs=1e-9 * between.max(initial=0))
+
+
+def test_arcs_are_added_for_records_and_groups():
+    X = np.arange(12.0)[:, None]
+    graph = ExchangeGraph(Partition(X, np.arange(12) // 3, 3), np.full(12, -1))
+    assert graph.add(np.array([0, 1, 11]), np.array([1, 1, 0])) == 2
+    starts, targets, _ = graph.walls()
+    assert [targets[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)] == [
+        [1, 3],
+        [0],
+        [],
+        [0],
+    ]
 
 
 @pytest.mark.parametrize("table", EXACT_TABLES)

@@ -81,7 +81,8 @@ def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, table, seed, n
 
 UNDERFLOW = """
 import numpy as np
-from sk_microagg._power import power_weights
+from sk_microagg._groups import group_means
+from sk_microagg._power import power_weights, twins_of
 from sk_microagg.refiners import Exchange, IteratedLocalSearch
 
 for seed in range(40):
@@ -90,7 +91,7 @@ for seed in range(40):
     X, labels = 1e-161 * rng.normal(size=(n, d)), rng.permutation(np.arange(n) % (n // k))
     refined = {refiner}.refine(X, labels, k, random_state=0)
     assert np.bincount(refined).min() >= k
-    power_weights(X, refined)
+    power_weights(X, refined, group_means(X, refined), twins_of(X))
 """
 
 
