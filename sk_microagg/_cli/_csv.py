@@ -17,7 +17,7 @@ ROWS_AT_A_TIME = 50_000
 BYTES_TO_LOOK_AT = 65_536
 
 
-def read_csv(path, *, sep, is_compressed, header="check"):
+def read_csv(path, *, sep, is_compressed, header):
     """Read a CSV file, or what comes out of a pipe.
 
     The csv module reads it, since pandas fills rows that are too short, and mends names that occur
@@ -34,7 +34,7 @@ def read_csv(path, *, sep, is_compressed, header="check"):
     is_compressed : bool
         Whether it is a gzip file.
 
-    header : {"check", "given", "none", "none or made"}, default="check"
+    header : {"check", "given", "none", "none or made"}
         What is known of its header.
 
     Returns

@@ -9,7 +9,7 @@ LARGEST_SHARE = 0.9
 N_LINES = 5
 
 # Distinct values that are counted exactly in a table on Dask; of more, so many are a fair sample.
-N_KEYS = 200_000
+N_KEYS = 100_000
 
 
 def warn_of_identifiers(names, progress):

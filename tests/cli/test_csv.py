@@ -10,7 +10,7 @@ from sk_microagg._cli._errors import CommandError
 
 
 def read(path, sep=None, is_compressed=False):
-    return read_csv(path, sep=sep, is_compressed=is_compressed).to_pydict()
+    return read_csv(path, sep=sep, is_compressed=is_compressed, header="given").to_pydict()
 
 
 def test_all_cells_are_text_as_in_the_file(write):

@@ -54,7 +54,7 @@ def test_of_categories_and_nan():
 
 
 @pytest.mark.parametrize("n_parts", [1, 7])
-@pytest.mark.parametrize("n_keys", [200_000, 40])
+@pytest.mark.parametrize("n_keys", [100_000, 40])
 def test_on_dask(monkeypatch, n_parts, n_keys):
     monkeypatch.setattr(_identifiers, "N_KEYS", n_keys)
     frame = dd.from_pandas(pd.DataFrame(COLUMNS), npartitions=n_parts)

@@ -327,6 +327,15 @@ def test_dates_and_booleans_of_parquet(run, tmp_path, level):
         assert [row["n"] for row in csv.DictReader(file)] == [str(n) for n in range(12)]
 
 
+def test_other_columns_may_hold_anything(run, tmp_path):
+    table = pd.DataFrame({"x": range(10), "parts": [[1, 2], [3]] * 5, "raw": [b"a", None] * 5})
+    table.to_parquet(tmp_path / "t.parquet")
+    output = tmp_path / "out.parquet"
+    assert run("anonymize", tmp_path / "t.parquet", output, "--columns", "x").code == 0
+    others = ["parts", "raw"]
+    assert pq.read_table(output, others).equals(pq.read_table(tmp_path / "t.parquet", others))
+
+
 def test_the_cell_of_a_single_column_may_be_missing(run, write, tmp_path):
     path = write("t.csv", "a\n1\n2\n\n3\n4\n")
     assert run("anonymize", path, tmp_path / "out.csv", "-k", 2, "--quiet").code == 0

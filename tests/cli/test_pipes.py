@@ -4,6 +4,7 @@ import gzip
 import os
 import subprocess
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -16,8 +17,9 @@ CONTENT = b"x,y,z\n" + b"".join(b"%d,%d,%d\n" % (i % 50, i % 3, i % 2) for i in 
 
 @pytest.fixture
 def pipe(tmp_path):
-    """Make a pipe that somebody writes some bytes to."""
+    """Make a pipe that somebody writes some bytes to, once: who opens it again finds it empty."""
     writers = []
+    is_over = threading.Event()
 
     def pipe(name, content, n_bytes_at_a_time=5000):
         path = tmp_path / name
@@ -27,12 +29,16 @@ def pipe(tmp_path):
             with open(path, "wb", buffering=0) as file:
                 for start in range(0, len(content), n_bytes_at_a_time):
                     file.write(content[start : start + n_bytes_at_a_time])
+            while not is_over.wait(0.05):
+                with suppress(OSError):  # Nobody reads.
+                    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
 
         writers.append(threading.Thread(target=write, daemon=True))
         writers[-1].start()
         return path
 
     yield pipe
+    is_over.set()
     for writer in writers:
         writer.join(10)
         assert not writer.is_alive()
@@ -68,9 +74,9 @@ def test_standard_input(command, tmp_path, write, is_file):
     arguments += ["--columns", "x,y", "--refiner", "none"]
     if is_file:
         with open(write("t.csv", CONTENT), "rb") as file:
-            subprocess.run(arguments, stdin=file, check=True)
+            subprocess.run(arguments, stdin=file, check=True, timeout=100)
     else:
-        subprocess.run(arguments, input=CONTENT, check=True)
+        subprocess.run(arguments, input=CONTENT, check=True, timeout=100)
     assert (tmp_path / "out.csv").read_bytes().count(b"\n") == N_ROWS + 1
 
 
