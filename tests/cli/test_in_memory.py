@@ -332,8 +332,8 @@ def test_other_columns_may_hold_anything(run, tmp_path):
     table.to_parquet(tmp_path / "t.parquet")
     output = tmp_path / "out.parquet"
     assert run("anonymize", tmp_path / "t.parquet", output, "--columns", "x").code == 0
-    others = ["parts", "raw"]
-    assert pq.read_table(output, others).equals(pq.read_table(tmp_path / "t.parquet", others))
+    before, after = (pq.read_table(path) for path in (tmp_path / "t.parquet", output))
+    assert after.drop_columns("x").equals(before.drop_columns("x"))
 
 
 def test_the_cell_of_a_single_column_may_be_missing(run, write, tmp_path):

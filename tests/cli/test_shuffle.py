@@ -53,8 +53,8 @@ def is_random(places):
     n = len(places)
     assert sorted(places) == list(range(n))
     correlation = np.corrcoef(places, range(n))[0, 1]
-    n_neighbours = np.sum(np.abs(np.diff(places)) == 1)  # of which there are two, on average
-    return abs(correlation) < 5 / np.sqrt(n) and n_neighbours < 20
+    n_neighbors = np.sum(np.abs(np.diff(places)) == 1)  # of which there are two, on average
+    return abs(correlation) < 5 / np.sqrt(n) and n_neighbors < 20
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
