@@ -9,10 +9,13 @@ from importlib import import_module
 
 from sk_microagg._cli._errors import CommandError, one_line, require_tables
 from sk_microagg._cli._parser import make_parser
+from sk_microagg._cli._printable import printable
 
 INTERRUPTED = 130
-TERMINATED = 143
 BROKEN_PIPE = 141
+
+# By a batch system, and by a terminal that is closed; Windows has no SIGHUP.
+ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main(arguments=None):
@@ -27,7 +30,8 @@ def main(arguments=None):
     -------
     exit_code : int
         0 on success; 1 if files or what is in them do not do, which one line on stderr explains;
-        130 after Ctrl-C; 141 if nobody reads what is printed. Wrong usage exits with 2.
+        130 after Ctrl-C; 141 if nobody reads what is printed. Wrong usage exits with 2, SIGHUP
+        with 129 and SIGTERM with 143.
 
     Examples
     --------
@@ -40,7 +44,7 @@ def main(arguments=None):
     0
     """
     options = make_parser().parse_args(arguments)
-    _clean_up_when_terminated()
+    _clean_up_when_ended()
     try:
         if options.needs_tables:
             require_tables()
@@ -48,7 +52,7 @@ def main(arguments=None):
         import_module(f"sk_microagg._cli._{options.command}").run(options)
         sys.stdout.flush()
     except CommandError as error:
-        return _fail(one_line(error))
+        return _fail(error)
     except MemoryError:
         return _fail("There is not enough memory; --engine dask takes larger tables of numbers.")
     except KeyboardInterrupt:
@@ -63,14 +67,24 @@ def main(arguments=None):
     return 0
 
 
-def _clean_up_when_terminated():
-    """Leave as by an exception when a batch system ends the process: no row stays on disk then."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+def _clean_up_when_ended():
+    """Leave as by an exception when a signal ends the process: no row stays on disk then."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in ENDING_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _leave)
+
+
+def _leave(number, frame):
+    # One is enough: another would interrupt the cleaning up.
+    for ending in ENDING_SIGNALS:
+        signal.signal(ending, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def _fail(why):
-    print(f"sk-microagg: error: {why}", file=sys.stderr)
+    print(f"sk-microagg: error: {printable(why)}", file=sys.stderr)
     return 1
 
 

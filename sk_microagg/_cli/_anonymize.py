@@ -16,6 +16,9 @@ def run(options):
         facts = anonymize(options, progress)
     if options.quiet:
         return
+    facts["row order"] = (
+        "random" if options.shuffle else f"that of {options.input}; --shuffle makes it random"
+    )
     facts["seconds"] = f"{time.perf_counter() - start:.1f}"
     facts["written"] = options.output
     if options.report:

@@ -66,26 +66,3 @@ def check_names(option, given, names):
             raise CommandError(
                 f"{option} names {name!r}, but the columns are {', '.join(map(repr, names))}."
             )
-
-
-def identifiers(values):
-    """Columns whose values are all different, as numbers of people are.
-
-    Parameters
-    ----------
-    values : pandas.DataFrame
-        The columns that are anonymised.
-
-    Returns
-    -------
-    names : list of str
-        Names of those that hold text or integers, all different.
-    """
-    return [
-        name
-        for name, column in values.items()
-        if len(column) > 1
-        and column.dtype.kind != "f"
-        and column.is_unique
-        and column.notna().all()
-    ]

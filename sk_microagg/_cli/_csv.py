@@ -5,19 +5,20 @@ import gzip
 import io
 import zlib
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice, repeat
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._header import check_header, holds_names, made_names
 
 ROWS_AT_A_TIME = 50_000
 BYTES_TO_LOOK_AT = 65_536
 
 
-def read_csv(path, *, sep, is_compressed):
-    """Read a CSV file.
+def read_csv(path, *, sep, is_compressed, header):
+    """Read a CSV file, or what comes out of a pipe.
 
     The csv module reads it, since pandas fills rows that are too short, and mends names that occur
     twice.
@@ -33,48 +34,65 @@ def read_csv(path, *, sep, is_compressed):
     is_compressed : bool
         Whether it is a gzip file.
 
+    header : {"check", "given", "none", "none or made"}
+        What is known of its header.
+
     Returns
     -------
     cells : pyarrow.Table
         The cells, as text.
     """
-    open_file = gzip.open if is_compressed else open
     try:
-        with open_file(path, "rb") as file:
-            if b"\0" in file.read(BYTES_TO_LOOK_AT):
+        # Opened once: a pipe does not give its bytes a second time.
+        with (
+            open(path, "rb", buffering=BYTES_TO_LOOK_AT) as binary,
+            gzip.GzipFile(fileobj=binary) if is_compressed else binary as file,
+        ):
+            if b"\0" in file.peek(BYTES_TO_LOOK_AT):
                 raise CommandError(f"{path} is not a CSV file: it holds binary data.")
-        with open_file(path, "rt", encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter=sep or ",", strict=True)
+            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            rows = csv.reader(text, delimiter=sep or ",", strict=True)
             try:
-                return _read_rows(rows, path, sep)
+                cells = _read_rows(rows, path, sep, header)
             except csv.Error as error:
                 raise CommandError(f"{path}, line {rows.line_num}: {error}.") from error
     except UnicodeDecodeError as error:
         raise CommandError(f"{path} is not text in UTF-8: {error.reason}.") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise CommandError(f"{path} is not a whole gzip file: {error}.") from error
+    if header == "check":
+        check_header(path, cells)
+    return cells
 
 
-def _read_rows(rows, path, sep):
-    names = next((row for row in rows if row), None)
-    if names is None:
+def _read_rows(rows, path, sep, header):
+    n_blank, first = next(((n, row) for n, row in enumerate(rows) if row), (0, None))
+    if first is None:
         raise CommandError(f"{path} is empty.")
+    n_columns = len(first)
+    if sep is None and n_columns == 1:
+        _check_separator(path, first[0])
     # Blank lines say nothing, unless there is one column: then its cell is missing.
-    records = (row or [""] for row in rows if row or len(names) == 1)
-    if sep is None and len(names) == 1:
-        _check_separator(path, names[0])
+    records = (row or [""] for row in rows if row or n_columns == 1)
+    if holds_names(first, header):
+        names = first
+    else:
+        names = made_names(n_columns)
+        records = chain(repeat([""], n_blank if n_columns == 1 else 0), [first], records)
     chunks = [[] for _ in names]
-    while batch := list(islice(_of_length(len(names), records, rows, path), ROWS_AT_A_TIME)):
+    while batch := list(islice(_of_length(n_columns, records, rows, path), ROWS_AT_A_TIME)):
         for chunk, column in zip(chunks, zip(*batch, strict=True), strict=True):
             chunk.append(pa.array(column, pa.string()))
     return pa.Table.from_arrays([pa.chunked_array(c, pa.string()) for c in chunks], names=names)
 
 
-def _check_separator(path, header):
+def _check_separator(path, cell):
     for other in (";", "\t"):
-        if other in header:
+        if other in cell:
+            # The cell is not told: it may be a whole record.
             raise CommandError(
-                f"{path} has one column, {header!r}: is it --sep {other!r}? If not, say --sep ','."
+                f"{path} has one column, and {other!r} in its first row: is it --sep {other!r}? If "
+                "not, say --sep ','."
             )
 
 
@@ -82,8 +100,8 @@ def _of_length(n_cells, records, rows, path):
     for record in records:
         if len(record) != n_cells:
             raise CommandError(
-                f"{path}, line {rows.line_num}: a row has {len(record)} cells, but the header has "
-                f"{n_cells}."
+                f"{path}, line {rows.line_num}: a row has {len(record)} cells, but the first row "
+                f"has {n_cells}."
             )
         yield record
 

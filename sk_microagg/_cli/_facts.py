@@ -2,6 +2,7 @@
 
 import textwrap
 
+from sk_microagg._cli._printable import printable
 from sk_microagg._microaggregate import REFINERS
 
 WIDTH_OF_NAMES = 18
@@ -64,7 +65,7 @@ def print_facts(facts):
     for name, fact in facts.items():
         # Paths and names of columns are not broken.
         lines = textwrap.wrap(
-            str(fact), WIDTH - WIDTH_OF_NAMES, break_long_words=False, break_on_hyphens=False
+            printable(fact), WIDTH - WIDTH_OF_NAMES, break_long_words=False, break_on_hyphens=False
         )
         indent = "\n" + " " * WIDTH_OF_NAMES
         print(f"{name:<{WIDTH_OF_NAMES}}{indent.join(lines)}")

@@ -3,12 +3,14 @@
 import pandas as pd
 
 from sk_microagg._certificate import certify
-from sk_microagg._cli._columns import choose_columns, identifiers
+from sk_microagg._cli._columns import choose_columns
 from sk_microagg._cli._errors import CommandError, bad_input_is_told, one_line, reason
 from sk_microagg._cli._estimators import make_estimator
 from sk_microagg._cli._facts import facts_of
 from sk_microagg._cli._hierarchies import read_hierarchies
-from sk_microagg._cli._paths import check_exists, check_target, suffix_of
+from sk_microagg._cli._identifiers import identifiers, warn_of_identifiers
+from sk_microagg._cli._paths import check_exists, check_target, suffix_of, suffix_of_input
+from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
 from sk_microagg.metrics import anonymity_level
 
@@ -31,21 +33,21 @@ def anonymize_in_memory(options, progress):
     facts : dict
         What was done, to print.
     """
-    _check_paths(options)
+    check_exists(options.input)
+    suffix_of_input(options.input)
+    _check_targets(options)
     _check_certificate(options)
     make_report = _import_report() if options.report else None
 
     progress.show(f"reading {options.input}")
-    table = read_table(options.input, options.sep)
+    table = read_table(options.input, options.sep, options.header)
     names = table.cells.column_names
     choice = choose_columns(names, options.columns, options.drop)
     hierarchies = {}
     if options.hierarchies is not None:
         hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymised)
     values = table.values(choice.anonymised)
-    warn_of_identifiers(identifiers(values), progress)
-    if choice.unchanged:
-        warn_of_identifiers(identifiers(table.values(choice.unchanged)), progress)
+    warn_of_identifiers(identifiers(table, choice.unchanged), progress)
 
     progress.show(f"grouping {len(values)} records")
     estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
@@ -58,23 +60,15 @@ def anonymize_in_memory(options, progress):
     check_level(level, options.k)
 
     progress.show(f"writing {options.output}")
-    _check_paths(options)  # Again, since somebody may have written a file meanwhile.
-    write_table(table.with_released(release, choice.kept), options.output, options.sep)
+    _check_targets(options)  # Again, since somebody may have written a file meanwhile.
+    cells = table.with_released(release, choice.kept)
+    write_table(shuffled(cells) if options.shuffle else cells, options.output, options.sep)
     certificate = _prove(estimator, values, options, progress)
     if make_report is not None:
         progress.show(f"writing {options.report}")
         _write_report(make_report, values, release, estimator, options, certificate)
     smallest_group = estimator.group_sizes_.min()
     return facts_of(estimator, choice, len(values), smallest_group, level, certificate)
-
-
-def warn_of_identifiers(names, progress):
-    """Point at columns that may tell who somebody is."""
-    for name in names:
-        progress.say(
-            f"sk-microagg: warning: column {name!r} has a different value in every row; "
-            f"use --drop {name}"
-        )
 
 
 def integers(values):
@@ -110,9 +104,7 @@ def _prove(estimator, values, options, progress):
         return certify(estimator, values, options.certificate, verbose=int(progress.is_shown))
 
 
-def _check_paths(options):
-    check_exists(options.input)
-    suffix_of(options.input)
+def _check_targets(options):
     suffix_of(options.output)
     check_target(options.output, [options.input], force=options.force)
     if options.report:

@@ -9,8 +9,10 @@ from sk_microagg._cli._columns import choose_columns
 from sk_microagg._cli._errors import CommandError, one_line, reason
 from sk_microagg._cli._estimators import make_refiner
 from sk_microagg._cli._facts import facts_of
+from sk_microagg._cli._identifiers import identifiers_on_dask, warn_of_identifiers
 from sk_microagg._cli._in_memory import check_level, integers, rounded
-from sk_microagg._cli._paths import check_exists, check_target
+from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
+from sk_microagg._cli._shuffle import write_shuffled
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.scale._files import published
 
@@ -51,7 +53,6 @@ def anonymize_on_dask(options, progress):
         random_state=options.seed,
         verbose=int(progress.is_shown),
     )
-    progress.show(f"grouping the records of {options.input}")
     n_threads = effective_n_jobs(options.jobs)
     try:
         with (
@@ -59,9 +60,15 @@ def anonymize_on_dask(options, progress):
             published(options.output) as draft,
             progress.of_search(),
         ):
+            progress.show(f"looking for identifiers in {options.input}")
+            warn_of_identifiers(identifiers_on_dask(frame, choice.unchanged), progress)
+            progress.show(f"grouping the records of {options.input}")
             release = aggregator.fit_transform(frame[choice.kept])
             release = release.map_partitions(rounded, integers(meta))
-            release.to_parquet(draft, write_index=False, name_function=_name_of_part)
+            if options.shuffle:
+                write_shuffled(release, draft, _name_of_part)
+            else:
+                release.to_parquet(draft, write_index=False, name_function=_name_of_part)
             level = anonymity_level(dd.read_parquet(draft, columns=choice.anonymised))
             check_level(level, options.k)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
@@ -87,8 +94,10 @@ def _check_options(options):
             "records together."
         )
     check_exists(options.input, may_be_folder=True)
-    if not Path(options.input).is_dir() and Path(options.input).suffix.lower() != ".parquet":
-        raise CommandError(f"{options.input}: --engine dask reads .parquet files and folders.")
+    if not Path(options.input).is_dir():
+        if Path(options.input).suffix.lower() != ".parquet":
+            raise CommandError(f"{options.input}: --engine dask reads .parquet files and folders.")
+        suffix_of_input(options.input)  # It may be a pipe.
     if Path(options.output).suffix.lower() not in ("", ".parquet"):
         raise CommandError(f"{options.output}: --engine dask writes a .parquet folder.")
     if Path(options.input).resolve() in Path(options.output).resolve().parents:

@@ -4,11 +4,13 @@ import argparse
 import csv
 import math
 
+from sk_microagg._cli._printable import printable
 from sk_microagg._microaggregate import BUILDERS, REFINERS
 
 FILES = """\
 files:
-  Tables are CSV (.csv, .tsv, also .gz; UTF-8, with a header) or Parquet (.parquet), by the suffix.
+  Tables are CSV (.csv, .tsv, also .gz; UTF-8, with a header) or Parquet (.parquet), by the suffix;
+  what comes from a pipe or /dev/stdin is CSV.
   In a CSV file a column holds numbers if all its cells do that are not missing, unless one has a
   leading zero, as zip codes have, or more digits than a measure. Missing are: empty cells, NA, NaN,
   nan, null, NULL, ? and *.
@@ -30,6 +32,13 @@ as known to everybody.
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors leave the terminal alone, whatever the arguments are."""
+
+    def error(self, message):
+        super().error(printable(message))
+
+
 def make_parser():
     """The parser of the command line.
 
@@ -40,7 +49,7 @@ def make_parser():
     """
     from sk_microagg import __version__
 
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="sk-microagg",
         description="Make tables k-anonymous with little information loss.",
         epilog="Exit codes: 0 done; 1 bad input, told in one line on stderr; 2 wrong usage; "
@@ -117,7 +126,12 @@ def _add_anonymize(parser):
         help="dask: complete Parquet columns of numbers, also a folder and larger than memory; OUT "
         "is a new folder. Default: %(default)s",
     )
-    _add_sep(parser)
+    _add_csv_options(parser)
+    parser.add_argument(
+        "--shuffle",
+        action="store_true",
+        help="write the rows in random order, of which no seed is kept; default: in that of IN",
+    )
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
     parser.add_argument("--quiet", action="store_true", help="print warnings and errors only")
 
@@ -129,7 +143,7 @@ def _add_risk(parser):
     )
     _add_columns(parser, "columns to compare; default: all that are in both")
     _add_jobs(parser)
-    _add_sep(parser)
+    _add_csv_options(parser)
 
 
 def _add_columns(parser, help):
@@ -142,10 +156,27 @@ def _add_jobs(parser):
     )
 
 
-def _add_sep(parser):
+def _add_csv_options(parser):
     parser.add_argument(
         "--sep", type=_separator, help="what separates the cells of .csv files; default: a comma"
     )
+    header = parser.add_mutually_exclusive_group()
+    header.add_argument(
+        "--header",
+        action="store_const",
+        const="given",
+        dest="header",
+        help="the first row of CSV files holds names, even if these look like values; default: it "
+        "does, but it is an error if one is a number or a date, or a value of its own column",
+    )
+    header.add_argument(
+        "--no-header",
+        action="store_const",
+        const="none",
+        dest="header",
+        help="CSV files have no header: columns are c1, c2, ...",
+    )
+    parser.set_defaults(header="check")
 
 
 def _names(text):

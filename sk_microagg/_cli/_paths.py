@@ -17,6 +17,26 @@ def suffix_of(path):
     raise CommandError(f"{path}: the name of a table must end in {', '.join(SUFFIXES)}.")
 
 
+def suffix_of_input(path):
+    """The same of a table that is read: what has no name of its own, as a pipe, holds CSV."""
+    try:
+        suffix = suffix_of(path)
+    except CommandError:
+        if _is_nameless(Path(path)):
+            return ".csv"
+        raise
+    if suffix == ".parquet" and not Path(path).is_file():
+        raise CommandError(
+            f"{path} is not a file: Parquet cannot be read from a pipe, but CSV can be."
+        )
+    return suffix
+
+
+def _is_nameless(path):
+    """Whether a pipe, or a file that the shell has opened, is meant."""
+    return path == Path("/dev/stdin") or path.parent == Path("/dev/fd") or path.is_fifo()
+
+
 def check_exists(path, *, may_be_folder=False):
     """Raise unless there is something to read."""
     try:
@@ -64,5 +84,5 @@ def check_target(path, others, *, force):
 def _is_same(path, other):
     try:
         return path.samefile(other)
-    except OSError:  # One of them is not there.
-        return path.absolute() == other.absolute()
+    except OSError:  # One of them is not there, but may become the other by way of links.
+        return os.path.realpath(path) == os.path.realpath(other)

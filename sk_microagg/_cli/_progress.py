@@ -1,7 +1,9 @@
 """What a command is doing, in a line on the terminal that updates."""
 
 import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
+
+from sk_microagg._cli._printable import printable
 
 WIDTH = 78
 
@@ -26,12 +28,12 @@ class ProgressLine:
     def show(self, doing):
         """Show what is being done now."""
         if self.is_shown:
-            print(f"\r{doing[:WIDTH]:<{WIDTH}}", end="", file=sys.stderr, flush=True)
+            print(f"\r{printable(doing)[:WIDTH]:<{WIDTH}}", end="", file=sys.stderr, flush=True)
 
     def say(self, line):
         """Print a line that stays, also where no progress is shown."""
         self._clear()
-        print(line, file=sys.stderr, flush=True)
+        print(printable(line), file=sys.stderr, flush=True)
 
     @contextmanager
     def of_search(self):
@@ -47,4 +49,5 @@ class ProgressLine:
         return self
 
     def __exit__(self, *error):
-        self._clear()
+        with suppress(OSError):  # The terminal may be gone.
+            self._clear()

@@ -4,14 +4,16 @@ from sk_microagg import metrics
 from sk_microagg._cli._columns import check_names
 from sk_microagg._cli._errors import CommandError, bad_input_is_told
 from sk_microagg._cli._facts import print_facts
+from sk_microagg._cli._header import header_of_release
+from sk_microagg._cli._printable import printable
 from sk_microagg._cli._tables import read_table
 from sk_microagg._cli._values import why_no_numbers
 
 
 def run(options):
     """Compare a release with the original and print what was found."""
-    original = read_table(options.original, options.sep)
-    release = read_table(options.release, options.sep)
+    original = read_table(options.original, options.sep, options.header)
+    release = read_table(options.release, options.sep, header_of_release(options.header))
     columns = _common_columns(original, release, options)
     before, after = original.values(columns), release.values(columns)
     if len(before) != len(after):
@@ -81,6 +83,7 @@ def _print_numbers(before, after, linkage):
 
 
 def _print_columns(names, interval, rank, changes):
+    names = [*map(printable, names)]
     width = max(map(len, ("column", *names)))
     print(f"\n{'column':<{width}}  interval    rank  mean change  variance ratio")
     for name, near, near_in_rank, change in zip(names, interval, rank, changes, strict=True):

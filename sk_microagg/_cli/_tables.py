@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from sk_microagg._cli._csv import read_csv, write_csv
 from sk_microagg._cli._errors import CommandError, one_line, reason
-from sk_microagg._cli._paths import check_exists, suffix_of
-from sk_microagg._cli._values import values_of_text, values_of_type
+from sk_microagg._cli._paths import check_exists, suffix_of, suffix_of_input
+from sk_microagg._cli._values import known_of_type, known_text, values_of_text, values_of_type
 from sk_microagg.scale._files import written_whole
 
 
@@ -46,6 +46,21 @@ class Table:
         values_of = values_of_text if self.is_text else values_of_type
         return pd.DataFrame({name: values_of(self.cells[name], name) for name in columns})
 
+    def known(self, name):
+        """The cells of a column that are not missing.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        cells : pyarrow.ChunkedArray
+            The cells, as text without spaces around it if they are text.
+        """
+        return (known_text if self.is_text else known_of_type)(self.cells[name])
+
     def with_released(self, release, kept):
         """The table with other cells in some columns, and only with those that are kept.
 
@@ -71,7 +86,7 @@ class Table:
         return cells.cast(pa.schema(fields)).replace_schema_metadata(None)
 
 
-def read_table(path, sep):
+def read_table(path, sep, header="check"):
     """Read a table of any kind.
 
     Parameters
@@ -82,19 +97,22 @@ def read_table(path, sep):
     sep : str or None
         What separates the cells of a .csv file.
 
+    header : {"check", "given", "none", "none or made"}, default="check"
+        What is known of the header of a CSV file.
+
     Returns
     -------
     table : Table
         The table, with at least one row, and columns with different names.
     """
     check_exists(path)
-    suffix = suffix_of(path)
+    suffix = suffix_of_input(path)
     try:
         if suffix == ".parquet":
             with pq.ParquetFile(path) as file:
                 cells = file.read()
         else:
-            cells = read_csv(path, **_csv_settings(suffix, sep))
+            cells = read_csv(path, **_csv_settings(suffix, sep), header=header)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {reason(error)}.") from error
     except pa.ArrowException as error:

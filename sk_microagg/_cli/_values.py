@@ -32,8 +32,7 @@ def values_of_text(cells, name):
     values : ndarray
         Integers if nothing is missing, floats with NaN, or objects with None.
     """
-    cells = pc.utf8_trim_whitespace(cells)
-    cells = pc.if_else(pc.is_in(cells, MISSING), None, cells)
+    cells = _without_missing(cells)
     known = cells.drop_null()
     if not len(known) or not _all_match(known, NUMBER) or _any_match(known, LEADING_ZERO):
         return _categories(cells)
@@ -43,6 +42,25 @@ def values_of_text(cells, name):
     if np.nanmax(np.abs(numbers)) >= SMALLEST_MARK:
         return _categories(cells)
     return numbers if cells.null_count else numbers.astype(np.int64)
+
+
+def known_text(cells):
+    """The cells of a column of text that are not missing."""
+    return _without_missing(cells).drop_null()
+
+
+def _without_missing(cells):
+    """The cells without spaces around them, null where one is missing."""
+    cells = pc.utf8_trim_whitespace(cells)
+    return pc.if_else(pc.is_in(cells, MISSING), None, cells)
+
+
+def known_of_type(cells):
+    """The cells that are not missing of a column whose type says what it holds."""
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    known = cells.drop_null()
+    return known.filter(pc.invert(pc.is_nan(known))) if pa.types.is_floating(known.type) else known
 
 
 def values_of_type(cells, name):

@@ -116,7 +116,7 @@ def test_as_a_process(command, tmp_path):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == (
-        f"sk-microagg: error: {table}, line 3: a row has 1 cells, but the header has 2.\n"
+        f"sk-microagg: error: {table}, line 3: a row has 1 cells, but the first row has 2.\n"
     )
 
 

@@ -1,7 +1,6 @@
-import pandas as pd
 import pytest
 
-from sk_microagg._cli._columns import choose_columns, identifiers
+from sk_microagg._cli._columns import choose_columns
 from sk_microagg._cli._errors import CommandError
 
 NAMES = ["a", "b", "c", "d"]
@@ -32,17 +31,3 @@ def test_columns_stay_in_the_order_of_the_table():
 def test_bad_choices(columns, drop, message):
     with pytest.raises(CommandError, match=message):
         choose_columns(NAMES, columns, drop)
-
-
-def test_identifiers_are_text_or_integers_that_all_differ():
-    values = pd.DataFrame(
-        {
-            "text": ["x", "y", "z"],
-            "integer": [3, 1, 2],
-            "float": [0.5, 1.5, 2.5],
-            "twice": ["x", "x", "y"],
-            "hole": ["x", "y", None],
-        }
-    )
-    assert identifiers(values) == ["text", "integer"]
-    assert identifiers(values[:1]) == []

@@ -105,23 +105,6 @@ def test_zip_codes_stay_text(run, write, tmp_path, cells):
     assert cells(tmp_path / "out.csv")["zip"] == cells(path)["zip"]
 
 
-@pytest.mark.parametrize(
-    ("cells_of_id", "is_warned_of"),
-    [("text", True), ("integers", True), ("floats", False), ("dropped", False), ("other", True)],
-)
-def test_warning_of_identifiers(run, write, tmp_path, cells_of_id, is_warned_of):
-    form = {"text": "P{}", "floats": "{}.5"}.get(cells_of_id, "{}")
-    rows = [f"{form.format(i)},{i % 2}" for i in range(10)]
-    path = write("t.csv", "\n".join(["id,x", *rows]))
-    arguments = {"dropped": ["--drop", "id"], "other": ["--columns", "x"]}.get(cells_of_id, [])
-    outcome = run("anonymize", path, tmp_path / "out.csv", "--quiet", *arguments)
-    assert outcome.code == 0
-    assert outcome.err == (
-        "sk-microagg: warning: column 'id' has a different value in every row; use --drop id\n"
-        * is_warned_of
-    )
-
-
 @pytest.mark.parametrize("name", ["out.tsv", "out.csv.gz", "out.parquet"])
 def test_formats(run, patients, tmp_path, cells, name):
     output = tmp_path / name
@@ -222,7 +205,7 @@ def test_a_target_that_exists(fails, run, numbers, write, tmp_path):
 
 def test_nothing_is_written_below_k(fails, numbers, tmp_path, monkeypatch):
     monkeypatch.setattr(_in_memory, "anonymity_level", lambda release: 4)
-    line = fails("anonymize", numbers, tmp_path / "out.csv", "--columns", "count")
+    line = fails("anonymize", numbers, tmp_path / "out.csv", "--columns", "count,size")
     assert line.startswith("A row of the release occurs 4 times, fewer than k=5: nothing was")
 
 
@@ -319,6 +302,14 @@ def test_report_in_the_place_of_a_table(fails, numbers, tmp_path, fake_report, n
     assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
 
 
+def test_report_that_would_replace_the_release(fails, numbers, tmp_path, fake_report):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.html").symlink_to("out.csv")
+    for name in ("sub/../out.csv", "link.html"):
+        arguments = ["--columns", "count", "--report", tmp_path / name]
+        assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
+
+
 def test_report_without_what_it_needs(fails, numbers, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sk_microagg.report", None)
     arguments = ["--columns", "count", "--report", tmp_path / "report.html"]
@@ -334,6 +325,15 @@ def test_dates_and_booleans_of_parquet(run, tmp_path, level):
     assert level(output, ["day", "ill"]) >= 5
     with open(output, newline="") as file:
         assert [row["n"] for row in csv.DictReader(file)] == [str(n) for n in range(12)]
+
+
+def test_other_columns_may_hold_anything(run, tmp_path):
+    table = pd.DataFrame({"x": range(10), "parts": [[1, 2], [3]] * 5, "raw": [b"a", None] * 5})
+    table.to_parquet(tmp_path / "t.parquet")
+    output = tmp_path / "out.parquet"
+    assert run("anonymize", tmp_path / "t.parquet", output, "--columns", "x").code == 0
+    before, after = (pq.read_table(path) for path in (tmp_path / "t.parquet", output))
+    assert after.drop_columns("x").equals(before.drop_columns("x"))
 
 
 def test_the_cell_of_a_single_column_may_be_missing(run, write, tmp_path):

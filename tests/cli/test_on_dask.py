@@ -82,9 +82,12 @@ def test_an_index_is_a_column(run, visits, tmp_path):
     [
         ([], "'name' has type"),
         (["--columns", "age,ward"], "'ward' has type"),
-        (["--columns", "age,holes"], "takes columns without holes: Input X contains NaN"),
+        (
+            ["--columns", "age,height,holes", "--drop", "name"],
+            "takes columns without holes: Input X contains NaN",
+        ),
         (["--columns", "nothing"], "the columns are 'name', 'age'"),
-        (["--columns", "age", "-k", 91], "k=91 must be at most the number of records"),
+        ([*CHOICE, "-k", 91], "k=91 must be at most the number of records"),
         (["--columns", "age", "--hierarchies", "x"], "--hierarchies needs --engine memory"),
         (["--columns", "age", "--report", "r.html"], "--report needs --engine memory"),
         (["--columns", "age", "--refiner", "none", "--time-limit", 1], "no time limit"),

@@ -57,6 +57,41 @@ def test_a_target_is_none_of_the_other_files(write, tmp_path):
         check_target(tmp_path / "new.html", [path, tmp_path / "new.html"], force=True)
 
 
+@pytest.mark.parametrize("exists", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    ["sub/../out.csv", "link.html", "link of link.html", "linked/../out.csv", "other/out.csv"],
+)
+def test_a_target_by_way_of_links(write, tmp_path, monkeypatch, name, exists):
+    (tmp_path / "sub" / "folder").mkdir(parents=True)
+    (tmp_path / "linked").symlink_to("sub")  # linked/.. is where sub is
+    (tmp_path / "sub" / "linked").symlink_to("folder")
+    (tmp_path / "other").symlink_to(tmp_path)
+    (tmp_path / "link.html").symlink_to("out.csv")
+    (tmp_path / "link of link.html").symlink_to(tmp_path / "linked" / ".." / "link.html")
+    monkeypatch.chdir(tmp_path)
+    if exists:
+        write("out.csv", "")
+    with pytest.raises(CommandError, match="is the same file"):
+        check_target(name, ["out.csv"], force=True)
+
+
+def test_dots_after_a_link_lead_elsewhere(tmp_path, monkeypatch):
+    (tmp_path / "sub" / "folder").mkdir(parents=True)
+    (tmp_path / "linked").symlink_to("sub/folder")
+    monkeypatch.chdir(tmp_path)
+    check_target("linked/../out.csv", ["out.csv"], force=True)
+    with pytest.raises(CommandError, match="is the same file"):
+        check_target("linked/../out.csv", ["sub/out.csv"], force=True)
+
+
+def test_a_second_name_of_a_file(write, tmp_path):
+    path = write("in.csv", "")
+    (tmp_path / "second.csv").hardlink_to(path)
+    with pytest.raises(CommandError, match="is the same file"):
+        check_target(tmp_path / "second.csv", [path], force=True)
+
+
 def test_a_folder_without_permission(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # It never says so to root.
     with pytest.raises(CommandError, match="is write-protected"):

@@ -1,4 +1,4 @@
-"""A batch system ends the process: no row stays on disk."""
+"""A batch system ends the process, or its terminal is closed: no row stays on disk."""
 
 import os
 import signal
@@ -13,31 +13,72 @@ import pytest
 pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows ends processes in another way")
-def test_rows_on_their_way_are_removed(tmp_path):
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60_000, 6)))
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows ends processes in another way")
+
+COMMAND = [sys.executable, "-P", "-m", "sk_microagg"]
+ON_DASK = ["anonymize", "in.parquet", "out", "--engine", "dask"]
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start a command in a folder with a table; return the process when rows are on their way."""
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(20_000, 6)))
     table.set_axis(list("abcdef"), axis=1).to_parquet(tmp_path / "in.parquet")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-P",
-            "-m",
-            "sk_microagg",
-            "anonymize",
-            "in.parquet",
-            "out",
-            "--engine",
-            "dask",
-        ],
-        cwd=tmp_path,
-        env=os.environ | {"TMPDIR": str(temporary)},
+    processes = []
+
+    def start(command, **settings):
+        environment = os.environ | {"TMPDIR": str(temporary)}
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, **settings)
+        processes.append(process)
+        deadline = time.monotonic() + 60
+        while not list(temporary.glob("rows-*/rows-*")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def is_clean(folder):
+    return sorted(path.name for path in folder.iterdir()) == ["in.parquet", "temporary"] and not [
+        *(folder / "temporary").iterdir()
+    ]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_rows_on_their_way_are_removed(start, tmp_path, name):
+    process = start([*COMMAND, *ON_DASK])
+    assert not is_clean(tmp_path)
+    for _ in range(3):  # Some send it again and again.
+        process.send_signal(getattr(signal, name))
+        time.sleep(0.01)
+    assert process.wait(60) == 128 + getattr(signal, name)
+    assert is_clean(tmp_path)
+
+
+def test_a_terminal_that_is_closed(start, tmp_path):
+    outer, inner = os.openpty()
+    # The terminal becomes that of the session, whose leader hears when it is closed.
+    code = (
+        "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
+        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
     )
-    deadline = time.monotonic() + 60
-    while not list(temporary.glob("rows-*/rows-*")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 143
-    assert not list(temporary.glob("rows-*"))
-    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+    command = [sys.executable, "-c", code, *COMMAND[1:], *ON_DASK]
+    process = start(command, start_new_session=True, stdin=inner, stdout=inner, stderr=inner)
+    os.close(inner)
+    os.close(outer)
+    assert process.wait(60) == 129
+    assert is_clean(tmp_path)
+
+
+def test_nohup(run):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        run("methods")
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
