@@ -3,12 +3,13 @@
 import textwrap
 
 from sk_microagg._microaggregate import REFINERS
+from sk_microagg._shares import homogeneity_lines
 
 WIDTH_OF_NAMES = 18
 WIDTH = 100
 
 
-def facts_of(estimator, choice, n_records, smallest_group, level, certificate=None):
+def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, certificate=None):
     """What was done, by name.
 
     Parameters
@@ -22,13 +23,17 @@ def facts_of(estimator, choice, n_records, smallest_group, level, certificate=No
     n_records, smallest_group, level : int
         Number of records, and of those in the smallest group and in the smallest class of equals.
 
+    homogeneous : ndarray of shape (n_unchanged,)
+        For each column that passes through, the share of the records that are in groups which
+        share one value in it.
+
     certificate : Certificate or None, default=None
         What was proven about the information loss.
 
     Returns
     -------
     facts : dict
-        Facts by their names.
+        Facts by their names: one, or a list of several.
     """
     facts = {
         "records": n_records,
@@ -40,6 +45,9 @@ def facts_of(estimator, choice, n_records, smallest_group, level, certificate=No
         "anonymity level": f"{level}  (the rarest row occurs so often)",
         "information loss": f"{100 * estimator.information_loss_:.3g}%",
     }
+    shares = dict(zip(choice.unchanged, homogeneous, strict=True))
+    if lines := homogeneity_lines(shares, n_records, estimator.k):
+        facts["homogeneity"] = lines
     if certificate is not None:
         facts["certificate"] = f"{certificate.verdict()}: {certificate.reason()}"
     return facts
@@ -60,11 +68,15 @@ def _method_of(estimator):
 
 
 def print_facts(facts):
-    """Print facts under each other."""
+    """Print facts under each other, those of a list on lines of their own."""
     for name, fact in facts.items():
         # Paths and names of columns are not broken.
-        lines = textwrap.wrap(
-            str(fact), WIDTH - WIDTH_OF_NAMES, break_long_words=False, break_on_hyphens=False
-        )
+        lines = [
+            line
+            for part in (fact if isinstance(fact, list) else [str(fact)])
+            for line in textwrap.wrap(
+                part, WIDTH - WIDTH_OF_NAMES, break_long_words=False, break_on_hyphens=False
+            )
+        ]
         indent = "\n" + " " * WIDTH_OF_NAMES
         print(f"{name:<{WIDTH_OF_NAMES}}{indent.join(lines)}")

@@ -1,5 +1,7 @@
 """Anonymise a table that fits into memory."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from sk_microagg._certificate import certify
@@ -10,7 +12,7 @@ from sk_microagg._cli._facts import facts_of
 from sk_microagg._cli._hierarchies import read_hierarchies
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of
 from sk_microagg._cli._tables import read_table, write_table
-from sk_microagg.metrics import anonymity_level
+from sk_microagg.metrics import anonymity_level, homogeneity
 
 DECIMALS_OF_INTEGERS = 2
 
@@ -44,8 +46,8 @@ def anonymize_in_memory(options, progress):
         hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymised)
     values = table.values(choice.anonymised)
     warn_of_identifiers(identifiers(values), progress)
-    if choice.unchanged:
-        warn_of_identifiers(identifiers(table.values(choice.unchanged)), progress)
+    passed = table.values(choice.unchanged)
+    warn_of_identifiers(identifiers(passed), progress)
 
     progress.show(f"grouping {len(values)} records")
     estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
@@ -56,6 +58,7 @@ def anonymize_in_memory(options, progress):
     progress.show("checking the release")
     level = anonymity_level(release)
     check_level(level, options.k)
+    homogeneous = homogeneity(release, passed) if choice.unchanged else []
 
     progress.show(f"writing {options.output}")
     _check_paths(options)  # Again, since somebody may have written a file meanwhile.
@@ -63,9 +66,14 @@ def anonymize_in_memory(options, progress):
     certificate = _prove(estimator, values, options, progress)
     if make_report is not None:
         progress.show(f"writing {options.report}")
-        _write_report(make_report, values, release, estimator, options, certificate)
-    smallest_group = estimator.group_sizes_.min()
-    return facts_of(estimator, choice, len(values), smallest_group, level, certificate)
+        about = {
+            "source": Path(options.input).name,
+            "passed": passed,
+            "dropped": choice.dropped,
+        }
+        _write_report(make_report, values, release, estimator, options, certificate, about)
+    sizes = estimator.group_sizes_
+    return facts_of(estimator, choice, len(values), sizes.min(), level, homogeneous, certificate)
 
 
 def warn_of_identifiers(names, progress):
@@ -139,12 +147,12 @@ def _import_report():
     return make_report
 
 
-def _write_report(make_report, values, release, estimator, options, certificate):
+def _write_report(make_report, values, release, estimator, options, certificate, about):
     # What is proven is not proven again.
     proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
         with bad_input_is_told("--report: "):
-            make_report(values, release, estimator, options.report, certificate=proof)
+            make_report(values, release, estimator, options.report, certificate=proof, **about)
     except ImportError as error:
         raise CommandError(f"--report: {one_line(error)}") from error
     except OSError as error:

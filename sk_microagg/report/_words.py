@@ -1,6 +1,6 @@
 """What k-anonymity protects from and what not, in plain words."""
 
-from sk_microagg.report._figures import fewest_records
+from sk_microagg._shares import fewest_records
 from sk_microagg.report._html import listing, paragraph, section, tag
 
 
@@ -28,7 +28,8 @@ def protection(facts):
             "It holds no original record. What it draws of the original are counts of "
             f"{fewest_records(facts.k)} records or more, within the range of the release: bins and "
             "categories with fewer are merged, and values beyond count in the outermost bins. "
-            "Groups are drawn from the release alone."
+            "Shares of the records that stand for fewer, or for all but fewer, are not told "
+            "either. Groups are drawn from the release alone."
         ),
     )
 
@@ -40,7 +41,7 @@ def _promise(facts):
     kind = (
         "its values are means of these"
         if facts.numbers is not None
-        else "its values are true of all of these, and precise for none"
+        else "its values are true of all of these"
     )
     return (
         "Finding a person’s row. Whoever knows a person’s values in these columns cannot tell the "

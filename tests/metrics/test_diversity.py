@@ -95,5 +95,5 @@ def test_the_same_on_dask(npartitions):
 
 def test_partitions_differ():
     two, three = (dd.from_pandas(RELEASE, npartitions=n) for n in (2, 3))
-    with pytest.raises(ValueError, match="sensitive with .* partitions must have those of release"):
+    with pytest.raises(ValueError, match=r"sensitive with . partitions must have those of"):
         homogeneity(two, three)
