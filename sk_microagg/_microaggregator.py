@@ -195,7 +195,8 @@ class MicroAggregator(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The records.
+            The records, all numbers: no value is missing, infinite or masked, and dates have been
+            converted.
 
         y : None
             Ignored.

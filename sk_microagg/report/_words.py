@@ -12,9 +12,9 @@ def protection(facts):
         listing(_promise(facts)),
         tag("h3", "It does not protect from"),
         listing(
-            "What is in other columns. Only the columns named above are anonymous. Names, numbers "
-            "and addresses must be removed; and if all records of a group agree in another "
-            "column, a diagnosis say, it is told of every one of them.",
+            "What is in other columns than the anonymized ones. Names, numbers and addresses must "
+            "be removed; and if all records of a group agree in another column, a diagnosis say, "
+            "it is told of every one of them.",
             "Guesses that are nearly right. A released value may be close to the true one.",
             "Several releases of the same people. Each may be anonymous, and both together not.",
             "Telling that a person is in the table at all, if that is a secret.",
