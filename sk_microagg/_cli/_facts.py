@@ -35,6 +35,8 @@ def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, c
     facts : dict
         Facts by their names: one, or a list of several.
     """
+    shares = dict(zip(choice.unchanged, homogeneous, strict=True))
+    lines = homogeneity_lines(shares, n_records, estimator.k)
     facts = {
         "records": n_records,
         "anonymised": ", ".join(choice.anonymised),
@@ -43,11 +45,9 @@ def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, c
         "groups": estimator.n_groups_,
         "smallest group": smallest_group,
         "anonymity level": f"{level}  (the rarest row occurs so often)",
+        **({"homogeneity": lines} if lines else {}),
         "information loss": f"{100 * estimator.information_loss_:.3g}%",
     }
-    shares = dict(zip(choice.unchanged, homogeneous, strict=True))
-    if lines := homogeneity_lines(shares, n_records, estimator.k):
-        facts["homogeneity"] = lines
     if certificate is not None:
         facts["certificate"] = f"{certificate.verdict()}: {certificate.reason()}"
     return facts
