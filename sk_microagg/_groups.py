@@ -22,9 +22,20 @@ def total_sum_of_squares(X):
 
 
 def share_of_total(squared_errors, X):
-    """Squared errors as a share of the total sum of squares of X; 0 where that is 0."""
+    """Squared errors as a share of the total sum of squares of X; 0 where that is 0.
+
+    From centers that are not the means of these records, the share can be above 1.
+    """
     total = total_sum_of_squares(X)
     return squared_errors / total if total > 0 else 0.0
+
+
+def loss_share(sse, total):
+    """Information loss of groups that become their means; 0 where the total is 0.
+
+    It is at most 1, whatever rounding says.
+    """
+    return min(float(sse / total), 1.0) if total > 0 else 0.0
 
 
 def squared_error(X, centers, labels):

@@ -152,7 +152,8 @@ def make_builder(builder):
 def make_refiner(refiner, **defaults):
     """Return a refiner of its own for each call, from a name, an object, a list of them, or None.
 
-    `defaults` are put on parameters, also of refiners within, that are left at None or 0.
+    `defaults` are put on `n_jobs` and `verbose`, also of refiners within, that are left at None
+    and 0.
     """
     if refiner is None:
         return None
@@ -160,13 +161,18 @@ def make_refiner(refiner, **defaults):
         check_option("refiner", refiner, REFINERS)
         refiner = REFINERS[refiner]()
     elif isinstance(refiner, list) and refiner:
+        if any(step is None for step in refiner):
+            raise TypeError(
+                f"refiner={refiner!r} must hold names and refiners only: None stands for no "
+                "refiner, and has no place in a list."
+            )
         refiner = make_chain(*map(make_refiner, refiner))
     else:
         names = ", ".join(map(repr, REFINERS))
         refiner = own_copy("refiner", refiner, ("refine",), f"None, one of {names}, a list or ")
     for parameter, value in _parameters(refiner).items():
         name = parameter.rsplit("__", 1)[-1]
-        if name in defaults and not value:
+        if name in defaults and (value is None or (name == "verbose" and value in (0, False))):
             refiner.set_params(**{parameter: defaults[name]})
     return refiner
 

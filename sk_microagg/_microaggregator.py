@@ -5,11 +5,19 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
-from sk_microagg._groups import share_of_total, squared_error
+from sk_microagg._groups import loss_share, share_of_total, squared_error, total_sum_of_squares
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._scaling import make_scaler, own_floats, scale
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import check_k, check_option, check_records
+from sk_microagg._validation import (
+    check_k,
+    check_n_jobs,
+    check_no_hidden_numbers,
+    check_option,
+    check_records,
+    check_verbose,
+)
+from sk_microagg._version import __version__, complete_model
 from sk_microagg.scale._blocks import aggregate, check_block_size
 
 FLOATS = (np.float64, np.float32)
@@ -187,7 +195,8 @@ class MicroAggregator(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The records.
+            The records, all numbers: no value is missing, infinite or masked, and dates have been
+            converted.
 
         y : None
             Ignored.
@@ -201,6 +210,8 @@ class MicroAggregator(
         k = check_k(self.k, len(records))
         block_size = check_block_size(self.block_size, k)
         check_option("stitch", self.stitch, (False, True))
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
         method = Method(
             k,
             make_builder(self.builder),
@@ -224,7 +235,7 @@ class MicroAggregator(
             verbose=self.verbose,
             task=task,
         )
-        information_loss = share_of_total(groups.sse, scaled)
+        information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
         exact_transform = groups.n_moved == 0
         training_digest = None if exact_transform else digest(records)
         task.call_on_fit_task_end(estimator=self, X=X)
@@ -246,6 +257,7 @@ class MicroAggregator(
         self.n_iter_ = groups.n_iter
         self._cells = cells
         self._training_digest = training_digest
+        self._sk_microagg_version = __version__
         return self
 
     def fit_transform(self, X, y=None):
@@ -301,10 +313,10 @@ class MicroAggregator(
             A centroid for each record, exactly as in the release: also its float type is that of
             the training data.
         """
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
-        warn_if_training_data(records, self._training_digest)
-        return self.centroids_[self._cells.find(scale(self.scaler_, records), self.n_jobs)]
+        records = self._check_new_records(X)
+        with complete_model(self):
+            warn_if_training_data(records, self._training_digest)
+            return self.centroids_[self._cells.find(scale(self.scaler_, records), self.n_jobs)]
 
     def score(self, X, y=None):
         """Minus the information loss of `transform` on `X`, in the scaled space.
@@ -324,11 +336,20 @@ class MicroAggregator(
             gives them, as a share of the total sum of squares of `X`; 0 if that is 0. Higher is
             better.
         """
-        check_is_fitted(self)
-        scaled = scale(self.scaler_, validate_data(self, X, dtype=FLOATS, order="C", reset=False))
-        groups = self._cells.find(scaled, self.n_jobs)
+        records = self._check_new_records(X)
+        with complete_model(self):
+            scaled = scale(self.scaler_, records)
+            groups = self._cells.find(scaled, self.n_jobs)
+            errors = squared_error(scaled, self._cells.centroids, groups)
         # Subtracted, since -0.0 would look odd.
-        return 0.0 - share_of_total(squared_error(scaled, self._cells.centroids, groups), scaled)
+        return 0.0 - share_of_total(errors, scaled)
+
+    def _check_new_records(self, X):
+        check_is_fitted(self)
+        check_no_hidden_numbers(X)
+        with complete_model(self):
+            check_n_jobs(self.n_jobs)
+            return validate_data(self, X, dtype=FLOATS, order="C", reset=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,7 +1,11 @@
 """Tables of any kind, column by column."""
 
+from datetime import date, time, timedelta
+
 import numpy as np
 from sklearn.utils import check_array
+
+DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 def as_table(X):
@@ -9,9 +13,16 @@ def as_table(X):
 
     In an array of one type, numbers in a list would become text, and masked cells would show.
     """
+    if has_masked_rows(X):
+        X = np.ma.vstack(X)
     if np.ma.isMaskedArray(X):
         return np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
     return np.array(X, dtype=object) if isinstance(X, list | tuple) else X
+
+
+def has_masked_rows(X):
+    """Whether a table is a list of rows of which some are masked arrays."""
+    return isinstance(X, list | tuple) and any(map(np.ma.isMaskedArray, X))
 
 
 def is_frame(table):
@@ -37,6 +48,18 @@ def has_numbers(column):
     Columns of objects may hold numbers too.
     """
     return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf"
+
+
+def holds_dates(column):
+    """Whether a column has a type for dates, times or durations, or objects that are such."""
+    if getattr(column.dtype, "is_temporal", bool)():  # of polars
+        return True
+    kind = getattr(column.dtype, "kind", "")
+    if kind == "O":
+        return any(
+            isinstance(cell, DATES) or type(cell).__name__ == "Period" for cell in cells_of(column)
+        )
+    return kind in ("m", "M")
 
 
 def cells_of(column):

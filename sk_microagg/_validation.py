@@ -6,6 +6,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_array
 
+from sk_microagg._tables import columns_of, has_masked_rows, holds_dates, is_frame
+
 NOTHING = object()
 
 # A sum of squares of a table of any size is finite.
@@ -62,6 +64,26 @@ def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_opti
     return float(value)
 
 
+def check_n_jobs(n_jobs):
+    """Raise unless joblib knows what to do with a number of jobs."""
+    allowed = "None or an integer other than 0"
+    if n_jobs is None:
+        return
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs={n_jobs!r} must be {allowed}, got {type(n_jobs).__name__}.")
+    if n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} must be {allowed}.")
+
+
+def check_verbose(verbose):
+    """Raise unless a verbosity is True, False or an integer of at least 0."""
+    allowed = "True, False or an integer of at least 0"
+    if not isinstance(verbose, Integral | np.bool_):
+        raise TypeError(f"verbose={verbose!r} must be {allowed}, got {type(verbose).__name__}.")
+    if verbose < 0:
+        raise ValueError(f"verbose={verbose!r} must be {allowed}.")
+
+
 def check_option(name, value, allowed):
     """Raise unless a parameter has one of the values that it can have."""
     if value not in allowed:
@@ -71,6 +93,7 @@ def check_option(name, value, allowed):
 
 def check_records(X, *, dtype=np.float64, name="X", estimator=None):
     """Return `X` as a C-contiguous array of floats, if values and squared distances are finite."""
+    check_no_hidden_numbers(X, name)
     X = check_array(X, dtype=dtype, order="C", input_name=name, estimator=estimator)
     largest = float(max(X.max(), -X.min()))
     if largest > LARGEST_VALUE:
@@ -79,6 +102,27 @@ def check_records(X, *, dtype=np.float64, name="X", estimator=None):
             f"values must be at most {LARGEST_VALUE:.3g}."
         )
     return X
+
+
+def check_no_hidden_numbers(X, name="X"):
+    """Raise if cells are masked or dates, which an array of floats would show as numbers."""
+    rows = X if has_masked_rows(X) else [X]
+    if any(np.ma.is_masked(row) for row in rows):
+        raise ValueError(
+            f"Input {name} contains masked values: they count as missing, as NaN does, and missing "
+            "values cannot be averaged. Fill them in or remove these records first."
+        )
+    is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OmM"
+    if not (is_array or is_frame(X)) or 0 in X.shape:
+        return
+    for column_name, column in zip(
+        X.columns if is_frame(X) else range(X.shape[1]), columns_of(X, name), strict=True
+    ):
+        if holds_dates(column):
+            raise TypeError(
+                f"Column {column_name!r} of {name} holds dates or times: it must hold numbers. "
+                "Convert it first, to days since a fixed date for example, or leave it out."
+            )
 
 
 def check_partition(labels, k, n_samples, source):

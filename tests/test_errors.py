@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
@@ -7,8 +8,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import FunctionTransformer, RobustScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg import MicroAggregator, microaggregate
+from sk_microagg import KAIM, MicroAggregator, metrics, microaggregate
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
+from sk_microagg.refiners import Annealing, Exchange, IteratedLocalSearch, Recombination
 
 BUILDERS = [MDAV(), CBFS(), TFRP(), GSMS(), DBFS()]
 BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs'"
@@ -95,6 +97,75 @@ def test_bad_records(X, error, message):
     assert_all_fail(X, 2, error, message)
 
 
+def masked(n_hidden):
+    X = np.ma.array(with_value(1000.0))
+    X[13 : 13 + n_hidden, 1] = np.ma.masked
+    return X
+
+
+@pytest.mark.parametrize("make", [lambda X: X, list], ids=["array", "rows"])
+def test_masked_values_are_missing(X, make):
+    hidden = make(masked(1))
+    message = "^Input X contains masked values: they count as missing, as NaN does"
+    assert_all_fail(hidden, 5, ValueError, message)
+    labels = np.repeat([0, 1], 10)
+    with pytest.raises(ValueError, match=message):
+        metrics.information_loss(hidden, labels)
+    with pytest.raises(ValueError, match=message):
+        Exchange().refine(hidden, labels, 5)
+    with pytest.raises(ValueError, match=r"^Input release contains masked values"):
+        metrics.record_linkage(X, hidden)
+    aggregator = MicroAggregator().fit(X)
+    for method in (aggregator.transform, aggregator.score):
+        with pytest.raises(ValueError, match=message):
+            method(hidden)
+    release = KAIM(k=5, random_state=0).fit_transform(hidden)
+    assert release[13, 1] == "*"
+    assert not any("1000" in cell for cell in release.ravel())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_more_than_all_is_lost(seed):
+    X = np.random.default_rng(seed).normal(size=(5, 3))
+    assert MicroAggregator(k=5).fit(X).information_loss_ <= 1.0
+
+
+def test_nothing_is_masked_in_a_masked_array():
+    X = masked(0)
+    assert_array_equal(MicroAggregator().fit_transform(X), MicroAggregator().fit_transform(X.data))
+
+
+def dates():
+    frame = pd.DataFrame({"age": np.arange(20.0), "born": pd.date_range("2020", periods=20)})
+    return {
+        "pandas": frame,
+        "dates alone": frame[["born"]],
+        "times of the day": frame.assign(born=frame["born"].dt.time),
+        "durations": frame.assign(born=frame["born"].diff()),
+        "with a time zone": frame.assign(born=frame["born"].dt.tz_localize("UTC")),
+        "objects": frame.assign(born=frame["born"].dt.date),
+        "periods": frame.assign(born=frame["born"].dt.to_period("M")),
+        "polars": pl.from_pandas(frame),
+        "polars alone": pl.from_pandas(frame[["born"]]),
+    }
+
+
+@pytest.mark.parametrize("kind", dates())
+def test_dates(kind):
+    frame = dates()[kind]
+    message = r"^Column 'born' of X holds dates or times: it must hold numbers\. Convert it first"
+    assert_all_fail(frame, 5, TypeError, message)
+    aggregator = MicroAggregator().fit(np.random.default_rng(0).normal(size=(20, frame.shape[1])))
+    for method in (aggregator.transform, aggregator.score):
+        with pytest.raises(TypeError, match=message):
+            method(frame)
+
+
+def test_dates_in_an_array():
+    with pytest.raises(TypeError, match=r"^Column 0 of X holds dates or times"):
+        MicroAggregator().fit(dates()["dates alone"].to_numpy())
+
+
 every_huge_value = pytest.mark.parametrize("value", [1e160, -1e200, 1.7e308])
 
 
@@ -149,6 +220,11 @@ class OnlyTransforms(Nothing):
         ({"builder": MDAV}, TypeError, NO_BUILDER.format("<class .*MDAV'>")),
         ({"refiner": "none"}, ValueError, f"^refiner='none' must be one of {REFINER_NAMES}"),
         ({"refiner": ["none"]}, ValueError, f"^refiner='none' must be one of {REFINER_NAMES}"),
+        (
+            {"refiner": ["exchange", None]},
+            TypeError,
+            r"^refiner=\['exchange', None\] must hold names and refiners only: None stands for no",
+        ),
         ({"refiner": []}, TypeError, NO_REFINER.format(r"\[\]")),
         ({"refiner": Nothing()}, TypeError, NO_REFINER.format(r"Nothing\(\)")),
         ({"refiner": MDAV()}, TypeError, NO_REFINER.format(r"MDAV\(\)")),
@@ -187,6 +263,50 @@ def test_bad_parameter_of_a_builder_on_its_own(X, builder):
 )
 def test_bad_scaler(X, scaler, error, message):
     assert_fit_fails(MicroAggregator(scaler=scaler), X, error, message)
+
+
+JOBS_AND_VERBOSITIES = [
+    ({"n_jobs": 0}, ValueError, r"^n_jobs=0 must be None or an integer other than 0\.$"),
+    ({"n_jobs": "2"}, TypeError, "^n_jobs='2' must be None or an integer other than 0, got str"),
+    ({"n_jobs": 2.0}, TypeError, "^n_jobs=2.0 must be None or an integer other than 0, got float"),
+    ({"n_jobs": True}, TypeError, "^n_jobs=True must be None or an integer .*, got bool"),
+    ({"verbose": "x"}, TypeError, "^verbose='x' must be True, False or an integer of at least 0"),
+    ({"verbose": None}, TypeError, "^verbose=None must be True, False or an integer .*, got None"),
+    ({"verbose": -1}, ValueError, "^verbose=-1 must be True, False or an integer of at least 0"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "error", "message"), JOBS_AND_VERBOSITIES)
+def test_bad_jobs_and_verbosities(X, parameters, error, message):
+    assert_fit_fails(MicroAggregator(**parameters), X, error, message)
+    for search in (IteratedLocalSearch, Annealing, Recombination):
+        refiner = search(**parameters)
+        with pytest.raises(error, match=message):
+            refiner.refine(X, np.repeat([0, 1], 10), 5)
+        if parameters != {"verbose": None}:  # which MicroAggregator replaces by its own
+            assert_fit_fails(MicroAggregator(refiner=refiner), X, error, message)
+    with pytest.raises(error, match=message):
+        metrics.loss_bound(X, 5, time_limit=0.01, **parameters)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda X, **jobs: metrics.optimality_gap(X, np.zeros(20, int), 20, **jobs),
+        lambda X, **jobs: metrics.propensity_mse(X, X, **jobs),
+        lambda X, **jobs: metrics.record_linkage(X, X, **jobs),
+        lambda X, **jobs: metrics.risk_utility(X, [], **jobs),
+        lambda X, **jobs: MicroAggregator().fit(X).set_params(**jobs).transform(X),
+    ],
+)
+def test_bad_jobs_of_others(X, measure):
+    with pytest.raises(ValueError, match=r"^n_jobs=0 must be None or an integer other than 0"):
+        measure(X, n_jobs=0)
+
+
+@pytest.mark.parametrize("parameters", [{"n_jobs": np.int64(-1)}, {"verbose": True}])
+def test_good_jobs_and_verbosities(X, parameters):
+    MicroAggregator(**parameters).fit(X)
 
 
 def test_column_names_of_mixed_types(X):

@@ -23,6 +23,11 @@ class Choice:
     names: list
 
     @property
+    def dropped(self):
+        """Columns that are left out."""
+        return [name for name in self.names if name not in {*self.anonymised, *self.unchanged}]
+
+    @property
     def kept(self):
         """Columns of the release."""
         return [name for name in self.names if name in {*self.anonymised, *self.unchanged}]

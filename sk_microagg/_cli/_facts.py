@@ -4,12 +4,13 @@ import textwrap
 
 from sk_microagg._cli._printable import printable
 from sk_microagg._microaggregate import REFINERS
+from sk_microagg._shares import homogeneity_lines
 
 WIDTH_OF_NAMES = 18
 WIDTH = 100
 
 
-def facts_of(estimator, choice, n_records, smallest_group, level, certificate=None):
+def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, certificate=None):
     """What was done, by name.
 
     Parameters
@@ -23,14 +24,20 @@ def facts_of(estimator, choice, n_records, smallest_group, level, certificate=No
     n_records, smallest_group, level : int
         Number of records, and of those in the smallest group and in the smallest class of equals.
 
+    homogeneous : ndarray of shape (n_unchanged,)
+        For each column that passes through, the share of the records that are in groups which
+        share one value in it.
+
     certificate : Certificate or None, default=None
         What was proven about the information loss.
 
     Returns
     -------
     facts : dict
-        Facts by their names.
+        Facts by their names: one, or a list of several.
     """
+    shares = dict(zip(choice.unchanged, homogeneous, strict=True))
+    lines = homogeneity_lines(shares, n_records, estimator.k)
     facts = {
         "records": n_records,
         "anonymised": ", ".join(choice.anonymised),
@@ -39,6 +46,7 @@ def facts_of(estimator, choice, n_records, smallest_group, level, certificate=No
         "groups": estimator.n_groups_,
         "smallest group": smallest_group,
         "anonymity level": f"{level}  (the rarest row occurs so often)",
+        **({"homogeneity": lines} if lines else {}),
         "information loss": f"{100 * estimator.information_loss_:.3g}%",
     }
     if certificate is not None:
@@ -61,11 +69,18 @@ def _method_of(estimator):
 
 
 def print_facts(facts):
-    """Print facts under each other."""
+    """Print facts under each other, those of a list on lines of their own."""
     for name, fact in facts.items():
         # Paths and names of columns are not broken.
-        lines = textwrap.wrap(
-            printable(fact), WIDTH - WIDTH_OF_NAMES, break_long_words=False, break_on_hyphens=False
-        )
+        lines = [
+            line
+            for part in (fact if isinstance(fact, list) else [fact])
+            for line in textwrap.wrap(
+                printable(part),
+                WIDTH - WIDTH_OF_NAMES,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        ]
         indent = "\n" + " " * WIDTH_OF_NAMES
         print(f"{name:<{WIDTH_OF_NAMES}}{indent.join(lines)}")

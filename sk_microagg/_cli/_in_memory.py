@@ -1,5 +1,7 @@
 """Anonymise a table that fits into memory."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from sk_microagg._certificate import certify
@@ -12,7 +14,7 @@ from sk_microagg._cli._identifiers import identifiers, warn_of_identifiers
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of, suffix_of_input
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
-from sk_microagg.metrics import anonymity_level
+from sk_microagg.metrics import anonymity_level, homogeneity
 
 DECIMALS_OF_INTEGERS = 2
 
@@ -48,6 +50,7 @@ def anonymize_in_memory(options, progress):
         hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymised)
     values = table.values(choice.anonymised)
     warn_of_identifiers(identifiers(table, choice.unchanged), progress)
+    passed = table.as_text(choice.unchanged)
 
     progress.show(f"grouping {len(values)} records")
     estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
@@ -58,6 +61,7 @@ def anonymize_in_memory(options, progress):
     progress.show("checking the release")
     level = anonymity_level(release)
     check_level(level, options.k)
+    homogeneous = homogeneity(release, passed) if choice.unchanged else []
 
     progress.show(f"writing {options.output}")
     _check_targets(options)  # Again, since somebody may have written a file meanwhile.
@@ -66,9 +70,14 @@ def anonymize_in_memory(options, progress):
     certificate = _prove(estimator, values, options, progress)
     if make_report is not None:
         progress.show(f"writing {options.report}")
-        _write_report(make_report, values, release, estimator, options, certificate)
-    smallest_group = estimator.group_sizes_.min()
-    return facts_of(estimator, choice, len(values), smallest_group, level, certificate)
+        about = {
+            "source": Path(options.input).name,
+            "passed": passed,
+            "dropped": choice.dropped,
+        }
+        _write_report(make_report, values, release, estimator, options, certificate, about)
+    sizes = estimator.group_sizes_
+    return facts_of(estimator, choice, len(values), sizes.min(), level, homogeneous, certificate)
 
 
 def integers(values):
@@ -131,12 +140,12 @@ def _import_report():
     return make_report
 
 
-def _write_report(make_report, values, release, estimator, options, certificate):
+def _write_report(make_report, values, release, estimator, options, certificate, about):
     # What is proven is not proven again.
     proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
         with bad_input_is_told("--report: "):
-            make_report(values, release, estimator, options.report, certificate=proof)
+            make_report(values, release, estimator, options.report, certificate=proof, **about)
     except ImportError as error:
         raise CommandError(f"--report: {one_line(error)}") from error
     except OSError as error:

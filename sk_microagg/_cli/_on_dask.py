@@ -13,7 +13,7 @@ from sk_microagg._cli._identifiers import identifiers_on_dask, warn_of_identifie
 from sk_microagg._cli._in_memory import check_level, integers, rounded
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
 from sk_microagg._cli._shuffle import write_shuffled
-from sk_microagg.metrics import anonymity_level
+from sk_microagg.metrics import anonymity_level, homogeneity
 from sk_microagg.scale._files import published
 
 
@@ -69,14 +69,19 @@ def anonymize_on_dask(options, progress):
                 write_shuffled(release, draft, _name_of_part)
             else:
                 release.to_parquet(draft, write_index=False, name_function=_name_of_part)
-            level = anonymity_level(dd.read_parquet(draft, columns=choice.anonymised))
+            written = dd.read_parquet(draft)
+            level = anonymity_level(written[choice.anonymised])
             check_level(level, options.k)
+            homogeneous = []
+            if choice.unchanged:
+                homogeneous = homogeneity(written[choice.anonymised], written[choice.unchanged])
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         about = "--engine dask takes columns without holes: " if "NaN" in str(error) else ""
         raise CommandError(about + one_line(error)) from error
     except OSError as error:
         raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
-    return facts_of(aggregator, choice, aggregator.n_rows_, aggregator.smallest_group_, level)
+    n_rows, smallest_group = aggregator.n_rows_, aggregator.smallest_group_
+    return facts_of(aggregator, choice, n_rows, smallest_group, level, homogeneous)
 
 
 def _name_of_part(number):

@@ -1,13 +1,22 @@
 """The command `risk`."""
 
+from contextlib import suppress
+
 from sk_microagg import metrics
 from sk_microagg._cli._columns import check_names
 from sk_microagg._cli._errors import CommandError, bad_input_is_told
 from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._header import header_of_release
+from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._printable import printable
 from sk_microagg._cli._tables import read_table
 from sk_microagg._cli._values import why_no_numbers
+from sk_microagg.metrics._numeric import check_pair
+
+NOT_IN_ORDER = (
+    "cannot be told: columns agree as a whole, but not row by row. Linkage, interval and rank need "
+    "the release in the order of the original."
+)
 
 
 def run(options):
@@ -21,16 +30,16 @@ def run(options):
             f"{options.original} has {len(before)} rows, but {options.release} has {len(after)}: "
             "they are compared row by row."
         )
-    numeric = [
-        name
-        for name in columns
-        if why_no_numbers(before[name]) is None and why_no_numbers(after[name]) is None
-    ]
+    numeric = _numeric(before, after)
     linkage = None
     if numeric:
         # First, to print nothing if the numbers are bad.
         with bad_input_is_told():
-            linkage = metrics.record_linkage(before[numeric], after[numeric], n_jobs=options.jobs)
+            check_pair(before[numeric], after[numeric])
+            if _rows_correspond(original, release, before, after):
+                linkage = metrics.record_linkage(
+                    before[numeric], after[numeric], n_jobs=options.jobs
+                )
     level_before, level_after = map(metrics.anonymity_level, (before, after))
     unique_before, unique_after = map(metrics.uniqueness, (before, after))
     print_facts(
@@ -58,20 +67,47 @@ def _common_columns(original, release, options):
     return columns
 
 
+def _numeric(before, after):
+    """Columns that hold numbers and nothing else, before and after."""
+    return [
+        name
+        for name in before
+        if why_no_numbers(before[name]) is None and why_no_numbers(after[name]) is None
+    ]
+
+
+def _rows_correspond(original, release, before, after):
+    """Whether rows are in the same order, by all columns that the tables have in common."""
+    before, after = before.copy(), after.copy()
+    for name in original.cells.column_names:
+        if name in before or name not in release.cells.column_names:
+            continue
+        with suppress(CommandError):  # Others than these may be of any type.
+            columns = original.values([name]), release.values([name])
+            before[name], after[name] = (column[name] for column in columns)
+    return rows_correspond(before, after, _numeric(before, after))
+
+
 def _print_numbers(before, after, linkage):
-    interval = metrics.interval_disclosure(before, after)
-    rank = metrics.rank_disclosure(before, after)
-    correlation = metrics.correlation_change(before, after)
+    by_row = {}
     print("\nAn intruder who knows the original numbers")
-    print_facts(
-        {
-            "linked": f"{linkage.linked:.1%} of the records are nearest to their own row",
-            "expected matches": f"{linkage.expected_matches:.1%} of the records, "
-            f"{linkage.expected_if_linked:.1%} if all were linked",
-            "interval": f"{interval.mean():.1%} of the values are within 0.1 standard deviations",
-            "rank": f"{rank.mean():.1%} of the values are within a tenth of the ranks",
-        }
-    )
+    if linkage is None:
+        print_facts({"linked": NOT_IN_ORDER})
+    else:
+        interval = metrics.interval_disclosure(before, after)
+        rank = metrics.rank_disclosure(before, after)
+        by_row = {"interval": interval, "rank": rank}
+        print_facts(
+            {
+                "linked": f"{linkage.linked:.1%} of the records are nearest to their own row",
+                "expected matches": f"{linkage.expected_matches:.1%} of the records, "
+                f"{linkage.expected_if_linked:.1%} if all were linked",
+                "interval": f"{interval.mean():.1%} of the values are within 0.1 standard "
+                "deviations",
+                "rank": f"{rank.mean():.1%} of the values are within a tenth of the ranks",
+            }
+        )
+    correlation = metrics.correlation_change(before, after)
     print("\nWhat has changed")
     print_facts(
         {
@@ -79,16 +115,19 @@ def _print_numbers(before, after, linkage):
             f"by {correlation.largest:.4f} at most",
         }
     )
-    _print_columns(before.columns, interval, rank, metrics.attribute_changes(before, after))
+    _print_columns(before.columns, by_row, metrics.attribute_changes(before, after))
 
 
-def _print_columns(names, interval, rank, changes):
+def _print_columns(names, by_row, changes):
     names = [*map(printable, names)]
     width = max(map(len, ("column", *names)))
-    print(f"\n{'column':<{width}}  interval    rank  mean change  variance ratio")
-    for name, near, near_in_rank, change in zip(names, interval, rank, changes, strict=True):
+    widths = {name: max(8, len(name) + 2) for name in by_row}
+    heads = "".join(f"{name:>{widths[name]}}" for name in by_row)
+    print(f"\n{'column':<{width}}{heads}  mean change  variance ratio")
+    for j, (name, change) in enumerate(zip(names, changes, strict=True)):
+        shares = "".join(f"{by_row[measure][j]:{widths[measure]}.1%}" for measure in by_row)
         # Zero is added, since -0.0 would look odd.
         mean_change = round(change["mean_change"], 4) + 0.0
         ratio = change["variance_ratio"]
-        print(f"{name:<{width}}{near:10.1%}{near_in_rank:8.1%}{mean_change:13.4f}{ratio:16.4f}")
+        print(f"{name:<{width}}{shares}{mean_change:13.4f}{ratio:16.4f}")
     print("Mean changes are in standard deviations of the original column.")

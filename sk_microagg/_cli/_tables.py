@@ -46,6 +46,28 @@ class Table:
         values_of = values_of_text if self.is_text else values_of_type
         return pd.DataFrame({name: values_of(self.cells[name], name) for name in columns})
 
+    def as_text(self, columns):
+        """The cells of some columns as text, whatever they mean.
+
+        Parameters
+        ----------
+        columns : list of str
+            Their names.
+
+        Returns
+        -------
+        text : pandas.DataFrame
+            Text without spaces around it, and None for cells that hold nothing.
+        """
+        return pd.DataFrame(
+            {
+                name: [None if cell is None else str(cell).strip() for cell in cells.to_pylist()]
+                for name, cells in zip(columns, self.cells.select(columns), strict=True)
+            },
+            index=range(self.cells.num_rows),
+            dtype=object,
+        )
+
     def known(self, name):
         """The cells of a column that are not missing.
 

@@ -8,6 +8,7 @@ from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_d
 from sk_microagg._groups import group_sizes
 from sk_microagg._kernels import Columns, RangePartition
 from sk_microagg._validation import check_k, check_partition
+from sk_microagg._version import __version__, complete_model
 from sk_microagg.generalization._centres import Centres
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.generalization._table import Table
@@ -70,6 +71,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
             setattr(self, name, value)
         self._centres = centres
         self._training_digest = training_digest
+        self._sk_microagg_version = __version__
         return self
 
     def fit_transform(self, X, y=None):
@@ -130,9 +132,10 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         check_is_fitted(self)
         table = Table(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        lo, hi = self._centres.encode(table)
-        warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
-        return self.centers_[self._centres.nearest_each(lo, hi)]
+        with complete_model(self):
+            lo, hi = self._centres.encode(table)
+            warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
+            return self.centers_[self._centres.nearest_each(lo, hi)]
 
     def _group(self, columns, lo, hi, missing, k):
         """Return the group of each record, -1 for none, and further attributes to set."""

@@ -8,6 +8,7 @@ from sk_microagg.metrics._attributes import (
 )
 from sk_microagg.metrics._bound import loss_bound, optimality_gap
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
+from sk_microagg.metrics._diversity import homogeneity
 from sk_microagg.metrics._generalization import generalization_loss
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, sse
@@ -22,6 +23,7 @@ __all__ = [
     "attribute_changes",
     "correlation_change",
     "generalization_loss",
+    "homogeneity",
     "information_loss",
     "interval_disclosure",
     "loss_bound",

@@ -6,7 +6,14 @@ import numpy as np
 
 from sk_microagg._bound import prove
 from sk_microagg._groups import total_sum_of_squares
-from sk_microagg._validation import check_k, check_number, check_partition, check_records
+from sk_microagg._validation import (
+    check_k,
+    check_n_jobs,
+    check_number,
+    check_partition,
+    check_records,
+    check_verbose,
+)
 from sk_microagg.metrics._loss import information_loss
 
 
@@ -70,6 +77,8 @@ def loss_bound(X, k, *, time_limit=10.0, tol=0.0, verbose=0, return_trace=False,
     k = check_k(k, len(X))
     tol = check_number("tol", tol, at_least=0.0)
     time_limit = check_number("time_limit", time_limit, above=0.0)
+    check_verbose(verbose)
+    check_n_jobs(n_jobs)
     if time_limit == inf and tol == 0:
         raise ValueError("time_limit=inf needs a tol above 0, or there is no end.")
     if k == 1 or len(X) < 2 * k or total_sum_of_squares(X) == 0:

@@ -14,13 +14,13 @@ def row_classes(table, name):
     columns = columns_of(table, name)
     classes = np.zeros(len(columns[0]), dtype=np.intp)
     for column in columns:
-        codes = _codes(column)
+        codes = codes_of(column)
         # Numbered anew after every column, so that products of two stay far below overflow.
         _, classes = np.unique(classes * (codes.max() + 1) + codes, return_inverse=True)
     return classes
 
 
-def _codes(column):
+def codes_of(column):
     """Number the distinct values of a column from 0."""
     if isinstance(column.dtype, np.dtype) and column.dtype != object:
         return np.unique(column, return_inverse=True)[1]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sk_microagg._scaling import make_scaler, own_floats, scale
+from sk_microagg._validation import check_n_jobs
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
 from sk_microagg.scale._cells import Cells
@@ -98,6 +99,7 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     0.5
     """
     X, release = check_pair(X, release)
+    check_n_jobs(n_jobs)
     classes = row_classes(release, "release")
     sizes = np.bincount(classes)
     rows = np.empty((len(sizes), X.shape[1]))

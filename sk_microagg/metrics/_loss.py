@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from sk_microagg._groups import group_means, share_of_total, squared_error
+from sk_microagg._groups import group_means, loss_share, squared_error, total_sum_of_squares
 from sk_microagg._validation import check_records
 
 
@@ -61,5 +61,4 @@ def information_loss(X, labels):
     0.0385
     """
     X = check_records(X)
-    # In one group nothing is left, whatever rounding says.
-    return min(share_of_total(sse(X, labels), X), 1.0)
+    return loss_share(sse(X, labels), total_sum_of_squares(X))

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits  # of scikit-learn
 
 from sk_microagg._microaggregate import own_copy
-from sk_microagg._validation import check_count
+from sk_microagg._validation import check_count, check_n_jobs
 from sk_microagg.metrics._numeric import check_pair
 
 LARGEST_SEED = np.iinfo(np.int32).max
@@ -82,6 +82,7 @@ def propensity_mse(
     X, release = check_pair(X, release)
     random = check_random_state(random_state)
     limit = check_count("max_samples", max_samples, or_none=True)
+    check_n_jobs(n_jobs)
     if 0 < limit < len(X):
         rows = random.choice(len(X), limit, replace=False)
         X, release = X[rows], release[rows]

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sk_microagg._groups import share_of_total
 from sk_microagg._microaggregate import own_copy
 from sk_microagg._scaling import make_scaler, scale
-from sk_microagg._validation import check_k, check_records
+from sk_microagg._validation import check_k, check_n_jobs, check_records
 from sk_microagg.metrics._attributes import correlation_change
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
@@ -79,6 +79,7 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None):
     """
     records = check_records(X)
     ks = _check_ks(ks, len(records))
+    check_n_jobs(n_jobs)
     if estimator is None:
         from sk_microagg._microaggregator import MicroAggregator  # which may need metrics one day
 

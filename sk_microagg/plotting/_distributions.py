@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg._shares import bound_in_words
 from sk_microagg._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg.generalization._labels import ROOT, is_number
 from sk_microagg.plotting._style import FILL, INK, SOFT, percent_axis, short_numbers, tidy
@@ -37,8 +38,8 @@ class Histogram:
     are_integers : bool
         Whether all values of the original are integers.
 
-    missing : tuple of two floats
-        Share of the records without a value, before and after.
+    missing : tuple of two str
+        Share of the records without a value, before and after, in words if these are few.
     """
 
     name: str
@@ -58,10 +59,8 @@ class Histogram:
         ax.locator_params(axis="x", nbins=5, integer=self.are_integers)
         ax.locator_params(axis="y", nbins=4)
         short_numbers(ax.xaxis)
-        if any(self.missing):
-            ax.set_xlabel(
-                "missing: {:.0%} before, {:.0%} after".format(*self.missing), fontsize="small"
-            )
+        if self.missing != ("0%", "0%"):
+            ax.set_xlabel("missing: {} before, {} after".format(*self.missing), fontsize="small")
 
 
 @dataclass(frozen=True)
@@ -197,9 +196,12 @@ def _count_numbers(name, old, new, at_least):
     known = [values[np.isfinite(values)] for values in (old, new)]
     if not all(len(values) for values in known):
         return Note(name, "all values are missing")
-    missing = tuple(
-        1 - len(values) / len(all_values)
-        for values, all_values in zip(known, (old, new), strict=True)
+    missing = [1 - len(values) / len(old) for values in known]
+    bounds = [bound_in_words(share, len(old), at_least) for share in missing]
+    # If only a few are missing, bins that add up to less than all would tell how many.
+    n_before, n_after = (
+        len(old) if bound is None else len(values)
+        for bound, values in zip(bounds, known, strict=True)
     )
     low, high = _range(known[1] if at_least > 1 else np.concatenate(known), at_least)
     are_integers = bool(np.all(known[0] == np.round(known[0])))
@@ -211,11 +213,11 @@ def _count_numbers(name, old, new, at_least):
     return Histogram(
         name,
         np.append(edges[starts], edges[-1]),
-        np.add.reduceat(before, starts) / len(old),
-        np.add.reduceat(after, starts) / len(new),
+        np.add.reduceat(before, starts) / n_before,
+        np.add.reduceat(after, starts) / n_after,
         float(edges[1] - edges[0]),
         are_integers,
-        missing,
+        tuple(bound or f"{share:.0%}" for bound, share in zip(bounds, missing, strict=True)),
     )
 
 

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import check_count, check_number
+from sk_microagg._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.refiners._anneal import STEPS_A_RECORD, Heat, Surroundings, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._exchange import Exchange
@@ -149,5 +149,7 @@ class Annealing(CallbackSupportMixin, Refiner):
         check_count("n_init", self.n_init)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, above=0, or_option=None)
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
         check_number("hottest", self.hottest, above=0, at_most=HOTTEST)
         check_number("coldest", self.coldest, above=0, at_most=self.hottest)

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Descent, Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import check_count, check_number
+from sk_microagg._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose_shrink import DecomposeShrink
@@ -236,6 +236,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         check_number("temperature", self.temperature, above=0)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, above=0, or_option=None)
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
         if self.acceptance != "dynamic":
             check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
 

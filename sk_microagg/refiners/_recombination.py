@@ -9,7 +9,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Partition
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import check_count, check_number
+from sk_microagg._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.refiners._anneal import Heat, Surroundings, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._cover import Groups, members_of_all, with_part
@@ -169,6 +169,8 @@ class Recombination(CallbackSupportMixin, Refiner):
         check_count("n_steps", self.n_steps, or_none=True)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, above=0, or_option=None)
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
 
 
 class _Search:

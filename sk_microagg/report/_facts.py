@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._tables import columns_of
+from sk_microagg._shares import bound_in_words, fewest_records
+from sk_microagg._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import (
     attribute_changes,
     correlation_change,
     generalization_loss,
+    homogeneity,
     interval_disclosure,
     rank_disclosure,
     record_linkage,
@@ -19,6 +21,7 @@ from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
 from sk_microagg.plotting._attributes import release_of
 from sk_microagg.plotting._distributions import column_names
+from sk_microagg.report._html import percent, share
 
 # Half-widths of the intervals in which a value counts as disclosed: in standard deviations of its
 # column, and in ranks as a share of the records.
@@ -58,6 +61,19 @@ class Facts:
     unique_before, unique_after : float
         Share of the rows that occur only once.
 
+    missing : str
+        How much is missing from the original.
+
+    source : str or None
+        The file that the table was read from.
+
+    dropped : list of str or None
+        Names of columns that are not released.
+
+    homogeneous : dict or None
+        By the name of a column that passes through, the share of the records that are in groups
+        which share one value in it; None if nothing is known of such columns.
+
     numbers : NumericFacts or None
         What only releases of numbers have.
     """
@@ -73,7 +89,31 @@ class Facts:
     column_losses: np.ndarray
     unique_before: float
     unique_after: float
+    missing: str
+    source: str
+    dropped: list
+    homogeneous: dict
     numbers: object
+
+    def bound(self, value):
+        """What to say instead of a share of the records that stands for a few; None if many."""
+        return bound_in_words(value, self.n_records, fewest_records(self.k))
+
+    def told(self, value):
+        """A share of the records as text, or its bound."""
+        return self.bound(value) or percent(value)
+
+    def with_bar(self, value):
+        """A share of the records with a bar, or its bound, without one."""
+        return self.bound(value) or share(value)
+
+    def expected_matches(self):
+        """The share of the records that an intruder is expected to re-identify, as text."""
+        linkage = self.numbers.linkage
+        if self.bound(linkage.linked) is None:
+            return percent(linkage.expected_matches)
+        # It would tell how many are linked.
+        return f"at most {percent(linkage.expected_if_linked)}"
 
 
 @dataclass(frozen=True)
@@ -102,8 +142,8 @@ class NumericFacts:
     ranks: np.ndarray
 
 
-def collect_facts(X, release, estimator):
-    """Measure a release; X and release are tables of one shape."""
+def collect_facts(X, release, estimator, source=None, passed=None, dropped=None):
+    """Measure a release; X and release are tables of one shape, `passed` has their rows."""
     columns = columns_of(X, "X")
     names = column_names(
         X,
@@ -129,8 +169,30 @@ def collect_facts(X, release, estimator):
         column_losses=losses,
         unique_before=uniqueness(X),
         unique_after=float(np.sum(class_sizes == 1) / class_sizes.sum()),
+        missing=_missing_in_words(columns, fewest_records(estimator.k)),
+        source=None if source is None else str(source),
+        dropped=None if dropped is None else [str(name) for name in dropped],
+        homogeneous=None if passed is None else _homogeneous(release, passed),
         numbers=numbers,
     )
+
+
+def _missing_in_words(columns, fewest):
+    """How many cells are missing, and in how many records, told of no fewer than `fewest`."""
+    missing = np.column_stack([missing_cells(column) for column in columns])
+    has_missing, has_known = missing.any(axis=1), ~missing.all(axis=1)
+    rate = has_missing.mean()
+    records = bound_in_words(rate, len(missing), fewest) or f"{percent(rate)} of the records"
+    if any(0 < has.sum() < fewest for has in (has_missing, has_known)):
+        return f"cells in {records}"
+    return f"{percent(missing.mean())} of the cells, in {records}"
+
+
+def _homogeneous(release, passed):
+    columns = columns_of(passed, "passed") if 0 not in np.shape(passed) else []
+    names = column_names(passed, len(columns))
+    shares = homogeneity(release, passed) if columns else []
+    return {name: float(share) for name, share in zip(names, shares, strict=True)}
 
 
 def _numeric_facts(X, release, estimator):

@@ -10,6 +10,7 @@ from io import StringIO
 
 import numpy as np
 
+from sk_microagg._shares import fewest_records
 from sk_microagg._validation import check_records
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import standard_deviations
@@ -24,17 +25,9 @@ from sk_microagg.report._html import Html, tag
 MOST_PANELS, MOST_GROUPS, MOST_STEPS = 24, 600, 300
 ROWS_FOR_THE_PLANE = 20_000
 
-# One record in a bin would be told, and of two each could tell the other.
-FEWEST_RECORDS = 3
-
 COLOURS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "var(--accent)"}
 PANEL, PICTURE = (3.2, 2.1), (4.2, 3.1)
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
-
-
-def fewest_records(k):
-    """Number of original records that a bin or a bar stands for, at least."""
-    return max(k, FEWEST_RECORDS)
 
 
 def draw_columns(X, release, names, k, losses):

@@ -64,13 +64,17 @@ def _header(facts, title, now):
 
 def _verdict(facts):
     shared_by = count(facts.level, "record")
-    if facts.level < facts.k:
+    if facts.level >= facts.k > 1:
+        asked = f"k = {facts.k} was asked for"
+        text = f"Every row of the release is shared by at least {shared_by}; {asked}."
+        return paragraph(tag("b", "\N{CHECK MARK}"), text, class_="verdict")
+    if facts.k > 1:
         text = f"Not {facts.k}-anonymous: a row of the release is shared by only {shared_by}."
-        return paragraph(tag("b", "\N{BALLOT X}"), text, class_="verdict broken")
-    text = (
-        f"Every row of the release is shared by at least {shared_by}; k = {facts.k} was asked for."
-    )
-    return paragraph(tag("b", "\N{CHECK MARK}"), text, class_="verdict")
+    elif facts.level > 1:
+        text = f"k = 1 protects nobody: that {shared_by} or more share each row is by chance."
+    else:
+        text = "Not anonymous: k = 1 protects nobody, and a row stands for a single record."
+    return paragraph(tag("b", "\N{BALLOT X}"), text, class_="verdict broken")
 
 
 def _keys(facts):
@@ -80,12 +84,11 @@ def _keys(facts):
     of_what = "mean over all cells" if facts.numbers is None else "of all variation"
     yield "Information loss", percent(facts.loss), of_what
     if facts.numbers is None:
-        before = f"before: {percent(facts.unique_before)}"
-        yield "Rows that occur once", percent(facts.unique_after), before
+        before = f"before: {facts.told(facts.unique_before)}"
+        yield "Rows that occur once", facts.told(facts.unique_after), before
     else:
-        expected = percent(facts.numbers.linkage.expected_matches)
         at_most = f"at most {percent(1 / facts.level)}, as 1 in {facts.level:,}"
-        yield "Re-identified, expected", expected, at_most
+        yield "Re-identified, expected", facts.expected_matches(), at_most
 
 
 def _key(label, figure, remark):

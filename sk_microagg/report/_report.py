@@ -4,6 +4,7 @@ import os
 from math import inf
 from pathlib import Path
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
@@ -15,7 +16,18 @@ from sk_microagg.report._page import render
 from sk_microagg.scale._files import written_whole
 
 
-def make_report(X, release, estimator, path, *, title=None, certificate=None):
+def make_report(
+    X,
+    release,
+    estimator,
+    path,
+    *,
+    title=None,
+    source=None,
+    passed=None,
+    dropped=None,
+    certificate=None,
+):
     """Write a report on a release: what was done, what it cost, and which risk is left.
 
     The report is one HTML file that needs nothing else, for a screen of any size or for paper. It
@@ -40,6 +52,17 @@ def make_report(X, release, estimator, path, *, title=None, certificate=None):
     title : str or None, default=None
         Title of the report.
 
+    source : str or None, default=None
+        The file that the table was read from, as the report is to name it.
+
+    passed : array-like or DataFrame of shape (n_samples, n_passed) or None, default=None
+        Columns that are released as they are, beside the anonymized ones. The report names them
+        and tells in which of them whole groups share one value, see
+        :func:`sk_microagg.metrics.homogeneity`.
+
+    dropped : list of str or None, default=None
+        Names of columns that are not released, for the report to name.
+
     certificate : float, tuple or None, default=None
         Whether to tell how far the loss is above the optimum, at most: the seconds in which to
         prove it, or the bound and its trace if that was done before, as
@@ -59,7 +82,9 @@ def make_report(X, release, estimator, path, *, title=None, certificate=None):
     Notes
     -----
     What is drawn of the original are counts in bins and bars of k records or more, and 3 at least,
-    within the range of the release. Groups are drawn from the release alone. Figures of columns and
+    within the range of the release. Groups are drawn from the release alone. A share of the records
+    that stands for fewer than that, or for all but fewer, is told as "fewer than 5 records" or "all
+    but fewer than 5 records". Figures of columns and
     of the whole are rounded to three digits, the bound of a certificate to four. Names of columns
     and parameters of the estimator are shown, of hierarchies only to which columns they belong.
 
@@ -82,8 +107,9 @@ def make_report(X, release, estimator, path, *, title=None, certificate=None):
     check_matplotlib()
     _check_place(path)
     _check_tables(X, release, estimator)
+    _check_other_columns(passed, dropped, X)
     certificate = _certificate(certificate, estimator, X)
-    facts = collect_facts(X, release, estimator)
+    facts = collect_facts(X, release, estimator, source, passed, dropped)
     page = render(X, release, estimator, facts, title, certificate)
     try:
         with written_whole(path) as draft:
@@ -124,6 +150,17 @@ def _certificate(wanted, estimator, X):
 def _reason(error):
     cause = error.__cause__ or error
     return getattr(cause, "strerror", None) or str(cause)
+
+
+def _check_other_columns(passed, dropped, X):
+    shape = (0, 0) if passed is None else np.shape(passed)
+    n_records = len(columns_of(X, "X")[0])
+    if len(shape) != 2 or (shape[1] > 0 and shape[0] != n_records):
+        raise ValueError(
+            f"passed of shape {shape} must be a table with the {n_records} rows of X, or None."
+        )
+    if isinstance(dropped, str) or not (dropped is None or np.iterable(dropped)):
+        raise TypeError(f"dropped={dropped!r} must be a list of names of columns or None.")
 
 
 def _check_tables(X, release, estimator):

@@ -7,6 +7,7 @@ from inspect import signature
 import numpy as np
 import sklearn
 
+from sk_microagg._version import __version__
 from sk_microagg.report._html import definitions, paragraph, section, tag
 
 LONGEST = 240
@@ -16,8 +17,6 @@ SHORT.maxlist, SHORT.maxother, SHORT.maxstring = 12, 80, 80
 
 def reproduce(estimator, now):
     """Call, parameters, versions and date."""
-    from sk_microagg import __version__
-
     parameters = estimator.get_params(deep=True)
     return section(
         "How to reproduce it",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sk_microagg._shares import homogeneity_lines
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.report._facts import INTERVAL, RANKS
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
@@ -10,6 +11,7 @@ from sk_microagg.report._html import (
     count,
     definitions,
     join,
+    listing,
     paragraph,
     percent,
     section,
@@ -25,19 +27,34 @@ OUTERMOST = "Original values beyond the range of the release count in the outerm
 def done(estimator, facts):
     """What was done, and with what."""
     is_generalised = isinstance(estimator, Generalizer)
-    how = _how_generalised(estimator) if is_generalised else _how_aggregated(estimator)
+    how = _how_generalised(estimator, facts) if is_generalised else _how_aggregated(estimator)
     return section(
         "What was done",
         definitions(
             [
-                ("Records", f"{facts.n_records:,}"),
-                ("Columns", f"{len(facts.names):,}: {', '.join(facts.names)}"),
+                *_origin(facts),
                 ("Smallest group asked", f"k = {facts.k:,}"),
                 ("Groups made", f"{facts.n_groups:,}, of {facts.smallest_group:,} records or more"),
                 *how,
             ]
         ),
     )
+
+
+def _origin(facts):
+    """The table that it was done with, and what became of its columns, as far as that is known."""
+    if facts.source is not None:
+        yield "Input file", facts.source
+    yield "Records", f"{facts.n_records:,}"
+    yield "Columns anonymized", _names(facts.names)
+    if facts.homogeneous is not None:
+        yield "Columns passed through", _names(facts.homogeneous)
+    if facts.dropped is not None:
+        yield "Columns dropped", _names(facts.dropped)
+
+
+def _names(columns):
+    return f"{len(columns):,}: {', '.join(columns)}" if columns else "none"
 
 
 def _how_aggregated(estimator):
@@ -51,17 +68,17 @@ def _how_aggregated(estimator):
     yield "Columns scaled by", "nothing" if scaler is None else describe(scaler)
 
 
-def _how_generalised(estimator):
+def _how_generalised(estimator, facts):
     yield (
         "Method",
         "Generalisation: in each column, a group is released as the smallest category or interval "
         "that covers its records.",
     )
-    missing = estimator.value_missing_rate_, estimator.record_missing_rate_
-    yield "Missing before", "{} of the cells, in {} of the records".format(*map(percent, missing))
-    n_dropped = int((estimator.labels_ < 0).sum())
-    if n_dropped:
-        yield "Records dropped", f"{n_dropped:,}, released as * in all columns"
+    yield "Missing before", facts.missing
+    is_dropped = estimator.labels_ < 0
+    if is_dropped.any():
+        n_dropped = facts.bound(is_dropped.mean()) or f"{is_dropped.sum():,}"
+        yield "Records dropped", f"{n_dropped}, released as * in all columns"
     hierarchies = describe_parameter("hierarchies", estimator.hierarchies)
     yield "Hierarchies", "none given" if estimator.hierarchies is None else hierarchies
     if hasattr(estimator, "distance"):
@@ -124,12 +141,12 @@ def risk(facts):
     rows = [
         [
             "Rows that occur once, before",
-            percent(facts.unique_before),
+            facts.told(facts.unique_before),
             "Original rows that only one record has.",
         ],
         [
             "Rows that occur once, after",
-            percent(facts.unique_after),
+            facts.told(facts.unique_after),
             "The same in the release.",
         ],
         [
@@ -145,6 +162,21 @@ def risk(facts):
         "Which risk is left",
         table(head, rows, class_="measures"),
         *([] if facts.numbers is None else [_disclosure_table(facts)]),
+        *([] if not facts.homogeneous else [_homogeneity(facts)]),
+    )
+
+
+def _homogeneity(facts):
+    """Which columns that pass through tell of whole groups."""
+    lines = homogeneity_lines(facts.homogeneous, facts.n_records, facts.k, most=None)
+    if not lines:
+        return paragraph("No group shares one value in a column that passes through.")
+    return join(
+        paragraph(
+            "A group that shares one value in a column that passes through tells it of each of its "
+            "members, whom k-anonymity does not protect from that:"
+        ),
+        listing(*lines),
     )
 
 
@@ -152,13 +184,13 @@ def _linkage_rows(facts):
     linkage = facts.numbers.linkage
     yield [
         "Linked to the right row",
-        percent(linkage.linked),
+        facts.told(linkage.linked),
         "An intruder knows all original values, and takes the nearest row of the release. This "
         "share is right. It is high where groups are compact, and names nobody: rows are shared.",
     ]
     yield [
         "Re-identified, expected",
-        percent(linkage.expected_matches),
+        facts.expected_matches(),
         "The intruder then picks one of those who share the row. k-anonymity allows at most "
         f"{percent(1 / facts.level)}.",
     ]
@@ -175,7 +207,10 @@ def _disclosure_table(facts):
     figures = facts.numbers.intervals, facts.numbers.ranks
     return table(
         ["Column", interval, ranks],
-        [[name, share(near), share(rank)] for name, near, rank in _by_column(facts, *figures)],
+        [
+            [name, facts.with_bar(near), facts.with_bar(rank)]
+            for name, near, rank in _by_column(facts, *figures)
+        ],
         "Released values that are close to the original ones, as a share of the records",
     )
 

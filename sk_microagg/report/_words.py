@@ -1,6 +1,6 @@
 """What k-anonymity protects from and what not, in plain words."""
 
-from sk_microagg.report._figures import fewest_records
+from sk_microagg._shares import fewest_records
 from sk_microagg.report._html import listing, paragraph, section, tag
 
 
@@ -12,9 +12,9 @@ def protection(facts):
         listing(_promise(facts)),
         tag("h3", "It does not protect from"),
         listing(
-            "What is in other columns. Only the columns named above are anonymous. Names, numbers "
-            "and addresses must be removed; and if all records of a group agree in another "
-            "column, a diagnosis say, it is told of every one of them.",
+            "What is in other columns than the anonymized ones. Names, numbers and addresses must "
+            "be removed; and if all records of a group agree in another column, a diagnosis say, "
+            "it is told of every one of them.",
             "Guesses that are nearly right. A released value may be close to the true one.",
             "Several releases of the same people. Each may be anonymous, and both together not.",
             "Telling that a person is in the table at all, if that is a secret.",
@@ -28,7 +28,8 @@ def protection(facts):
             "It holds no original record. What it draws of the original are counts of "
             f"{fewest_records(facts.k)} records or more, within the range of the release: bins and "
             "categories with fewer are merged, and values beyond count in the outermost bins. "
-            "Groups are drawn from the release alone."
+            "Shares of the records that stand for fewer, or for all but fewer, are not told "
+            "either. Groups are drawn from the release alone."
         ),
     )
 
@@ -40,7 +41,7 @@ def _promise(facts):
     kind = (
         "its values are means of these"
         if facts.numbers is not None
-        else "its values are true of all of these, and precise for none"
+        else "its values are true of all of these"
     )
     return (
         "Finding a person’s row. Whoever knows a person’s values in these columns cannot tell the "

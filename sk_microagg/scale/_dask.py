@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._groups import loss_share
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._scaling import make_scaler, own_floats, scale
 from sk_microagg._validation import check_count, check_k, check_option
+from sk_microagg._version import __version__, complete_model
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.scale._blocks import block_seeds, check_block_size
 from sk_microagg.scale._bundles import Aggregate, Assign, make_bundles
@@ -253,11 +255,12 @@ class DaskMicroAggregator(BaseEstimator):
             parts = Parts.of(X, list(self.feature_names_in_))
             if path is not None:
                 parts.check_names()
-            way = self._way(sum(parts.lengths()), len(parts.columns))
-            way.route(parts, self.scaler_, self._router)
-            work = Assign(self.scaler_, self._model)
-            way.work(work, self._bundles, np.arange(self.n_blocks_ + 1))
-            moved = self._release(parts, way, npartitions, folder, lambda frame: None)
+            with complete_model(self):
+                way = self._way(sum(parts.lengths()), len(parts.columns))
+                way.route(parts, self.scaler_, self._router)
+                work = Assign(self.scaler_, self._model)
+                way.work(work, self._bundles, np.arange(self.n_blocks_ + 1))
+                moved = self._release(parts, way, npartitions, folder, lambda frame: None)
         return moved if path is None else read(path)
 
     def _fit(self, parts):
@@ -313,13 +316,14 @@ class DaskMicroAggregator(BaseEstimator):
         self.n_groups_ = sum(summary.n_groups for summary in summaries)
         self.smallest_group_ = min(summary.smallest_group for summary in summaries)
         self.sse_ = sse
-        self.information_loss_ = sse / total if total > 0 else 0.0
+        self.information_loss_ = loss_share(sse, total)
         self.exact_transform_ = not any(summary.n_moved for summary in summaries)
         self.n_iter_ = sum(summary.n_iter for summary in summaries)
         self._dtype = parts.dtype
         self._router = router
         self._bundles = bundles
         self._model = model
+        self._sk_microagg_version = __version__
         return way
 
     def _sample(self, parts, seed, size):

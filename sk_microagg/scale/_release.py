@@ -33,7 +33,7 @@ def distributed_anonymity_level(frame):
 
 def _count_rows(frame, n_shares):
     """Distinct rows and how often each occurs, in shares by their keys."""
-    frame = frame.apply(_told_apart)
+    frame = frame.apply(told_apart)
     keys, counts = np.unique(
         pd.util.hash_pandas_object(frame, index=False).to_numpy(), return_counts=True
     )
@@ -42,7 +42,7 @@ def _count_rows(frame, n_shares):
     return list(zip(np.split(keys, starts), np.split(counts, starts), strict=True))
 
 
-def _told_apart(column):
+def told_apart(column):
     """A column whose hashes tell apart what is different: of objects, 1 and "1" have the same."""
     return column.map(_as_text).astype(object) if column.dtype == object else column
 

@@ -251,8 +251,8 @@ def fake_report(monkeypatch):
     module = types.ModuleType("sk_microagg.report")
     module.calls = []
 
-    def make_report(X, release, estimator, path, title=None, certificate=None):
-        module.calls.append((X, release, estimator))
+    def make_report(X, release, estimator, path, **about):
+        module.calls.append((X, release, estimator, about))
         with open(path, "w") as file:
             file.write("<html>")
 
@@ -264,11 +264,16 @@ def fake_report(monkeypatch):
 @pytest.mark.parametrize("columns", [NUMERIC, MIXED])
 def test_report(run, patients, tmp_path, fake_report, columns):
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
-    outcome = run("anonymize", patients, output, *names(columns), "--report", report)
+    choice = [*names(columns), "--drop", "id"]
+    outcome = run("anonymize", patients, output, *choice, "--report", report)
     assert outcome.code == 0
     assert "\nreport " in outcome.out
     assert report.read_text() == "<html>"
-    [(X, release, estimator)] = fake_report.calls
+    [(X, release, estimator, about)] = fake_report.calls
+    assert about["source"] == "patients.csv"
+    assert about["dropped"] == ["id"]
+    others = {"id", "age", "note", "town", "height", "weight"} - {"id", *columns}
+    assert set(about["passed"].columns) == others
     assert list(X.columns) == list(release.columns) == columns
     assert X["age"].tolist() == pd.read_csv(patients)["age"].tolist()
     np.testing.assert_array_equal(release["age"].astype(str), pd.read_csv(output, dtype=str)["age"])

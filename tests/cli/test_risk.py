@@ -1,5 +1,8 @@
 import re
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg.metrics import record_linkage, uniqueness
@@ -78,3 +81,48 @@ def test_a_constant_column(run, write):
 def test_bad_files(fails, numbers, write, content, arguments, message):
     line = fails("risk", numbers, write("release.csv", content), *arguments)
     assert re.search(message, line)
+
+
+@pytest.fixture
+def shuffled(release, tmp_path):
+    head, *rows = release.read_text().splitlines()
+    path = tmp_path / "shuffled.csv"
+    rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
+    path.write_text("\n".join([head, *rows, ""]))
+    return path
+
+
+@pytest.mark.parametrize("columns", [[], ["--columns", "count,size"], ["--columns", "count"]])
+def test_rows_in_another_order(run, numbers, release, shuffled, columns):
+    in_order = run("risk", numbers, release, *columns).out
+    outcome = run("risk", numbers, shuffled, *columns)
+    assert outcome.code == 0
+    assert outcome.err == ""
+    words = " ".join(outcome.out.split())
+    assert "linked cannot be told: columns agree as a whole, but not row by row." in words
+    assert "need the release in the order of the original." in words
+    for measure in ("expected matches", "nearest", "within", "interval  "):
+        assert measure in in_order
+        assert measure not in outcome.out
+
+    def kept(printed):
+        """Lines that do not need the order of the rows, without shares by row."""
+        lines = re.findall(r"^(?:anonymity|unique|correlations|count|size) .*$", printed, re.M)
+        return [re.sub(r"( +\d+\.\d%){2} (?= +-?\d+\.\d{4} )", "", line) for line in lines]
+
+    assert [line.split() for line in kept(outcome.out)] == [line.split() for line in kept(in_order)]
+    assert len(kept(in_order)) >= 4
+
+
+def test_few_rows_in_another_order(run, write):
+    before = write("before.csv", "a,b\n1,x\n2,y\n3,z\n")
+    after = write("after.csv", "a,b\n2,y\n2,x\n2,z\n")
+    assert "not row by row" in " ".join(run("risk", before, after, "--columns", "a").out.split())
+
+
+def test_other_columns_may_hold_anything(run, tmp_path):
+    table = pa.table({"a": [1.0, 2.0, 3.0], "b": [[1], [2], [3]], "c": [float("inf")] * 3})
+    pq.write_table(table, tmp_path / "t.parquet")
+    outcome = run("risk", tmp_path / "t.parquet", tmp_path / "t.parquet", "--columns", "a")
+    assert outcome.code == 0
+    assert "linked            100.0%" in outcome.out

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -124,7 +125,8 @@ def test_a_wall_is_the_least_cost_of_a_record_without_a_twin_on_the_other_side(t
             expected = costs[group, targets[found]]
             # Where all records have twins on the other side, the centroid stands for them.
             expected = np.where(np.isfinite(expected), expected, between)
-            assert walls[found] == pytest.approx(expected, rel=1e-6, abs=1e-9 * between.max(initial=0))
+            rounding = 1e-9 * between.max(initial=0)
+            assert walls[found] == pytest.approx(expected, rel=1e-6, abs=rounding)
 
 
 def test_arcs_are_added_for_records_and_groups():
@@ -132,7 +134,7 @@ def test_arcs_are_added_for_records_and_groups():
     graph = ExchangeGraph(Partition(X, np.arange(12) // 3, 3), np.full(12, -1))
     assert graph.add(np.array([0, 1, 11]), np.array([1, 1, 0])) == 2
     starts, targets, _ = graph.walls()
-    assert [targets[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)] == [
+    assert [targets[a:b].tolist() for a, b in pairwise(starts)] == [
         [1, 3],
         [0],
         [],

@@ -1,8 +1,8 @@
 """What somebody who has a fitted model, and knows that values are integers, can find out.
 
-The attacks list the points of the lattice of integers in each power cell, with their slack: how much
-farther the second nearest group is than the nearest. Weights that are tight to records make slacks
-of records special.
+The attacks list the points of the lattice of integers in each power cell, with their slack: how
+much farther the second nearest group is than the nearest. Weights that are tight to records make
+slacks of records special.
 """
 
 import numpy as np

@@ -379,7 +379,7 @@ class TestAttributeDisplay:
     def test_missing_numbers(self):
         before = pd.DataFrame({"age": [30, None, 50, 60]}, dtype="Int64")
         (column,) = compare_columns(before, np.array([[40.0], [40.0], [np.nan], [np.nan]]))
-        assert column.missing == (0.25, 0.5)
+        assert column.missing == ("25%", "50%")
         assert_allclose([column.before.sum(), column.after.sum()], [0.75, 0.5])
         display = AttributeDisplay(columns=[column]).plot()
         assert display.ax_[0].get_xlabel() == "missing: 25% before, 50% after"

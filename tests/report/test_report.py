@@ -2,7 +2,6 @@ import os
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 
 import dask.dataframe as dd
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from oracles.pages import Reader
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -49,41 +49,6 @@ WARDS = pd.DataFrame(
 )
 
 
-CELLS = ("th", "td", "dt", "dd")
-
-
-class Reader(HTMLParser):
-    """Text of a page, its tables, its names with what they stand for, and its links."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.text, self.rows, self.links, self.tags = [], [], [], []
-        self.is_in_cell = False
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        if tag in ("tr", "div"):
-            self.rows.append([])
-        if tag in CELLS:
-            self.rows[-1].append("")
-            self.is_in_cell = True
-        self.links += [value for name, value in attributes if name in ("href", "src", "xlink:href")]
-
-    def handle_endtag(self, tag):
-        self.is_in_cell &= tag not in CELLS
-
-    def handle_data(self, data):
-        if self.tags[-1:] != ["style"]:
-            self.text.append(data)
-        if self.is_in_cell:
-            self.rows[-1][-1] += data
-
-    def row(self, name, n=1):
-        """The cells of the n-th row of that name."""
-        return [row[1:] for row in self.rows if row and row[0] == name][n - 1]
-
-
 def read(path):
     return Reader(path.read_text(encoding="utf-8"))
 
@@ -108,7 +73,7 @@ def test_facts_of_numbers(path, searched, release):
     assert make_report(PATIENTS, release, searched, path) == path
     page = read(path)
     assert page.row("Records") == ["150"]
-    assert page.row("Columns") == ["3: age, weight, visits"]
+    assert page.row("Columns anonymized") == ["3: age, weight, visits"]
     assert page.row("k reached") == ["4", "asked for: 4"]
     smallest = searched.group_sizes_.min()
     assert page.row("Groups") == [str(searched.n_groups_), f"smallest: {smallest} records"]
@@ -194,7 +159,7 @@ def test_names_and_titles_are_escaped(path):
     page = read(path)
     assert "script" not in page.tags
     assert "".join(page.text).count("</title><b>me</b>") == 2
-    assert page.row("Columns") == [f"3: {', '.join(names)}"]
+    assert page.row("Columns anonymized") == [f"3: {', '.join(names)}"]
     text = "".join(page.text)
     # In a table of losses, in one of risks, in a picture, and in the list of columns.
     assert all(text.count(name) == 4 for name in names)
@@ -317,7 +282,7 @@ def test_tables(path, table):
 
 def test_names_of_the_estimator_will_do(path, searched, release):
     make_report(PATIENTS.to_numpy(), release, searched, path)
-    assert read(path).row("Columns") == ["3: age, weight, visits"]
+    assert read(path).row("Columns anonymized") == ["3: age, weight, visits"]
 
 
 def test_dask(path):

@@ -1,0 +1,69 @@
+"""Shares of the records of a table, told such that none stands for only a few of them."""
+
+# One record would be told by its own, and of two each could tell the other.
+FEWEST_RECORDS = 3
+
+MOST_LINES = 5
+
+
+def fewest_records(k):
+    """Number of original records that a figure about a release stands for, at least."""
+    return max(k, FEWEST_RECORDS)
+
+
+def bound_in_words(share, n_records, fewest):
+    """What to say instead of a share that stands for a few records, or for all but a few.
+
+    Parameters
+    ----------
+    share : float
+        Share of the records.
+
+    n_records : int
+        Number of all records.
+
+    fewest : int
+        Smallest number of records of which a share may tell.
+
+    Returns
+    -------
+    words : str or None
+        The words; None if the share may be told.
+    """
+    n_of_them = round(share * n_records)
+    if 0 < n_of_them < fewest:
+        return f"fewer than {fewest} records"
+    if 0 < n_records - n_of_them < fewest:
+        return f"all but fewer than {fewest} records"
+    return None
+
+
+def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
+    """A line for each column in which groups share one value, the largest share first.
+
+    Parameters
+    ----------
+    shares : dict
+        By the name of a column, the share of the records that are in such groups.
+
+    n_records, k : int
+        Number of all records, and the smallest size of a group.
+
+    most : int or None, default=5
+        Largest number of columns that have a line; others are counted in one more. None for all.
+
+    Returns
+    -------
+    lines : list of str
+        The lines.
+    """
+    ranked = sorted((name for name in shares if shares[name] > 0), key=lambda name: -shares[name])
+    lines = []
+    for name in ranked[:most]:
+        bound = bound_in_words(shares[name], n_records, fewest_records(k))
+        records = bound or f"{100 * shares[name]:.1f} % of the records"
+        lines.append(f"{name}: {records} are in groups that share one value")
+    n_more = len(ranked) - len(lines)
+    if n_more:
+        lines.append(f"and {n_more} more {'column' if n_more == 1 else 'columns'}")
+    return lines

@@ -1,0 +1,86 @@
+"""A column that passes through, and is the same in a whole group, is told of."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_microagg.metrics import homogeneity
+
+# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+ENGINES = {"memory": [], "dask": ["--engine", "dask"]}
+
+
+@pytest.fixture
+def visits():
+    rng = np.random.default_rng(0)
+    ages = np.sort(rng.integers(20, 90, 60))
+    table = pd.DataFrame({"age": ages, "size": rng.normal(170, 1, 60), "id": range(60)})
+    table["ward"] = np.where(ages < 50, "east", "west")
+    for j in range(6):
+        table[f"same{j}"] = "x"
+    return table
+
+
+@pytest.fixture(params=ENGINES)
+def anonymize(request, run, visits, tmp_path):
+    """Anonymize a table of visits; return the lines about homogeneity, and the release."""
+
+    def anonymize(*arguments):
+        visits.to_parquet(tmp_path / "visits.parquet")
+        output = tmp_path / "release.parquet"
+        arguments = [*arguments, *ENGINES[request.param]]
+        outcome = run("anonymize", tmp_path / "visits.parquet", output, *arguments)
+        assert outcome.code == 0
+        lines = outcome.out.splitlines()
+        starts = [i for i, line in enumerate(lines) if line.startswith("homogeneity")]
+        if not starts:
+            return [], pd.read_parquet(output)
+        told = [lines[starts[0]]]
+        told += [line for line in lines[starts[0] + 1 :] if line.startswith(" ")]
+        return [line[18:] for line in told], pd.read_parquet(output)
+
+    return anonymize
+
+
+DROPPED = ["--drop", ",".join(f"same{j}" for j in range(6))]
+
+
+def test_share_of_the_records(anonymize):
+    told, release = anonymize("--columns", "age,size", *DROPPED, "-k", 5)
+    share = homogeneity(release[["age", "size"]], release["ward"])
+    assert 0.5 < share < 1
+    assert told == [f"ward: {100 * share:.1f} % of the records are in groups that share one value"]
+
+
+def test_five_columns_and_a_count(anonymize):
+    told, _ = anonymize("--columns", "age,size", "-k", 5)
+    assert told == [
+        *(f"same{j}: 100.0 % of the records are in groups that share one value" for j in range(5)),
+        "and 2 more columns",
+    ]
+
+
+def test_nothing_to_tell(anonymize):
+    assert anonymize("--columns", "age,size", "--drop", f"{DROPPED[1]},ward", "-k", 5)[0] == []
+
+
+def test_all_columns_are_anonymized(anonymize):
+    told, _ = anonymize("--drop", f"{DROPPED[1]},ward", "-k", 5)
+    assert told == []
+
+
+def test_adult(run, data_folder, tmp_path):
+    path = tmp_path / "some.csv"
+    lines = (data_folder / "adult.csv").read_text().splitlines()[:3001]
+    path.write_text("\n".join(lines) + "\n")
+    outcome = run(
+        *("anonymize", path, tmp_path / "release.csv", "-k", 10),
+        *("--columns", ",".join(lines[0].split(",")[:-1])),
+    )
+    table = pd.read_csv(tmp_path / "release.csv")
+    share = homogeneity(table.drop(columns="salary-class"), table["salary-class"])
+    assert 0.2 < share < 0.6
+    line = f"salary-class: {100 * share:.1f} % of the records are in groups that share one value"
+    assert f"homogeneity       {line}\n" in outcome.out

@@ -1,0 +1,37 @@
+"""Pages of HTML as people read them."""
+
+from html.parser import HTMLParser
+
+CELLS = ("th", "td", "dt", "dd")
+
+
+class Reader(HTMLParser):
+    """Text of a page, its tables, its names with what they stand for, and its links."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.text, self.rows, self.links, self.tags = [], [], [], []
+        self.is_in_cell = False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag in ("tr", "div"):
+            self.rows.append([])
+        if tag in CELLS:
+            self.rows[-1].append("")
+            self.is_in_cell = True
+        self.links += [value for name, value in attributes if name in ("href", "src", "xlink:href")]
+
+    def handle_endtag(self, tag):
+        self.is_in_cell &= tag not in CELLS
+
+    def handle_data(self, data):
+        if self.tags[-1:] != ["style"]:
+            self.text.append(data)
+        if self.is_in_cell:
+            self.rows[-1][-1] += data
+
+    def row(self, name, n=1):
+        """The cells of the n-th row of that name."""
+        return [row[1:] for row in self.rows if row and row[0] == name][n - 1]

@@ -1,0 +1,232 @@
+"""A report tells no share that stands for fewer than k records, and what became of each column."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from oracles.pages import Reader
+
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg.generalization import KMember
+from sk_microagg.metrics import homogeneity, interval_disclosure, rank_disclosure, record_linkage
+from sk_microagg.metrics import uniqueness as share_of_unique_rows
+from sk_microagg.plotting._distributions import compare_columns
+from sk_microagg.report import make_report
+from sk_microagg.report._html import percent
+
+K, N = 5, 60
+FEW, NEARLY_ALL = f"fewer than {K} records", f"all but fewer than {K} records"
+MARK = "\N{CHECK MARK}"
+
+
+@pytest.fixture
+def report(tmp_path):
+    def report(X, estimator, release=None, **parameters):
+        release = estimator.fit_transform(X) if release is None else release
+        path = make_report(X, release, estimator, tmp_path / "report.html", **parameters)
+        return Reader(path.read_text(encoding="utf-8"))
+
+    return report
+
+
+def table(n_unique):
+    """A table of N rows, of which so many are unique and the others have a twin."""
+    rng = np.random.default_rng(0)
+    n_twice = (N - n_unique) // 2
+    values = rng.normal(size=(n_unique + n_twice, 2))
+    X = np.vstack([values, values[n_unique:]])
+    assert round(share_of_unique_rows(X) * len(X)) == n_unique
+    return X
+
+
+@pytest.mark.parametrize(
+    ("n_unique", "told"),
+    [(0, "0%"), (2, FEW), (4, FEW), (6, percent(6 / N)), (54, percent(54 / N)), (60, "100%")],
+)
+def test_unique_rows(report, n_unique, told):
+    page = report(table(n_unique), MicroAggregator(K))
+    assert page.row("Rows that occur once, before")[0] == told
+
+
+def test_nearly_all_rows_are_unique(report):
+    page = report(table(58), MicroAggregator(K))
+    assert page.row("Rows that occur once, before")[0] == NEARLY_ALL
+    page = report(table(58), KAIM(K, random_state=0))
+    assert page.row("Rows that occur once")[1] == f"before: {NEARLY_ALL}"
+
+
+def told(share):
+    count = round(share * N)
+    if 0 < count < K:
+        return FEW
+    return NEARLY_ALL if 0 < N - count < K else percent(share)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.3, 3.0])
+def test_linkage_and_disclosure(report, seed, noise):
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(N // K, 2)), K, axis=0) + noise * rng.normal(size=(N, 2))
+    aggregator = MicroAggregator(K, refiner=None)
+    release = aggregator.fit_transform(X)
+    page = report(X, aggregator, release)
+    linkage = record_linkage(X, release)
+    linked = page.row("Linked to the right row")[0]
+    assert linked == told(linkage.linked)
+    expected = percent(linkage.expected_matches)
+    if linked in (FEW, NEARLY_ALL):
+        expected = f"at most {percent(linkage.expected_if_linked)}"
+    assert page.row("Re-identified, expected")[0] == expected
+    assert page.row("Re-identified, expected", 2)[0] == expected
+    near, ranks = interval_disclosure(X, release), rank_disclosure(X, release)
+    for j in range(2):
+        assert page.row(f"x{j}", 2) == [told(near[j]), told(ranks[j])]
+
+
+def test_a_bound_has_no_bar(tmp_path):
+    X = np.random.default_rng(2).normal(size=(30, 2))
+    aggregator = MicroAggregator(10)
+    path = make_report(X, aggregator.fit_transform(X), aggregator, tmp_path / "report.html")
+    html = path.read_text(encoding="utf-8")
+    bounds = re.findall(r"<td[^>]*>(?:fewer|all but).*?</td>", html)
+    assert bounds
+    assert not any("bar" in cell for cell in bounds)
+
+
+@pytest.mark.parametrize(
+    ("n_missing", "told"),
+    [
+        (0, "0% of the cells, in 0% of the records"),
+        (1, f"cells in {FEW}"),
+        (4, f"cells in {FEW}"),
+        (6, "5.0% of the cells, in 10.0% of the records"),
+        (58, f"48.3% of the cells, in {NEARLY_ALL}"),
+    ],
+)
+def test_missing_values(report, n_missing, told):
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 9, size=(N, 2)), columns=["a", "b"])
+    X["a"] = X["a"].where(np.arange(N) >= n_missing)
+    page = report(X, KAIM(K, random_state=0))
+    assert page.row("Missing before") == [told]
+
+
+def test_records_that_lack_everything(report):
+    X = np.random.default_rng(0).integers(0, 9, size=(N, 2)).astype(object)
+    X[3:] = None
+    page = report(X, KAIM(K, random_state=0))
+    assert page.row("Missing before") == [f"cells in {NEARLY_ALL}"]
+
+
+@pytest.mark.parametrize(("n_missing", "words"), [(0, None), (1, FEW), (4, FEW), (6, "10%")])
+def test_missing_values_in_a_picture(report, n_missing, words):
+    X = np.random.default_rng(0).normal(size=(N, 1))
+    X[:n_missing] = np.nan
+    page = report(X, KAIM(K, output="midpoint", random_state=0))
+    found = re.search(r"missing: (.*?) before", " ".join(page.text))
+    assert (found and found[1]) == words
+
+
+@pytest.mark.parametrize("n_missing", [1, 4, 6])
+def test_bins_do_not_tell_that_a_few_are_missing(n_missing):
+    X = np.random.default_rng(0).normal(size=(N, 1))
+    release = X.round()
+    X[:n_missing] = np.nan
+    (column,) = compare_columns(X, release, at_least=K)
+    in_bins = 1.0 if n_missing < K else 1 - n_missing / N
+    assert column.before.sum() == pytest.approx(in_bins)
+
+
+def test_dropped_records(report):
+    X = np.random.default_rng(0).normal(size=(N, 2))
+    X[:2, 0] = np.nan
+    page = report(X, KMember(K, random_state=0))
+    assert page.row("Records dropped") == [f"{FEW}, released as * in all columns"]
+
+
+# The mark
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.arange(20.0).reshape(10, 2), "Not anonymous: k = 1 protects nobody, and a row stands"),
+        (np.repeat([[1.0, 2.0]], 10, axis=0), "k = 1 protects nobody: that 10 records or more"),
+    ],
+)
+def test_no_mark_for_k_of_1(report, X, words):
+    text = "".join(report(X, MicroAggregator(1)).text)
+    assert MARK not in text
+    assert words in text
+
+
+def test_no_mark_for_a_level_of_1(report):
+    X = table(10)
+    aggregator = MicroAggregator(K)
+    release = aggregator.fit_transform(X)
+    assert MARK in "".join(report(X, aggregator, release).text)
+    release[0] += 1
+    text = "".join(report(X, aggregator, release).text)
+    assert MARK not in text
+    assert "Not 5-anonymous" in text
+
+
+# The file and its columns
+
+
+def test_where_the_records_come_from(report):
+    X = pd.DataFrame(table(10), columns=["age", "<b>size</b>"])
+    ward, town = np.where(X["age"] < 0, "east", "west"), np.full(N, "Ulm")
+    passed = pd.DataFrame({"ward": ward, "town": town, "id": range(N)})
+    aggregator = MicroAggregator(K)
+    release = aggregator.fit_transform(X)
+    page = report(
+        X,
+        aggregator,
+        release,
+        source="visits & more.csv",
+        passed=passed,
+        dropped=["name", "street"],
+    )
+    assert page.row("Input file") == ["visits & more.csv"]
+    assert page.row("Columns anonymized") == ["2: age, <b>size</b>"]
+    assert page.row("Columns passed through") == ["3: ward, town, id"]
+    assert page.row("Columns dropped") == ["2: name, street"]
+    share = homogeneity(release, ward)
+    assert 0 < share < 1
+    text = "".join(page.text)
+    assert f"ward: {100 * share:.1f} % of the records are in groups that share one value" in text
+    assert "town: 100.0 % of the records are in groups that share one value" in text
+    assert "id: " not in text
+
+
+def test_nothing_is_passed_or_dropped(report):
+    X = table(10)
+    page = report(X, MicroAggregator(K), passed=pd.DataFrame(), dropped=[])
+    assert page.row("Columns passed through") == ["none"]
+    assert page.row("Columns dropped") == ["none"]
+    assert "share one value" not in "".join(page.text)
+    page = report(X, MicroAggregator(K), passed=np.arange(N)[:, None])
+    assert page.row("Columns passed through") == ["1: x0"]
+    assert "No group shares one value in a column that passes through." in "".join(page.text)
+
+
+def test_nothing_is_known_of_other_columns(report):
+    page = report(table(10), MicroAggregator(K))
+    names = {row[0] for row in page.rows if row}
+    assert not names & {"Input file", "Columns passed through", "Columns dropped"}
+    assert "Columns anonymized" in names
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"passed": np.ones((N - 1, 2))}, ValueError, r"passed of shape \(59, 2\) must be a table"),
+        ({"passed": np.ones(N)}, ValueError, r"passed of shape \(60,\) must be a table with the"),
+        ({"dropped": "name"}, TypeError, "dropped='name' must be a list of names of columns"),
+        ({"dropped": 3}, TypeError, "dropped=3 must be a list of names of columns or None"),
+    ],
+)
+def test_what_is_no_column(report, parameters, error, message):
+    with pytest.raises(error, match=message):
+        report(table(10), MicroAggregator(K), **parameters)
