@@ -62,6 +62,26 @@ def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_opti
     return float(value)
 
 
+def check_n_jobs(n_jobs):
+    """Raise unless joblib knows what to do with a number of jobs."""
+    allowed = "None or an integer other than 0"
+    if n_jobs is None:
+        return
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs={n_jobs!r} must be {allowed}, got {type(n_jobs).__name__}.")
+    if n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} must be {allowed}.")
+
+
+def check_verbose(verbose):
+    """Raise unless a verbosity is True, False or an integer of at least 0."""
+    allowed = "True, False or an integer of at least 0"
+    if not isinstance(verbose, Integral | np.bool_):
+        raise TypeError(f"verbose={verbose!r} must be {allowed}, got {type(verbose).__name__}.")
+    if verbose < 0:
+        raise ValueError(f"verbose={verbose!r} must be {allowed}.")
+
+
 def check_option(name, value, allowed):
     """Raise unless a parameter has one of the values that it can have."""
     if value not in allowed:

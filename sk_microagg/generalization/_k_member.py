@@ -83,9 +83,12 @@ class KMember(Generalizer):
            ['*', '*']], dtype=object)
     """
 
-    def __init__(self, k=5, *, hierarchies=None, incomplete="drop", random_state=None):
+    def __init__(
+        self, k=5, *, hierarchies=None, grid="auto", incomplete="drop", random_state=None
+    ):
         self.k = k
         self.hierarchies = hierarchies
+        self.grid = grid
         self.incomplete = incomplete
         self.random_state = random_state
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sk_microagg._validation import check_number, check_option
+from sk_microagg._validation import check_n_jobs, check_number, check_option, check_verbose
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.generalization._greedy import group_greedily
 from sk_microagg.generalization._refine import make_policy, refine
@@ -153,6 +153,7 @@ class KAIM(Generalizer):
         hierarchies=None,
         distance="ncp",
         c="own",
+        grid="auto",
         output="interval",
         refiner="local_search",
         weights=None,
@@ -164,6 +165,7 @@ class KAIM(Generalizer):
         self.hierarchies = hierarchies
         self.distance = distance
         self.c = c
+        self.grid = grid
         self.output = output
         self.refiner = refiner
         self.weights = weights
@@ -174,6 +176,8 @@ class KAIM(Generalizer):
     def _group(self, columns, lo, hi, missing, k):
         check_option("distance", self.distance, ("ncp", "entropy"))
         check_option("output", self.output, ("interval", "midpoint"))
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
         policy = make_policy(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
         random_state = check_random_state(self.random_state)
         labels = group_greedily(columns, lo, hi, k, random_state, distance=self.distance)
@@ -204,7 +208,10 @@ class KAIM(Generalizer):
         return check_number("c", self.c, at_least=0, or_option="own")
 
     def _write(self, centres):
-        return centres.middles() if self.output == "midpoint" else centres.labels()
+        if self.output == "interval":
+            return super()._write(centres)
+        centres = centres.in_the_middle()
+        return centres, centres.middles()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

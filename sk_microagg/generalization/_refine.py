@@ -40,7 +40,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
         What losses are a share of.
 
     policy : LocalSearch, IteratedLocalSearch or None
-        What to do.
+        What to do. Costs in its `trace_` will be multiples of the last one.
 
     random_state : RandomState instance
         For the chances that are taken.
@@ -61,7 +61,12 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
 
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
-        return policy.search(begin, total, random_state)
+        labels = policy.search(begin, total, random_state)
+        costs = policy.trace_[:, 2]
+        if costs[-1] > 0:
+            # Costs would tell how wide columns are, which a release need not show.
+            costs /= costs[-1]
+        return labels
     max_iter = check_count("max_iter", policy.max_iter, or_none=True)
     seed = random_state.randint(np.iinfo(np.int32).max)
     partition, descent = begin(0, seed, random_state)
