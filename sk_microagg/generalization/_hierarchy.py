@@ -382,15 +382,17 @@ class BinHierarchy(Hierarchy):
         paths += [(label_of(leaf), *self._path(leaf)) for leaf in sorted({*leaves})]
         tree = Tree(paths)
         first, last = self._levels[0][[0, -1]]
-        ends = [bins.get(label, (first, last)) for label in tree.labels]
-        loss = [0.0] * tree.n_leaves
-        # The range of the data is nobody's business: the edges are given, and so is their range.
-        loss += [float((high - low) / (last - first)) for low, high in ends[tree.n_leaves :]]
-        middles = [float(low + (high - low) / 2) for low, high in ends]
+        loss, middles = [], []
+        for node, label in enumerate(tree.labels):
+            if node < tree.n_leaves and label is not None:
+                low = high = float(label)
+            else:  # A leaf without a name is as wide as its bin.
+                label = tree.labels[tree.parent[node]] if label is None else label
+                low, high = bins.get(label, (first, last))
+            # The edges are given. How far the numbers reach is not told.
+            loss.append(float((high - low) / (last - first)))
+            middles.append(float(low + (high - low) / 2))
         middles[tree.root] = np.nan
-        for leaf in range(tree.n_leaves):
-            if tree.labels[leaf] is not None:
-                middles[leaf] = float(tree.labels[leaf])
         return TreeDomain(tree, values, loss, middles, self._path)
 
     def _path(self, value):

@@ -83,9 +83,7 @@ class KMember(Generalizer):
            ['*', '*']], dtype=object)
     """
 
-    def __init__(
-        self, k=5, *, hierarchies=None, grid="auto", incomplete="drop", random_state=None
-    ):
+    def __init__(self, k=5, *, hierarchies=None, grid="auto", incomplete="drop", random_state=None):
         self.k = k
         self.hierarchies = hierarchies
         self.grid = grid
