@@ -10,8 +10,9 @@ from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
 def make_policy(refiner, **defaults):
     """Return a refiner of its own for each call, from a name or an object, or None."""
-    is_policy = isinstance(refiner, LocalSearch | IteratedLocalSearch)
-    if not is_policy and refiner not in (None, "local_search", "iterated_local_search"):
+    is_policy = refiner is None or isinstance(refiner, LocalSearch | IteratedLocalSearch)
+    is_name = isinstance(refiner, str) and refiner in ("local_search", "iterated_local_search")
+    if not (is_policy or is_name):
         raise ValueError(
             f"refiner={refiner!r} must be None, 'local_search', 'iterated_local_search', a "
             "LocalSearch or an IteratedLocalSearch."
