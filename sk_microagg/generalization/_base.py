@@ -133,22 +133,11 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
         return self.centers_[self._centres.nearest_each(lo, hi)]
 
-    def intervals(self, X):
-        """What the training data are released as with intervals, whatever the output is.
+    def _intervals(self, X):
+        """What each group of the training data is released as with intervals, whatever the output.
 
-        A model does not know the ends of intervals of which it releases the middle.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            The records that the estimator was fitted on.
-
-        Returns
-        -------
-        centers : ndarray of shape (`n_groups_`, `n_features_in_`)
-            The groups as text.
+        A model that releases midpoints does not know the ends of intervals: this finds them anew.
         """
-        check_is_fitted(self)
         table = Table(X, self)
         hierarchies, domains = self._domains(table, self.k)
         lo, hi = table.encode(domains)

@@ -219,7 +219,7 @@ def test_a_cell_with_several_values_is_refused(estimator, cell, kind):
     message = rf"^Column 'towns' of X has a {kind} in row 2: a cell must hold a number, text or"
     with pytest.raises(TypeError, match=message):
         estimator.fit(X)
-    with pytest.raises(TypeError, match="^Column 1 of X has a"):
+    with pytest.raises(TypeError, match=r"^Column 1 of X has a"):
         estimator.fit(X.to_numpy())
     with pytest.raises(TypeError, match=message):
         estimator.fit(X.assign(towns="Ulm")).transform(X)
