@@ -12,7 +12,7 @@ cdef struct Column:
     int width
     double weight
 
-    # By lo * width + hi in a table, by node in a tree.
+    # By lo * width + hi in a table, by node in a tree; of numbers, the loss of each leaf alone.
     vector[double] loss
     vector[double] info
     vector[double] content
@@ -21,7 +21,7 @@ cdef struct Column:
     vector[int] parent
     vector[int] last
 
-    # Of numbers.
+    # Of numbers: where a value begins that begins with a leaf, and where one ends.
     vector[double] left
     vector[double] right
     double extent

@@ -25,8 +25,9 @@ cdef class Columns:
     domains : list
         For each column an object with the arrays that describe it. A tree has `parent` and `last`
         (the last position that a node covers), `loss`, `info` and `mass` by node; the nodes begin
-        with the leaves. Numbers have `left` and `right`, the ends of each leaf, `extent`, the width
-        of the whole, and `info` and `mass` by leaf. All have `is_tree` and `n_leaves`.
+        with the leaves. Numbers have by leaf `left` and `right`, where a value begins or ends that
+        reaches from or to this leaf, the `loss` of the leaf alone, `info` and `mass`; and `extent`,
+        the width of the whole. All have `is_tree` and `n_leaves`.
 
     weights : sequence of float
         Weight of each column.
@@ -75,6 +76,7 @@ cdef class Columns:
                 column.kind = SPAN
                 column.left = domain.left
                 column.right = domain.right
+                column.loss = [weight * loss for loss in domain.loss]
                 column.extent = domain.extent
                 column.info_before = sums_before(domain.info)
                 column.mass_before = sums_before(domain.mass)
@@ -135,8 +137,9 @@ cdef class Columns:
         if hi == column.width - 1:
             return column.weight
         if lo == hi:
-            return 0.0
-        return column.weight * ((column.right[hi] - column.left[lo]) / column.extent)
+            return column.loss[lo]
+        # An infinite end is as much as the root.
+        return column.weight * min((column.right[hi] - column.left[lo]) / column.extent, 1.0)
 
     cdef double info(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
         """The information that is lost when a value gets as general as this."""

@@ -6,10 +6,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._groups import group_sizes
-from sk_microagg._kernels import Columns, RangePartition
+from sk_microagg._kernels import Columns
 from sk_microagg._validation import check_k, check_partition
 from sk_microagg._version import __version__, complete_model
 from sk_microagg.generalization._centres import Centres
+from sk_microagg.generalization._grid import make_grid
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.generalization._table import Table
 
@@ -17,8 +18,8 @@ from sk_microagg.generalization._table import Table
 class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of transformers that replace each record by what its group is generalised to.
 
-    A subclass has the parameters `k` and `hierarchies`, and the methods `_group` and, if it needs
-    them, `_weights`, `_constant` and `_write`.
+    A subclass has the parameters `k`, `hierarchies` and `grid`, and the methods `_group` and, if it
+    needs them, `_weights`, `_constant` and `_write`.
     """
 
     def fit(self, X, y=None):
@@ -40,18 +41,16 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         table = Table(X, self)
         k = check_k(self.k, len(table))
         weights = self._weights(len(table.names))
-        hierarchies = table.hierarchies(self.hierarchies)
-        domains = table.domains(hierarchies)
+        hierarchies, domains = self._domains(table, k)
         columns = Columns(domains, weights, constant=self._constant())
         lo, hi = table.encode(domains)
         labels, attributes = self._group(columns, lo, hi, table.missing, k)
 
         kept = labels >= 0
         check_partition(labels[kept], k, kept.sum(), f"{type(self).__name__} made groups")
-        partition = RangePartition(columns, lo[kept], hi[kept], labels[kept], k)
-        centres = Centres(hierarchies, domains, *partition.centres(), weights)
-        centers = self._write(centres)
-        loss = partition.cost + weights.sum() * np.sum(~kept)
+        centres = Centres.of_groups(hierarchies, domains, lo[kept], hi[kept], labels[kept], weights)
+        loss = _mean_loss(centres.losses(), labels, table.missing, weights)
+        centres, centers = self._write(centres)
         lo, hi = centres.encode(table)
         assigned = centres.nearest_each(lo, hi)
         exact_transform = bool(kept.all() and centres.are_alike(assigned, labels))
@@ -63,7 +62,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         self.centers_ = centers
         self.group_sizes_ = group_sizes(labels[kept])
         self.n_groups_ = len(centers)
-        self.information_loss_ = float(loss / (len(table) * weights.sum()))
+        self.information_loss_ = loss
         self.value_missing_rate_ = float(table.missing.mean())
         self.record_missing_rate_ = float(table.missing.any(axis=1).mean())
         self.exact_transform_ = exact_transform
@@ -137,6 +136,25 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
             warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
             return self.centers_[self._centres.nearest_each(lo, hi)]
 
+    def _intervals(self, X):
+        """What each group of the training data is released as with intervals, whatever the output.
+
+        A model that releases midpoints does not know the ends of intervals: this finds them anew.
+        """
+        table = Table(X, self)
+        hierarchies, domains = self._domains(table, self.k)
+        lo, hi = table.encode(domains)
+        kept = self.labels_ >= 0
+        weights = self._weights(len(table.names))
+        return Centres.of_groups(
+            hierarchies, domains, lo[kept], hi[kept], self.labels_[kept], weights
+        ).labels()
+
+    def _domains(self, table, k):
+        """The hierarchies of the columns, and what they become with the values of a table."""
+        hierarchies = table.hierarchies(self.hierarchies)
+        return hierarchies, table.domains(hierarchies, make_grid(self.grid, k))
+
     def _group(self, columns, lo, hi, missing, k):
         """Return the group of each record, -1 for none, and further attributes to set."""
         raise NotImplementedError
@@ -148,7 +166,8 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         return -1.0
 
     def _write(self, centres):
-        return centres.labels()
+        """Return the centres that the model keeps, and what they are released as."""
+        return centres, centres.labels()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -157,3 +176,13 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _mean_loss(losses, labels, missing, weights):
+    """Mean loss of a cell, from what groups lose. Records that were dropped lose all.
+
+    It depends on the release, and on which cells are missing, but not on any other value.
+    """
+    lost = np.where(missing, 0.0, losses[labels])
+    lost[labels < 0] = 1.0
+    return float(min(np.average(lost, axis=1, weights=weights).mean(), 1.0))

@@ -10,31 +10,71 @@ class Centres:
 
     Parameters
     ----------
-    hierarchies : list of Hierarchy
-        How each column is generalised.
-
     domains : list
-        What the hierarchies have become with the training data.
+        For each column a domain that knows its cells, and nothing else of the data.
 
-    low, high : ndarray of shape (n_groups, n_columns)
-        First and last position that each group covers, in these domains.
+    cells : list of list of tuple
+        For each column the cells of the groups.
 
     weights : ndarray of shape (n_columns,)
         Weights of the columns.
     """
 
-    def __init__(self, hierarchies, domains, low, high, weights):
+    def __init__(self, domains, cells, weights):
+        self._domains = domains
+        self._cells = cells
         self._weights = weights
-        self._cells = [
-            [domain.cell(*ends) for ends in zip(low[:, j], high[:, j], strict=True)]
-            for j, domain in enumerate(domains)
-        ]
-        # From here on nothing is known of a value that is in no cell.
-        self._domains = [
-            hierarchy.published(cells)
-            for hierarchy, cells in zip(hierarchies, self._cells, strict=True)
-        ]
         self._low, self._high = self._find_ends()
+
+    @classmethod
+    def of_groups(cls, hierarchies, domains, lo, hi, labels, weights):
+        """Generalise groups.
+
+        Parameters
+        ----------
+        hierarchies : list of Hierarchy
+            How each column is generalised.
+
+        domains : list
+            What the hierarchies have become with the training data.
+
+        lo, hi : ndarray of shape (n_records, n_columns), int32
+            First and last position of each cell, in these domains.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        weights : ndarray of shape (n_columns,)
+            Weights of the columns.
+
+        Returns
+        -------
+        centres : Centres
+            Nothing is known to them of a value that is in no cell.
+        """
+        shape = (labels.max() + 1, lo.shape[1])
+        low, high = np.full(shape, np.iinfo(np.int32).max), np.full(shape, -1)
+        np.minimum.at(low, labels, lo)
+        np.maximum.at(high, labels, hi)
+        cells = [
+            [domain.cell(*ends) for ends in zip(*columns, strict=True)]
+            for domain, *columns in zip(domains, low.T, high.T, strict=True)
+        ]
+        published = [
+            hierarchy.published(*column)
+            for hierarchy, *column in zip(hierarchies, cells, domains, strict=True)
+        ]
+        return cls(published, cells, weights)
+
+    def in_the_middle(self):
+        """Centres that know of each interval the number in its middle, and not its ends."""
+        pairs = zip(self._domains, self._cells, strict=True)
+        domains, cells = zip(*[domain.with_middles(c) for domain, c in pairs], strict=True)
+        return Centres(list(domains), list(cells), self._weights)
+
+    def losses(self):
+        """What each group loses in each column, without weights."""
+        return self._write(lambda domain, cell: domain.loss_of(cell)).astype(np.float64)
 
     def labels(self):
         """The cells as text, an object array of shape (n_groups, n_columns)."""

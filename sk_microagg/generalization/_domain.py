@@ -105,9 +105,16 @@ class TreeDomain:
         lo, hi = self.range_of(cell)
         return self.loss[self._tree.lowest_common(lo, hi)]
 
+    def reach(self, cells):
+        """How wide a tree is does not depend on what is released."""
+
     def middle(self, cell):
         """The number in the middle of a cell; None if these are no numbers."""
         return None if self._middles is None else self._middles[self._tree.place[cell]]
+
+    def with_middles(self, cells):
+        """The domain and the cells themselves: nodes are known without the data."""
+        return self, cells
 
 
 class NumberDomain:
@@ -115,23 +122,39 @@ class NumberDomain:
 
     Parameters
     ----------
-    values : ndarray of float
+    values : array-like of float
         The values that are known, as often as they occur.
 
-    scale : Scale
-        How wide the column is.
+    grid : Grid or None, default=None
+        Where intervals may end; None if the least and the largest number in them are their ends.
+
+    unit : float or None, default=None
+        How wide a number is: the least step to the next one, which is 1 if all are integers and
+        otherwise 0. None to find out.
     """
 
     is_tree = False
 
-    def __init__(self, values, scale):
-        self.left, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
-        self.n_leaves = len(self.left)
-        self.right = self.left + scale.unit
-        self.extent = scale.extent
-        self.mass = counts / max(len(values), 1)
+    def __init__(self, values, grid=None, unit=None):
+        self._numbers, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+        self.n_leaves = len(self._numbers)
+        self.unit = float(np.all(self._numbers % 1 == 0)) if unit is None else unit
+        self.left, self._high = (
+            (self._numbers, self._numbers) if grid is None else grid.ends(self._numbers, counts)
+        )
+        self.right = self._high + self.unit
+        self._measure(self.left, self._high)
+        self.mass = counts / max(counts.sum(), 1)
         self.info = information(counts)
-        self.scale = scale
+
+    def _measure(self, low, high):
+        """Find how wide the column is, with such ends, and what each number loses alone."""
+        low, high = low[np.isfinite(low)], high[np.isfinite(high)]
+        extent = high.max() + self.unit - low.min() if len(low) and len(high) else 0.0
+        # Without an extent, no interval is both wider than a number and narrower than the root.
+        self.extent = float(extent) if extent > 0 else 1.0
+        widths = np.where(self.left < self._high, self.right - self.left, 0.0)
+        self.loss = np.minimum(widths / self.extent, 1.0)
 
     def encode(self, values):
         """First and last position of each number, outwards where it lies between two of them.
@@ -145,20 +168,32 @@ class NumberDomain:
         else:
             known = np.array([is_number(value) for value in values], dtype=bool)
         if self.n_leaves > 0:
-            numbers = np.clip(values[known].astype(np.float64), self.left[0], self.left[-1])
-            ranges[known, 0] = np.searchsorted(self.left, numbers, side="right") - 1
-            ranges[known, 1] = np.searchsorted(self.left, numbers, side="left")
+            numbers = values[known].astype(np.float64)
+            ranges[known] = self._places(np.clip(numbers, self._numbers[0], self._numbers[-1]))
         return ranges
 
+    def _places(self, numbers):
+        return np.column_stack(
+            [
+                np.searchsorted(self._numbers, numbers, side="right") - 1,
+                np.searchsorted(self._numbers, numbers, side="left"),
+            ]
+        )
+
     def cell(self, lo, hi):
-        """The interval from the value at position `lo` to that at `hi`."""
-        return () if hi == self.n_leaves else (float(self.left[lo]), float(self.left[hi]))
+        """The interval for the values at positions `lo` to `hi`; the root if it has no ends."""
+        if hi == self.n_leaves or np.isinf(self.left[lo]) or np.isinf(self._high[hi]):
+            return ()
+        return float(self.left[lo]), float(self._high[hi])
 
     def range_of(self, cell):
         """First and last position that a cell covers."""
         if not cell:
             return 0, self.n_leaves
-        return tuple(int(place) for place in np.searchsorted(self.left, cell))
+        low, high = cell
+        first = np.searchsorted(self._numbers, low, side="left")
+        last = np.searchsorted(self._numbers, high, side="right") - 1
+        return int(first), int(last)
 
     def label(self, cell):
         return interval_label(*cell) if cell else ROOT
@@ -170,32 +205,36 @@ class NumberDomain:
             low, high = map(float, label[1:-1].split(", ") if is_interval else [label, label])
         except ValueError:
             return None
-        return (low, high) if low <= self.left[lo] <= high else None
+        return (low, high) if low <= self._numbers[lo] <= high else None
+
+    def reach(self, cells):
+        """Count the column as wide as some cells are together, if they reach beyond its numbers."""
+        low, high = (np.array([cell[end] for cell in cells if cell]) for end in (0, 1))
+        self._measure(np.append(self.left, low), np.append(self._high, high))
 
     def loss_of(self, cell):
         """What a value loses that is released as a cell."""
         if not cell:
             return 1.0
         low, high = cell
-        return self.scale.share(low, high + self.scale.unit) if low < high else 0.0
+        return min((high + self.unit - low) / self.extent, 1.0) if low < high else 0.0
 
     def middle(self, cell):
         """The number in the middle of a cell; of the root nothing is known."""
         low, high = cell or (np.nan, np.nan)
         return low + (high - low) / 2
 
+    def with_middles(self, cells):
+        """A domain of the numbers in the middle of some cells, and these numbers as cells."""
+        middles = [(self.middle(cell),) * 2 if cell else () for cell in cells]
+        return MiddleDomain([middle[0] for middle in middles if middle], unit=self.unit), middles
 
-class Scale:
-    """How wide a column of numbers is.
 
-    A number is as wide as the least step to the next one: 1 if all are integers, otherwise 0.
-    """
+class MiddleDomain(NumberDomain):
+    """Numbers that are released as single ones. Any other number counts as the nearest of them."""
 
-    def __init__(self, values):
-        values = np.asarray(values, dtype=np.float64)
-        self.unit = float(np.all(values == np.floor(values)))
-        self.extent = float(np.ptp(values)) + self.unit if len(values) else 1.0
-
-    def share(self, low, high):
-        """What numbers lose that may be anywhere from `low` to below `high`."""
-        return float(min((high - low) / self.extent, 1.0)) if self.extent > 0 else 1.0
+    def _places(self, numbers):
+        below, above = super()._places(numbers).T
+        is_nearer_above = self._numbers[above] - numbers < numbers - self._numbers[below]
+        nearest = np.where(is_nearer_above, above, below)
+        return np.column_stack([nearest, nearest])

@@ -7,7 +7,7 @@ import numpy as np
 
 from sk_microagg._tables import has_numbers
 from sk_microagg._validation import LARGEST_VALUE
-from sk_microagg.generalization._domain import NumberDomain, Scale, TreeDomain
+from sk_microagg.generalization._domain import NumberDomain, TreeDomain
 from sk_microagg.generalization._labels import ROOT, bin_label, is_number, label_of
 from sk_microagg.generalization._paths import (
     paths_from_csv,
@@ -128,7 +128,8 @@ class Hierarchy:
         Returns
         -------
         hierarchy : Hierarchy
-            The bins. Leaves are the numbers of the data.
+            The bins. Leaves are the numbers of the data. A bin loses its share of the range from
+            the first edge to the last.
         """
         return BinHierarchy([edges, *coarser])
 
@@ -154,7 +155,7 @@ class Hierarchy:
         """
         return FlatHierarchy()
 
-    def domain(self, values, column):
+    def domain(self, values, column, grid=None):
         """Take this hierarchy for the values of a column.
 
         Parameters
@@ -165,6 +166,10 @@ class Hierarchy:
         column : str
             What to call the column in messages.
 
+        grid : Grid or None, default=None
+            Where intervals may end; None if the least and the largest number in them are their
+            ends.
+
         Returns
         -------
         domain : TreeDomain or NumberDomain
@@ -172,7 +177,7 @@ class Hierarchy:
         """
         raise NotImplementedError
 
-    def published(self, cells):
+    def published(self, cells, domain):
         """A domain that knows what the cells of a release tell, and nothing else of the data.
 
         Parameters
@@ -180,11 +185,14 @@ class Hierarchy:
         cells : iterable of tuple
             The cells.
 
+        domain : TreeDomain or NumberDomain
+            The domain that the cells are from. Whether all numbers are integers is taken from it.
+
         Returns
         -------
         domain : TreeDomain or NumberDomain
-            Positions of the values in the cells. What is as wide as the column may lose less than
-            before, since how wide it was is not told.
+            Positions of the values in the cells. A column of numbers is as wide as the cells are
+            together: it may have been wider, but that is not told.
         """
         raise NotImplementedError
 
@@ -286,7 +294,7 @@ class TreeHierarchy(Hierarchy):
         occurrences = np.repeat(np.array([*counts], dtype=object), [*counts.values()])
         return self.domain(occurrences, "counts").info[self._node_above(values)]
 
-    def domain(self, values, column):
+    def domain(self, values, column, grid=None):
         for label in dict.fromkeys(map(label_of, values)):
             if label not in self._leaf_of:
                 raise ValueError(
@@ -294,7 +302,7 @@ class TreeHierarchy(Hierarchy):
                 )
         return TreeDomain(self._tree, values, self._losses)
 
-    def published(self, cells):
+    def published(self, cells, domain):
         # The leaves are given, but not how often each occurs.
         return TreeDomain(self._tree, [], self._losses)
 
@@ -314,12 +322,12 @@ class TreeHierarchy(Hierarchy):
 class FlatHierarchy(Hierarchy):
     """The root above the values of the data."""
 
-    def domain(self, values, column):
+    def domain(self, values, column, grid=None):
         labels = dict.fromkeys(label_of(value) for value in values)
         tree = Tree((label,) for label in sorted(labels))
         return TreeDomain(tree, values, [0.0] * tree.n_leaves + [1.0])
 
-    def published(self, cells):
+    def published(self, cells, domain):
         return self.domain([cell[-1] for cell in dict.fromkeys(cells) if cell], "cells")
 
     def __repr__(self):
@@ -329,13 +337,11 @@ class FlatHierarchy(Hierarchy):
 class IntervalHierarchy(Hierarchy):
     """Numbers that are generalised to intervals."""
 
-    def domain(self, values, column):
-        values = numbers(values, column)
-        return NumberDomain(values, Scale(values))
+    def domain(self, values, column, grid=None):
+        return NumberDomain(numbers(values, column), grid)
 
-    def published(self, cells):
-        ends = [end for cell in cells for end in cell]
-        return NumberDomain(ends, Scale(ends))
+    def published(self, cells, domain):
+        return NumberDomain([end for cell in cells for end in cell], unit=domain.unit)
 
     def __repr__(self):
         return "<hierarchy of intervals>"
@@ -354,7 +360,7 @@ class BinHierarchy(Hierarchy):
                     f"got {coarser.tolist()}."
                 )
 
-    def domain(self, values, column):
+    def domain(self, values, column, grid=None):
         values = numbers(values, column)
         low, high = self._levels[0][[0, -1]]
         outside = values[(values < low) | (values >= high)]
@@ -362,28 +368,31 @@ class BinHierarchy(Hierarchy):
             raise ValueError(
                 f"{column} has the value {label_of(outside[0])}, which is not in {self!r}."
             )
-        return self._domain(values, values, Scale(values))
+        return self._domain(values, values)
 
-    def published(self, cells):
+    def published(self, cells, domain):
         # A cell as deep as a leaf is a number.
         leaves = [float(cell[-1]) for cell in cells if len(cell) > len(self._levels)]
-        return self._domain(leaves, [], Scale(self._levels[0][[0, -1]]))
+        return self._domain(leaves, [])
 
-    def _domain(self, leaves, values, scale):
+    def _domain(self, leaves, values):
         bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
         # In every bin a leaf without a name stands for the numbers that are not known.
         paths = [(None, *self._path(edge)) for edge in self._levels[0][:-1]]
         paths += [(label_of(leaf), *self._path(leaf)) for leaf in sorted({*leaves})]
         tree = Tree(paths)
-        ends = [bins.get(label, self._levels[0][[0, -1]]) for label in tree.labels]
-        loss = [0.0] * tree.n_leaves
-        loss += [scale.share(low, high) for low, high in ends[tree.n_leaves :]]
-        loss[tree.root] = 1.0
-        middles = [float(low + (high - low) / 2) for low, high in ends]
+        first, last = self._levels[0][[0, -1]]
+        loss, middles = [], []
+        for node, label in enumerate(tree.labels):
+            if node < tree.n_leaves and label is not None:
+                low = high = float(label)
+            else:  # A leaf without a name is as wide as its bin.
+                label = tree.labels[tree.parent[node]] if label is None else label
+                low, high = bins.get(label, (first, last))
+            # The edges are given. How far the numbers reach is not told.
+            loss.append(float((high - low) / (last - first)))
+            middles.append(float(low + (high - low) / 2))
         middles[tree.root] = np.nan
-        for leaf in range(tree.n_leaves):
-            if tree.labels[leaf] is not None:
-                middles[leaf] = float(tree.labels[leaf])
         return TreeDomain(tree, values, loss, middles, self._path)
 
     def _path(self, value):

@@ -24,6 +24,15 @@ class KMember(Generalizer):
         file, or a nested dict. Other columns get intervals if they hold numbers, and else a root
         above all values.
 
+    grid : "auto", float or None, default="auto"
+        Where the ends of intervals may be, so that none of them is the number of one person. A
+        number that at least `k` records of the table share may be an end. Any other end lies
+        beyond the members of its group, at a multiple of this step. "auto": in each column 1, 2 or
+        5 times a power of ten, about 1 % of the range from the k-th smallest to the k-th largest
+        number, and coarser than the numbers are themselves; where that range is empty, numbers that
+        fewer than `k` records share are released as "*". None: the ends are the least and the
+        largest number of a group, as published, which are often the numbers of single records.
+
     incomplete : {"drop", "keep"}, default="drop"
         What becomes of records in which something is missing. "drop": they belong to no group, are
         released as "*" in all columns, and have lost everything: leave them out before you
@@ -48,7 +57,8 @@ class KMember(Generalizer):
         Number of groups.
 
     information_loss_ : float
-        Mean loss of a cell, from 0 to 1; all cells of a record that was dropped are lost.
+        Mean loss of a cell, from 0 to 1, as in :class:`KAIM`; all cells of a record that was
+        dropped are lost.
 
     value_missing_rate_ : float
         Share of the training cells that are missing.
@@ -77,15 +87,19 @@ class KMember(Generalizer):
     Examples
     --------
     >>> from sk_microagg.generalization import KMember
-    >>> KMember(k=2, random_state=0).fit_transform([[34, "A"], [36, "A"], [None, "B"]])
-    array([['[34, 36]', 'A'],
-           ['[34, 36]', 'A'],
-           ['*', '*']], dtype=object)
+    >>> X = [[34, "A"], [36, "A"], [None, "B"], [51, "B"], [58, "B"]]
+    >>> KMember(k=2, random_state=0).fit_transform(X)
+    array([['[32, 38]', 'A'],
+           ['[32, 38]', 'A'],
+           ['*', '*'],
+           ['[50, 60]', 'B'],
+           ['[50, 60]', 'B']], dtype=object)
     """
 
-    def __init__(self, k=5, *, hierarchies=None, incomplete="drop", random_state=None):
+    def __init__(self, k=5, *, hierarchies=None, grid="auto", incomplete="drop", random_state=None):
         self.k = k
         self.hierarchies = hierarchies
+        self.grid = grid
         self.incomplete = incomplete
         self.random_state = random_state
 

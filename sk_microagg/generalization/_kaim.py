@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sk_microagg._validation import check_number, check_option
+from sk_microagg._validation import check_n_jobs, check_number, check_option, check_verbose
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.generalization._greedy import group_greedily
 from sk_microagg.generalization._refine import make_policy, refine
@@ -13,7 +13,7 @@ class KAIM(Generalizer):
     """Make tables with categories, numbers and holes k-anonymous by generalisation [1]_.
 
     The records are partitioned into groups of at least `k`. In each column, a group is released as
-    the smallest node of a hierarchy, or the interval, that covers its members. A missing value is
+    the smallest node of a hierarchy, or an interval, that covers its members. A missing value is
     the most general one, so that no record need be dropped.
 
     Parameters
@@ -34,6 +34,15 @@ class KAIM(Generalizer):
     c : "own" or float, default="own"
         For the entropy: what is added to the information of a value before dividing by it. "own":
         -p log p, with p the value's frequency.
+
+    grid : "auto", float or None, default="auto"
+        Where the ends of intervals may be, so that none of them is the number of one person. A
+        number that at least `k` records of the table share may be an end. Any other end lies
+        beyond the members of its group, at a multiple of this step. "auto": in each column 1, 2 or
+        5 times a power of ten, about 1 % of the range from the k-th smallest to the k-th largest
+        number, and coarser than the numbers are themselves; where that range is empty, numbers that
+        fewer than `k` records share are released as "*". None: the ends are the least and the
+        largest number of a group, as published, which are often the numbers of single records.
 
     output : {"interval", "midpoint"}, default="interval"
         How numbers are released: as text such as "[30, 39]", or as the number in the middle, with
@@ -76,7 +85,8 @@ class KAIM(Generalizer):
     information_loss_ : float
         Mean loss of a cell, from 0 to 1, weighted by `weights`. A cell that is released as it was,
         known or missing, loses nothing; a category loses the share of leaves below its node, a
-        number the share of the column's range in its interval.
+        number the share of the range of all released intervals of the column that is in its own.
+        It follows from the release and from which cells are missing.
 
     value_missing_rate_ : float
         Share of the training cells that are missing.
@@ -112,15 +122,16 @@ class KAIM(Generalizer):
     least if it covered the record too; if there are centres that cover it already, to the one of
     these that loses least. That need not be the record's own group for the training data, so
     `exact_transform_` is False in general, and `transform` warns if it is given them. A value that
-    its hierarchy does not have counts as missing there, and a number beyond the numbers of the
-    training data counts as the last of these.
+    its hierarchy does not have counts as missing there, and a number beyond all released intervals
+    counts as their last end. With `output="midpoint"` the model knows the midpoints only: a number
+    counts as the nearest of them.
 
     Widths of intervals count integers: [30, 39] is 10 wide. In a column with other numbers the
     width is the difference of the ends.
 
-    A fitted model holds what the groups are released as, as nodes and intervals. It holds no
-    record, and no value that is not in a release with `output="interval"`. `information_loss_`
-    depends on the ranges of the columns.
+    A fitted model holds what the groups are released as: nodes, and intervals or their midpoints.
+    It holds no record, and no value of the table that its release does not show. What the `trace_`
+    of an iterated `refiner_` tells are losses as multiples of the last one.
 
     Integers beyond 2**53, which a float does not tell apart, are taken for categories.
 
@@ -139,8 +150,8 @@ class KAIM(Generalizer):
     >>> kaim = KAIM(k=2, random_state=0).set_output(transform="pandas")
     >>> kaim.fit_transform(patients)
             age ward
-    0  [34, 36]    A
-    1  [34, 36]    A
+    0  [32, 38]    A
+    1  [32, 38]    A
     2         *    *
     3         *    *
     4         *    *
@@ -153,6 +164,7 @@ class KAIM(Generalizer):
         hierarchies=None,
         distance="ncp",
         c="own",
+        grid="auto",
         output="interval",
         refiner="local_search",
         weights=None,
@@ -164,6 +176,7 @@ class KAIM(Generalizer):
         self.hierarchies = hierarchies
         self.distance = distance
         self.c = c
+        self.grid = grid
         self.output = output
         self.refiner = refiner
         self.weights = weights
@@ -174,6 +187,8 @@ class KAIM(Generalizer):
     def _group(self, columns, lo, hi, missing, k):
         check_option("distance", self.distance, ("ncp", "entropy"))
         check_option("output", self.output, ("interval", "midpoint"))
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
         policy = make_policy(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
         random_state = check_random_state(self.random_state)
         labels = group_greedily(columns, lo, hi, k, random_state, distance=self.distance)
@@ -204,7 +219,10 @@ class KAIM(Generalizer):
         return check_number("c", self.c, at_least=0, or_option="own")
 
     def _write(self, centres):
-        return centres.middles() if self.output == "midpoint" else centres.labels()
+        if self.output == "interval":
+            return super()._write(centres)
+        centres = centres.in_the_middle()
+        return centres, centres.middles()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

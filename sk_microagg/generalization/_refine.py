@@ -10,8 +10,9 @@ from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
 def make_policy(refiner, **defaults):
     """Return a refiner of its own for each call, from a name or an object, or None."""
-    is_policy = isinstance(refiner, LocalSearch | IteratedLocalSearch)
-    if not is_policy and refiner not in (None, "local_search", "iterated_local_search"):
+    is_policy = refiner is None or isinstance(refiner, LocalSearch | IteratedLocalSearch)
+    is_name = isinstance(refiner, str) and refiner in ("local_search", "iterated_local_search")
+    if not (is_policy or is_name):
         raise ValueError(
             f"refiner={refiner!r} must be None, 'local_search', 'iterated_local_search', a "
             "LocalSearch or an IteratedLocalSearch."
@@ -40,7 +41,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
         What losses are a share of.
 
     policy : LocalSearch, IteratedLocalSearch or None
-        What to do.
+        What to do. Costs in its `trace_` will be multiples of the last one.
 
     random_state : RandomState instance
         For the chances that are taken.
@@ -61,7 +62,12 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
 
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
-        return policy.search(begin, total, random_state)
+        labels = policy.search(begin, total, random_state)
+        costs = policy.trace_[:, 2]
+        if costs[-1] > 0:
+            # Costs would tell how wide columns are, which a release need not show.
+            costs /= costs[-1]
+        return labels
     max_iter = check_count("max_iter", policy.max_iter, or_none=True)
     seed = random_state.randint(np.iinfo(np.int32).max)
     partition, descent = begin(0, seed, random_state)

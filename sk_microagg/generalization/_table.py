@@ -1,6 +1,7 @@
 """A table with categories, numbers and holes, ready to be generalised."""
 
 import reprlib
+from collections.abc import Hashable
 from numbers import Integral
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from sklearn.utils import check_array
 from sk_microagg._tables import as_table, cells_of, columns_of, has_numbers, is_frame, missing_cells
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import is_number
+from sk_microagg.generalization._paths import COLLECTIONS
 
 
 class Table:
@@ -42,6 +44,8 @@ class Table:
         )
         columns = columns_of(X if is_frame(X) else checked, "X")
         self.names = list(X.columns if is_frame(X) else range(len(columns)))
+        for name, column in zip(self.names, columns, strict=True):
+            _check_cells(column, f"Column {name!r} of X")
         self.missing = np.column_stack([missing_cells(column) for column in columns])
         self.known = [
             _known_values(column, missing)
@@ -75,12 +79,24 @@ class Table:
             for name, values in zip(self.names, self.known, strict=True)
         ]
 
-    def domains(self, hierarchies):
-        """What each hierarchy becomes with the values of its column."""
+    def domains(self, hierarchies, grid=None):
+        """What each hierarchy becomes with the values of its column, and intervals on a grid."""
         return [
-            hierarchy.domain(values, f"Column {name!r}")
+            hierarchy.domain(values, f"Column {name!r}", grid)
             for hierarchy, values, name in zip(hierarchies, self.known, self.names, strict=True)
         ]
+
+
+def _check_cells(column, name):
+    """Raise if a cell holds several values, which are no one category."""
+    if has_numbers(column):
+        return
+    for row, cell in enumerate(cells_of(column)):
+        if isinstance(cell, COLLECTIONS) or not isinstance(cell, Hashable):
+            raise TypeError(
+                f"{name} has a {type(cell).__name__} in row {row}: a cell must hold a number, "
+                "text or another single value, or be missing."
+            )
 
 
 def _known_values(column, missing):

@@ -13,7 +13,8 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
 
     A cell that is released as it was, known or missing, loses nothing. A category loses the share
     of the leaves that are below its node, a number the share of the column's range that is in its
-    interval, and a known value that is released as the root loses 1.
+    interval, and a known value that is released as the root loses 1. The range of a column covers
+    its values and all intervals of the release, which may reach farther.
 
     Parameters
     ----------
@@ -38,7 +39,9 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
 
     See Also
     --------
-    KAIM : Its `information_loss_` is the loss of the table that it releases.
+    KAIM : Its `information_loss_` is the loss of the table that it releases. It knows the range
+        that the release shows, which is smaller only if the least or largest value of a column is
+        in none of its intervals, but released as "*".
 
     Examples
     --------
@@ -64,17 +67,17 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
     lo, hi = table.encode(domains)
     losses = np.empty(shape)
     for j, (name, domain) in enumerate(zip(table.names, domains, strict=True)):
-        known = {}
-        for i, key in enumerate(zip(lo[:, j], hi[:, j], _labels(released[j]), strict=True)):
-            if key not in known:
-                cell = _read(domain, *key)
-                if cell is None:
-                    raise ValueError(
-                        f"release has {key[2]!r} in column {name!r} and row {i}, "
-                        "which does not stand for the value in X."
-                    )
-                known[key] = domain.loss_of(cell)
-            losses[i, j] = known[key]
+        keys = list(zip(lo[:, j], hi[:, j], _labels(released[j]), strict=True))
+        cells = {key: _read(domain, *key) for key in dict.fromkeys(keys)}
+        for i, key in enumerate(keys):
+            if cells[key] is None:
+                raise ValueError(
+                    f"release has {key[2]!r} in column {name!r} and row {i}, "
+                    "which does not stand for the value in X."
+                )
+        domain.reach(cells.values())
+        lost = {key: domain.loss_of(cell) for key, cell in cells.items()}
+        losses[:, j] = [lost[key] for key in keys]
     losses[table.missing] = 0.0
     if level == "cell":
         return losses

@@ -221,6 +221,6 @@ def _squared_losses(X, release):
 def _generalization_losses(X, release, estimator):
     if getattr(estimator, "output", "interval") == "midpoint":
         # Numbers in the middle do not tell how wide their intervals are.
-        release = release_of(estimator, estimator._centres.labels())
+        release = release_of(estimator, estimator._intervals(X))
     cells = generalization_loss(X, release, hierarchies=estimator.hierarchies, level="cell")
     return cells.mean(axis=0)

@@ -41,7 +41,7 @@ def _promise(facts):
     kind = (
         "its values are means of these"
         if facts.numbers is not None
-        else "its values are true of all of these"
+        else "its values are what all of these have in common, or more general"
     )
     return (
         "Finding a person’s row. Whoever knows a person’s values in these columns cannot tell the "

@@ -124,6 +124,17 @@ def test_clone_keeps_everything(X):
         ({"refiner": "exchange"}, ValueError, "^refiner='exchange' must be None, 'local_search'"),
         ({"refiner": Exchange()}, ValueError, r"^refiner=Exchange\(\) must be None, 'local_sea"),
         ({"refiner": "none"}, ValueError, "^refiner='none' must be None, 'local_search'"),
+        (
+            {"refiner": ["exchange", None]},
+            ValueError,
+            r"^refiner=\['exchange', None\] must be None, 'local_search'",
+        ),
+        ({"refiner": [None]}, ValueError, r"^refiner=\[None\] must be None, 'local_search'"),
+        ({"n_jobs": 0}, ValueError, r"^n_jobs=0 must be None or an integer other than 0\.$"),
+        ({"n_jobs": "2"}, TypeError, r"^n_jobs='2' must be None or an integer other than 0, got"),
+        ({"verbose": "x"}, TypeError, r"^verbose='x' must be True, False or an integer of at lea"),
+        ({"verbose": -1}, ValueError, r"^verbose=-1 must be True, False or an integer of at least"),
+        ({"grid": 0}, ValueError, r"^grid=0 must be 'auto', a finite number above 0, or None\.$"),
         ({"weights": [1, 2]}, ValueError, r"^weights=\[1, 2\] must be 4 finite numbers"),
         ({"weights": [1, 2, 3, -1]}, ValueError, r"^weights=\[1, 2, 3, -1\] must be 4 finite"),
         ({"weights": [0, 0, 0, 0]}, ValueError, r"^weights=\[0, 0, 0, 0\] must not all be 0\.$"),
@@ -190,6 +201,28 @@ def test_other_columns_than_at_fit_are_refused(X):
         kaim.transform(X.rename(columns={"age": "years"}))
     with pytest.raises(ValueError, match="3 features, but KAIM is expecting 4"):
         KAIM(3, random_state=0).fit(X.to_numpy()).transform(X.to_numpy()[:, :3])
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ([1, 2], "list"),
+        ((1, 2), "tuple"),
+        ({"a": 1}, "dict"),
+        ({1}, "set"),
+        (np.ones(2), "ndarray"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [KAIM(2), KMember(2)], ids=str)
+def test_a_cell_with_several_values_is_refused(estimator, cell, kind):
+    X = pd.DataFrame({"age": [30, 40, 50, 60], "towns": ["Bonn", "Ulm", cell, "Ulm"]})
+    message = rf"^Column 'towns' of X has a {kind} in row 2: a cell must hold a number, text or"
+    with pytest.raises(TypeError, match=message):
+        estimator.fit(X)
+    with pytest.raises(TypeError, match=r"^Column 1 of X has a"):
+        estimator.fit(X.to_numpy())
+    with pytest.raises(TypeError, match=message):
+        estimator.fit(X.assign(towns="Ulm")).transform(X)
 
 
 def test_infinite_numbers_are_refused():

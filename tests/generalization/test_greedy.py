@@ -193,7 +193,9 @@ def test_trace_tells_every_improvement_and_ends_at_the_result(case, labels, n_in
     assert np.all(np.diff(iteration) > 0)
     assert np.all(np.diff(seconds) >= 0)
     assert np.all(np.diff(cost) < 0)
-    assert cost[-1] / case.total == pytest.approx(loss(case, result), rel=1e-9)
+    # Costs are told as multiples of that of the result.
+    assert cost[-1] == 1
+    assert loss(case, result) < loss(case, labels)
     assert search.n_iter_ == n_init * 100
 
 
@@ -226,7 +228,7 @@ def test_time_limit_ends_the_search_with_the_best_so_far(case, labels, n_init):
     result = refined(case, labels, 4, search)
     assert_valid(case, labels, result)
     assert 0 < search.n_iter_ < 10**7
-    assert search.trace_[-1, 2] / case.total == pytest.approx(loss(case, result), rel=1e-9)
+    assert loss(case, result) < loss(case, labels)
 
 
 def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless(case, labels):

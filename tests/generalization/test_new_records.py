@@ -75,7 +75,7 @@ def test_a_record_that_some_centre_covers_gets_one_that_is_true_of_it(X):
 
 def test_the_tightest_of_the_centres_that_cover_a_record():
     X = [["a", 1], ["a", 1], ["a", 1], ["a", 9], ["b", 5], ["b", 6]]
-    kaim = KAIM(2, refiner=None, random_state=0).fit(X)
+    kaim = KAIM(2, grid=None, refiner=None, random_state=0).fit(X)
     assert kaim.transform([["a", 1]]).tolist() == [["a", "1"]]
     assert kaim.transform([["b", 5]]).tolist() == [["b", "[5, 6]"]]
     # Nearest, though covered by none.
@@ -129,7 +129,7 @@ def test_no_warning_where_transform_is_exact():
 
 def test_records_dropped_by_k_member_are_not_counted():
     X = [["a", 1], ["a", 2], ["b", None], ["b", 9], ["b", 8]]
-    estimator = KMember(2, random_state=0)
+    estimator = KMember(2, grid=None, random_state=0)
     release = estimator.fit_transform(X)
     assert release.tolist() == [["a", "[1, 2]"]] * 2 + [["*", "*"]] + [["b", "[8, 9]"]] * 2
     assert estimator.labels_[2] == -1

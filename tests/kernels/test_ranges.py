@@ -17,7 +17,12 @@ from sk_microagg.generalization._table import Table
 seeds = st.integers(0, 2**32 - 1)
 few_columns = st.lists(st.sampled_from([*SMALL]), min_size=1, max_size=4)
 # Columns with more leaves than there is a table for in the kernel, alone and with small ones.
-LARGE_TABLES = [["many numbers", "large tree"], ["many numbers"], ["large tree", "integers"]]
+LARGE_TABLES = [
+    ["many numbers", "large tree"],
+    ["many numbers"],
+    ["many rounded numbers", "rounded integers"],
+    ["large tree", "integers"],
+]
 every_distance = pytest.mark.parametrize(
     ("distance", "c"), [("ncp", "own"), ("entropy", "own"), ("entropy", 0.3)]
 )

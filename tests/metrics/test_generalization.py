@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from oracles.mixed_tables import ends_of, limited_to_what_is_shown
 
 from sk_microagg import KAIM
 from sk_microagg.generalization import Hierarchy, KMember
@@ -58,8 +59,8 @@ def loss_of_tree(tree, label):
     return n_below / len(nodes) if n_below > 1 else 0.0
 
 
-def loss_of_cell(name, known, value, label):
-    """What a value has lost in a column with such known values."""
+def loss_of_cell(name, reached, value, label):
+    """What a value has lost in a column of which such numbers are known, or ends of intervals."""
     if pd.isna(value):
         return 0.0
     if label == "*":
@@ -67,22 +68,24 @@ def loss_of_cell(name, known, value, label):
     if name in ("country", "grade", "town"):
         tree = HIERARCHIES.get(name)
         return 0.0 if label == f"{value}" else loss_of_tree(tree, label)
-    ends = [float(end) for end in label.strip("[])").split(", ")]
-    if len(ends) == 1:
+    low, high = ends_of(label.replace(")", "]"))
+    if low == high:
         return 0.0
+    if name == "visits":  # The end of a bin is not in it.
+        return (high - low) / (BINS[0][-1] - BINS[0][0])
     unit = 0 if name == "income" else 1
-    # The end of a bin is not in it.
-    width = ends[1] - ends[0] + (0 if name == "visits" else unit)
-    return min(width / (max(known) - min(known) + unit), 1.0)
+    return (high - low + unit) / (max(reached) - min(reached) + unit)
 
 
 def losses_of_cells(X, release):
     release = np.asarray(release)
     losses = np.empty(X.shape)
     for j, name in enumerate(X.columns):
-        known = X[name].dropna()
+        reached = X[name].dropna().tolist()
+        if name in ("age", "income"):
+            reached += [end for cell in release[:, j] for end in ends_of(cell)]
         for i, value in enumerate(X[name].astype(object)):
-            losses[i, j] = loss_of_cell(name, known, value, release[i, j])
+            losses[i, j] = loss_of_cell(name, reached, value, release[i, j])
     return losses
 
 
@@ -147,23 +150,48 @@ def test_loss_of_any_release_is_that_of_its_cells(seed):
     assert_losses(X, release, losses_of_cells(X, release), hierarchies=HIERARCHIES)
 
 
+every_grid = pytest.mark.parametrize("grid", ["auto", 7, 0.25, None])
+
+
 @every_seed
+@every_grid
 @pytest.mark.parametrize("distance", ["ncp", "entropy"])
-def test_loss_of_a_release_is_what_the_estimator_tells(seed, distance):
+def test_loss_of_a_release_is_what_the_estimator_tells(seed, grid, distance):
     X = random_table(seed)
-    kaim = KAIM(k=4, hierarchies=HIERARCHIES, distance=distance, refiner=None, random_state=seed)
-    release = kaim.fit_transform(X)
+    kaim = KAIM(k=4, hierarchies=HIERARCHIES, distance=distance, grid=grid, random_state=seed)
+    release = kaim.set_params(refiner=None).fit_transform(X)
     assert_losses(X, release, losses_of_cells(X, release), hierarchies=HIERARCHIES)
-    loss = generalization_loss(X, release, hierarchies=HIERARCHIES)
+    # The estimator does not tell how far numbers reach that are released as the root.
+    shown = limited_to_what_is_shown(X, release)
+    loss = generalization_loss(shown, release, hierarchies=HIERARCHIES)
     assert loss == pytest.approx(kaim.information_loss_, rel=1e-12)
+    assert loss >= generalization_loss(X, release, hierarchies=HIERARCHIES)
 
 
-def test_loss_without_hierarchies():
-    X = random_table(0)[["age", "income", "town"]]
-    kaim = KAIM(k=3, refiner=None, random_state=0)
+@every_seed
+@every_grid
+def test_loss_of_a_complete_table_is_what_the_estimator_tells(seed, grid):
+    X = random_table(seed)[["age", "income", "town"]].dropna()
+    kaim = KAIM(k=3, grid=grid, random_state=0)
     release = kaim.fit_transform(X)
     assert_losses(X, release, losses_of_cells(X, release))
     assert generalization_loss(X, release) == pytest.approx(kaim.information_loss_, rel=1e-12)
+
+
+def test_published_loss_of_intervals_that_end_with_their_members():
+    X = [[30], [34], [39], [49]]
+    kaim = KAIM(k=2, grid=None, random_state=0)
+    assert kaim.fit_transform(X).ravel().tolist() == ["[30, 34]"] * 2 + ["[39, 49]"] * 2
+    assert kaim.information_loss_ == generalization_loss(X, kaim.fit_transform(X)) == 8 / 20
+
+
+def test_loss_of_intervals_that_reach_beyond_the_values():
+    X = [[30], [34], [39], [49]]
+    release = [["[28, 36]"], ["[28, 36]"], ["[38, 50]"], ["[38, 50]"]]
+    assert_losses(X, release, np.array([[9], [9], [13], [13]]) / 23)
+    # As far as what the release and the values together show.
+    release = [["[28, 36]"], ["[28, 36]"], ["*"], ["*"]]
+    assert_losses(X, release, np.array([[9 / 22], [9 / 22], [1], [1]]))
 
 
 def test_the_table_itself_has_lost_nothing():
@@ -241,7 +269,8 @@ def test_a_frame_that_the_estimator_returns(transform):
     kaim = KAIM(k=3, hierarchies=HIERARCHIES, refiner=None, random_state=0)
     release = kaim.set_output(transform=transform).fit_transform(X)
     loss = generalization_loss(X, release, hierarchies=HIERARCHIES)
-    assert loss == pytest.approx(kaim.information_loss_, rel=1e-12)
+    array = kaim.set_output(transform="default").fit_transform(X)
+    assert loss == generalization_loss(X, array, hierarchies=HIERARCHIES)
 
 
 def test_numbers_released_as_numbers():
@@ -297,7 +326,8 @@ def test_a_label_that_does_not_stand_for_the_value_is_refused(row, column, label
 
 def test_a_release_of_middles_is_refused():
     X = np.array([[30.0], [40.0], [50.0], [60.0]])
-    release = KAIM(k=2, output="midpoint", refiner=None, random_state=0).fit_transform(X)
+    kaim = KAIM(k=2, output="midpoint", grid=None, refiner=None, random_state=0)
+    release = kaim.fit_transform(X)
     with pytest.raises(ValueError, match=r"^release has '\d5' in column 0 and row 0, which does"):
         generalization_loss(X, release)
 

@@ -102,16 +102,43 @@ def paths_of(tree, above=ROOT):
     return paths
 
 
-class NumberColumn(Column):
-    """Numbers, generalised to intervals."""
+def ends_on_a_grid(values, k, step):
+    """Where intervals begin and end, by their least and largest value.
 
-    def __init__(self, cells, weight=1.0, c="own"):
+    At that value if k records share it; else farther out, at one that they share or at a multiple
+    of the step, if there is a step.
+    """
+    shared = [value for value in set(values) if values.count(value) >= k]
+    low, high = {}, {}
+    for value in set(values):
+        if value in shared:
+            low[value] = high[value] = value
+            continue
+        first = math.floor(value / step) if step else 0
+        round_numbers = [step * (first + i) for i in range(-2, 4)] if step else []
+        allowed = [*shared, *round_numbers]
+        low[value] = max([end for end in allowed if end < value], default=-math.inf)
+        high[value] = min([end for end in allowed if end > value], default=math.inf)
+    return low, high
+
+
+class NumberColumn(Column):
+    """Numbers, generalised to intervals; `grid` is the k and the step of one, or None.
+
+    A node is the least and the largest value in it, wherever the interval ends.
+    """
+
+    def __init__(self, cells, weight=1.0, c="own", grid=None):
         super().__init__(cells, weight, c)
         distinct = sorted(set(self.values))
+        own = {value: value for value in distinct}
+        self.low, self.high = ends_on_a_grid(self.values, *grid) if grid else (own, own)
         self.leaves = [(value, value) for value in distinct]
         self.place = {value: place for place, value in enumerate(distinct)}
         self.unit = 1.0 if all(value == math.floor(value) for value in distinct) else 0.0
-        self.extent = distinct[-1] - distinct[0] + self.unit if distinct else 1.0
+        lows = [end for end in self.low.values() if end > -math.inf]
+        highs = [end for end in self.high.values() if end < math.inf]
+        self.extent = max(highs) + self.unit - min(lows) if lows and highs else 1.0
         counts = [self.values.count(value) for value in distinct]
         self.info_before = [0.0, *np.cumsum(entropies(counts))]
         self.mass_before = [0.0, *np.cumsum(np.array(counts) / max(sum(counts), 1))]
@@ -127,7 +154,9 @@ class NumberColumn(Column):
     def loss(self, node):
         if node == ROOT:
             return self.weight
-        low, high = node
+        low, high = self.low[node[0]], self.high[node[1]]
+        if math.inf in (-low, high):
+            return self.weight
         return 0.0 if low == high else self.weight * ((high + self.unit - low) / self.extent)
 
     def info(self, node):
@@ -146,10 +175,14 @@ class NumberColumn(Column):
         return self.place[node[0]], self.place[node[1]]
 
 
+# The k and the step of numbers on a grid; None if there are no multiples of a step.
+GRIDS = {"on a grid": (2, 2.0), "on a fine grid": (2, 0.25), "shared or nothing": (2, None)}
+
+
 def column_of(cells, tree, weight=1.0, c="own"):
-    """`tree` is "numbers", "flat" for a root above all values, or a nested tree."""
-    if isinstance(tree, str) and tree == "numbers":
-        return NumberColumn(cells, weight, c)
+    """`tree` is "numbers", a key of GRIDS, "flat" for a root above all values, or nested."""
+    if isinstance(tree, str) and tree != "flat":
+        return NumberColumn(cells, weight, c, GRIDS.get(tree))
     if isinstance(tree, str) and tree == "flat":
         tree = sorted({cell for cell in cells if cell is not None})
     return TreeColumn(cells, tree, weight, c)

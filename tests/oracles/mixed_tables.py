@@ -8,6 +8,8 @@ from oracles import generalization as oracle
 
 from sk_microagg._kernels import Columns
 from sk_microagg.generalization import Hierarchy
+from sk_microagg.generalization._grid import Grid
+from sk_microagg.generalization._hierarchy import IntervalHierarchy
 from sk_microagg.generalization._table import Table
 
 COUNTRIES = {"Europe": ["France", "Spain"], "Asia": ["India", "Japan", "Nepal"]}
@@ -35,8 +37,29 @@ def covers(cell, value):
         return False
     if isinstance(value, str):
         return cell == value or value in COUNTRIES.get(cell, [])
-    ends = [float(end) for end in cell.strip("[]").split(", ")]
-    return ends[0] <= value <= ends[-1]
+    low, high = ends_of(cell)
+    return low <= value <= high
+
+
+def ends_of(cell):
+    """The ends of a released interval, or twice the one number; nothing for the root."""
+    if cell == "*" or pd.isna(cell):
+        return []
+    ends = [float(end) for end in str(cell).strip("[]").split(", ")]
+    return [ends[0], ends[-1]]
+
+
+def limited_to_what_is_shown(X, release):
+    """A table with `age` and `income` within the intervals of a release, where there are any.
+
+    Those beyond were released as the root, so how far they reach is not told.
+    """
+    X = X.copy()
+    for name, cells in zip(X, np.asarray(release, dtype=object).T, strict=True):
+        ends = [end for cell in cells for end in ends_of(cell)] if name in ("age", "income") else []
+        if ends:
+            X[name] = X[name].clip(min(ends), max(ends))
+    return X
 
 
 # Tables: cells by column, and for each column its kind of tree
@@ -53,6 +76,9 @@ LARGE_TREE = {
 SMALL = {
     "integers": lambda rng, n: (rng.integers(0, 5, size=n).tolist(), "numbers"),
     "decimals": lambda rng, n: ((rng.integers(0, 30, size=n) / 7).tolist(), "numbers"),
+    "rounded integers": lambda rng, n: (rng.integers(0, 20, size=n).tolist(), "on a grid"),
+    "rounded decimals": lambda rng, n: ((rng.integers(0, 60, n) / 7).tolist(), "on a fine grid"),
+    "two outliers": lambda rng, n: (two_outliers(rng, n), "shared or nothing"),
     "constant number": lambda rng, n: ([7.1] * n, "numbers"),
     "no number": lambda rng, n: ([None] * n, "numbers"),
     "flat": lambda rng, n: (rng.choice(list("pqrst"), size=n).tolist(), "flat"),
@@ -61,6 +87,15 @@ SMALL = {
     "deep": lambda rng, n: (rng.choice(list("abcdefgh"), size=n).tolist(), DEEP),
     "uneven": lambda rng, n: (rng.choice(list("abcdef"), size=n).tolist(), UNEVEN),
 }
+
+
+def two_outliers(rng, n):
+    """The same number but for two, so that no range tells how wide a step should be."""
+    return rng.permutation([1.3, 99.7, *[7.1] * n][:n]).tolist()
+
+
+def many_rounded_numbers(rng, n):
+    return many_numbers(rng, n)[0], "on a fine grid"
 
 
 def many_numbers(rng, n):
@@ -75,7 +110,12 @@ def large_tree(rng, n):
     ).tolist(), LARGE_TREE
 
 
-KINDS = {**SMALL, "many numbers": many_numbers, "large tree": large_tree}
+KINDS = {
+    **SMALL,
+    "many numbers": many_numbers,
+    "many rounded numbers": many_rounded_numbers,
+    "large tree": large_tree,
+}
 
 
 def some_table(rng, n, kinds, missing=0.15):
@@ -104,7 +144,19 @@ def some_case(rng, n, kinds, c="own", missing=0.15):
     )
 
 
+class IntervalsOnAGrid(IntervalHierarchy):
+    """Intervals with a grid of their own, whatever the table has."""
+
+    def __init__(self, k, step):
+        self.k, self.step = k, step
+
+    def domain(self, values, column, grid=None):
+        return super().domain(values, column, Grid(self.k, self.step))
+
+
 def hierarchy_of(tree):
+    if isinstance(tree, str) and tree in oracle.GRIDS:
+        return IntervalsOnAGrid(*oracle.GRIDS[tree])
     if isinstance(tree, str):
         return Hierarchy.intervals() if tree == "numbers" else Hierarchy.flat()
     return Hierarchy.from_nested(tree)

@@ -227,6 +227,7 @@ def test_kaim(path):
     assert page.row("Rows that occur once")[1] == f"before: {percent(uniqueness(WARDS))}"
     assert page.row("Missing before")[0].startswith(percent(kaim.value_missing_rate_))
     assert "secret ward" not in text
+    assert "its values are what all of these have in common, or more general" in text
     assert "Linked" not in text
     assert "1 of 3 columns are drawn." in text
 

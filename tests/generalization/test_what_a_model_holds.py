@@ -1,0 +1,240 @@
+"""A fitted model holds no number of fewer than k records that its release does not show."""
+
+import pickle
+import re
+import struct
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from oracles.mixed_tables import HIERARCHIES, draw, ends_of
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+
+from sk_microagg import KAIM
+from sk_microagg.datasets import fetch_adult, fetch_census
+from sk_microagg.generalization import Hierarchy, KMember
+from sk_microagg.generalization._labels import label_of
+from sk_microagg.metrics import generalization_loss
+from sk_microagg.refiners import IteratedLocalSearch
+
+K = 5
+
+
+def recognizable(numbers):
+    """Numbers no byte of which is there by chance, as those of group numbers would be."""
+    return numbers * 1_000_003.7 + 81_649.3
+
+
+def integers():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(rng.integers(10**11, 10**12, size=(300, 3)))
+
+
+def heavy_tails():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(np.exp(3 * rng.normal(size=(250, 2)))).mask(rng.random((250, 2)) < 0.1)
+
+
+def nearly_constant():
+    rng = np.random.default_rng(2)
+    X = np.tile([7.125, 1234.5, 0.0], (200, 1))
+    X[[3, 77, 150], [0, 1, 2]] = rng.normal(size=3)
+    return pd.DataFrame(X)
+
+
+def shared_and_rare():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=40)
+    return pd.DataFrame({"x": rng.choice(values, 300), "y": rng.normal(size=300)})
+
+
+def mixed(share_missing):
+    X = draw(200, seed=5, share_missing=share_missing)
+    X["age"], X["income"] = recognizable(X["age"]), recognizable(X["income"])
+    return X
+
+
+def adult():
+    X = fetch_adult(as_frame=True).data.iloc[:1500, :6]
+    X["age"] = recognizable(X["age"].astype(float))
+    return X
+
+
+TABLES = {
+    "mixed": lambda: mixed(0.0),
+    "with missing values": lambda: mixed(0.3),
+    "integers": lambda: integers(),
+    "heavy tails, missing values": lambda: heavy_tails(),
+    "nearly constant": lambda: nearly_constant(),
+    "shared and rare": lambda: shared_and_rare(),
+    "few records": lambda: recognizable(pd.DataFrame(load_wine().data[:12])),
+    "wine": lambda: recognizable(pd.DataFrame(load_wine().data)),
+    "diabetes": lambda: recognizable(pd.DataFrame(load_diabetes(scaled=False).data)),
+    "breast cancer": lambda: recognizable(pd.DataFrame(load_breast_cancer().data[:, :8])),
+    "Adult": adult,
+    "Census": lambda: recognizable(pd.DataFrame(fetch_census().data)),
+}
+MODELS = {
+    "intervals": KAIM(K, random_state=0),
+    "midpoints": KAIM(K, output="midpoint", random_state=0),
+    "iterated": KAIM(K, refiner=IteratedLocalSearch(max_iter=20), random_state=0),
+    "k-member": KMember(K, random_state=0),
+    "k-member, all kept": KMember(K, incomplete="keep", random_state=0),
+}
+
+
+@pytest.fixture(params=TABLES, name="X")
+def table(request, monkeypatch):
+    files = {"Adult": "adult.csv", "Census": "census.csv"}
+    if request.param in files:
+        folder = request.getfixturevalue("data_folder")
+        if not (folder / files[request.param]).exists():
+            pytest.skip("needs the file in the folder that SK_MICROAGG_DATA names")
+        monkeypatch.setenv("SK_MICROAGG_DATA", str(folder))
+    X = TABLES[request.param]()
+    X.columns = [f"c{j}" for j in range(X.shape[1])]
+    return X
+
+
+def rare_numbers(X):
+    """Numbers of fewer than K records; those of 0 alone would be found in any pickle."""
+    rare = set()
+    for name in X:
+        if pd.api.types.is_numeric_dtype(X[name]):
+            counts = X[name].value_counts()
+            rare |= {float(value) for value in counts.index[counts < K] if value != 0}
+    return rare
+
+
+def shown_numbers(release):
+    """The numbers in a release, as ends of intervals or as they are."""
+    shown = set()
+    for cell in {*map(str, np.ravel(release))}:
+        try:
+            shown.update(ends_of(cell))
+        except ValueError:
+            continue  # a category
+    return shown
+
+
+def found(X, model):
+    """Rare numbers that stand in a pickle: as text or bytes, in both orders, short or long."""
+    stored = pickle.dumps(model)
+    rare = np.array(sorted(rare_numbers(X)))
+    texts = set(re.findall(rb"[-+.0-9e]+", stored))
+    hits = [{repr(v).encode(), label_of(v).encode()} & texts != set() for v in rare.tolist()]
+    few = np.random.default_rng(0).choice(rare, min(len(rare), 200), replace=False)
+    # Four bytes stand somewhere by chance, if there are many to look for.
+    for kind, numbers in (("f8", rare), ("i8", rare), ("f4", few), ("i4", few)):
+        is_exact = numbers == np.floor(numbers) if kind[0] == "i" else np.isfinite(numbers)
+        largest = np.finfo(kind).max if kind[0] == "f" else np.iinfo(kind).max
+        numbers = numbers[is_exact & (np.abs(numbers) < largest)]
+        size = int(kind[1])
+        places = np.frombuffer(stored, "u1", len(stored) - len(stored) % size)
+        windows = np.lib.stride_tricks.sliding_window_view(places, size)
+        windows = np.ascontiguousarray(windows).view(f"u{size}").ravel()
+        for order in "<>":
+            codes = numbers.astype(order + kind).view(f"<u{size}")
+            hits |= np.isin(rare, numbers[np.isin(codes, windows)])
+    return {*rare[hits].tolist()}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_no_number_of_a_few_that_is_not_released(X, model):
+    model = clone(model)
+    release = model.fit_transform(X)
+    assert rare_numbers(X)
+    assert found(X, model) <= shown_numbers(release)
+    # And none in the release is a number of its own group.
+    assert found(X, release) <= shown_numbers(release)
+
+
+@pytest.mark.parametrize("table", ["wine", "integers"])
+def test_the_search_finds_what_is_there(table):
+    X = TABLES[table]().iloc[:50, :2]
+    model = clone(MODELS["midpoints"]).fit(X)
+    assert not found(X, model)
+    for secret in sorted(rare_numbers(X))[::20]:
+        for hidden in (np.array([secret]), np.float32([secret]), [secret], f"[{secret}, 0]"):
+            model.hidden_ = hidden
+            assert secret in found(X, model)
+    if table == "integers":
+        model.hidden_ = X.to_numpy()
+        assert found(X, model) == rare_numbers(X)
+
+
+def test_the_search_finds_ends_that_are_numbers_of_a_few():
+    X = TABLES["wine"]()
+    assert len(found(X, KAIM(K, grid=None, random_state=0).fit(X))) > 50
+
+
+def test_a_model_of_midpoints_holds_no_end_of_an_interval():
+    X = TABLES["diabetes"]()
+    model = clone(MODELS["midpoints"])
+    middles = shown_numbers(model.fit_transform(X))
+    stored = pickle.dumps(model)
+    assert struct.pack("<d", max(middles)) in stored
+    ends = shown_numbers(clone(MODELS["intervals"]).fit_transform(X)) - middles
+    assert len(ends) > 50
+    assert not [end for end in ends if abs(end) > 1 and struct.pack("<d", end) in stored]
+
+
+@pytest.mark.parametrize("grid", ["auto", None])
+@pytest.mark.parametrize("output", ["interval", "midpoint"])
+@pytest.mark.parametrize("refiner", [None, IteratedLocalSearch(max_iter=3)])
+@pytest.mark.parametrize("hierarchy", [Hierarchy.intervals(), Hierarchy.from_bins([0, 10, 10**9])])
+def test_no_number_in_a_model_depends_on_what_was_suppressed(hierarchy, refiner, output, grid):
+    models = []
+    for secret in (1_234_567, 7_654_321):
+        X = [[0, "a"], [1, "a"], [2, "b"], [3, "b"], [secret, "c"], [None, "c"]]
+        kaim = KAIM(2, hierarchies={0: hierarchy}, refiner=refiner, output=output, grid=grid)
+        state = vars(kaim.set_params(random_state=0).fit(X))
+        if refiner is not None:
+            state["refiner_"].trace_ = state["refiner_"].trace_[-1:, [0, 2]]  # without seconds
+        models.append(pickle.dumps(state))
+    assert models[0] == models[1]
+
+
+def test_loss_follows_from_the_release():
+    X = mixed(0.3)
+    kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0)
+    release = pd.DataFrame(kaim.fit_transform(X), columns=X.columns)
+    # Somebody who knows which cells are missing, and of the rest what the release tells.
+    guess = X.copy()
+    for name in X:
+        known = X[name].notna()
+        if pd.api.types.is_numeric_dtype(X[name]):
+            inside = [np.dot(ends_of(cell) or [np.nan] * 2, [0.3, 0.7]) for cell in release[name]]
+            guess[name] = pd.Series(inside).fillna(np.nanmin(inside)).where(known)
+    loss = generalization_loss(guess, release, hierarchies=HIERARCHIES)
+    assert loss == pytest.approx(kaim.information_loss_, rel=1e-12)
+
+
+@pytest.mark.parametrize("output", ["interval", "midpoint"])
+def test_transform_after_pickling(output):
+    X, new = mixed(0.2), draw(100, seed=9)
+    new["age"], new["income"] = recognizable(new["age"]), recognizable(new["income"])
+    kaim = KAIM(4, hierarchies=HIERARCHIES, output=output, random_state=0).fit(X)
+    copy = pickle.loads(pickle.dumps(kaim))
+    assert pd.DataFrame(copy.transform(new)).equals(pd.DataFrame(kaim.transform(new)))
+
+
+def test_with_midpoints_a_record_goes_to_the_nearest():
+    X = np.repeat([[10.0, 0.0], [20.0, 0.0], [40.0, 0.0]], 3, axis=0)
+    kaim = KAIM(3, output="midpoint", random_state=0).fit(X)
+    new = np.array([[-5.0, 0], [14.9, 0], [15.1, 0], [29.0, 0], [31.0, 0], [99.0, 0]])
+    assert kaim.transform(new)[:, 0].tolist() == [10, 10, 20, 20, 40, 40]
+
+
+def test_midpoints_of_records_that_were_not_seen_are_close():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(600, 2)), rng.normal(size=(300, 2))
+    kaim = KAIM(K, output="midpoint", random_state=0)
+    release = kaim.fit_transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        moved = kaim.transform(new)
+    mean_distance = np.abs(X - release).mean()
+    assert np.abs(new - moved).mean() < 2 * mean_distance
