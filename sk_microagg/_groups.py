@@ -23,8 +23,12 @@ def total_sum_of_squares(X):
 
 def share_of_total(squared_errors, X):
     """Squared errors as a share of the total sum of squares of X; 0 where that is 0."""
-    total = total_sum_of_squares(X)
-    return squared_errors / total if total > 0 else 0.0
+    return loss_share(squared_errors, total_sum_of_squares(X))
+
+
+def loss_share(sse, total):
+    """Squared errors as a share of a total sum of squares, at most 1; 0 where the total is 0."""
+    return min(sse / total, 1.0) if total > 0 else 0.0
 
 
 def squared_error(X, centers, labels):

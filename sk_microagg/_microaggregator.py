@@ -45,9 +45,10 @@ class MicroAggregator(
         an array, or with None the columns as they are. The release is in the units of `X`.
 
     block_size : "auto", int or None, default="auto"
-        Largest number of records that are microaggregated together. More are cut into blocks, by a
-        kd-tree of median cuts, of at least 2k records each. "auto" is 5000 `k`, a size at which
-        blocks take little time and cuts cost little; None makes one block of all records.
+        Largest number of records that are microaggregated together, give or take 2k. More are cut
+        into blocks, by a kd-tree of cuts next to the median, of at least 2k records each. "auto" is
+        5000 `k`, a size at which blocks take little time and cuts cost little; None makes one block
+        of all records.
 
     stitch : bool, default=False
         Whether groups exchange records across the cuts between blocks in the end. It wins back

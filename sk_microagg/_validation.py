@@ -23,21 +23,31 @@ def check_k(k, n_samples):
     return int(k)
 
 
-def check_count(name, value, *, or_none=False, or_options=""):
+def check_count(name, value, *, at_least=1, or_none=False, or_options=""):
     """Return a number of iterations, or the like, as an int; -1 for None where that is allowed.
 
     `or_options` are what else it can be, for the message.
     """
     if value is None and or_none:
         return -1
-    allowed = "an integer of at least 1" + (" or None" if or_none else or_options)
+    allowed = f"an integer of at least {at_least}" + (" or None" if or_none else or_options)
     if isinstance(value, str) and or_options:
         raise ValueError(f"{name}={value!r} must be {allowed}.")
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
-    if value < 1:
+    if value < at_least:
         raise ValueError(f"{name}={value!r} must be {allowed}.")
     return int(value)
+
+
+def check_verbose(verbose):
+    """Return how much to print as an int, or say that it is not a bool or an integer from 0 on."""
+    allowed = "a bool or an integer of at least 0"
+    if not isinstance(verbose, bool | np.bool_ | Integral):
+        raise TypeError(f"verbose={verbose!r} must be {allowed}, got {type(verbose).__name__}.")
+    if verbose < 0:
+        raise ValueError(f"verbose={verbose!r} must be {allowed}.")
+    return int(verbose)
 
 
 def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_option=NOTHING):

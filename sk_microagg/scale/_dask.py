@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._groups import loss_share
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._scaling import make_scaler, own_floats, scale
-from sk_microagg._validation import check_count, check_k, check_option
+from sk_microagg._validation import check_count, check_k, check_option, check_verbose
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.scale._blocks import block_seeds, check_block_size
 from sk_microagg.scale._bundles import Aggregate, Assign, make_bundles
@@ -25,6 +26,11 @@ from sk_microagg.scale._router import Router
 from sk_microagg.scale._survey import Moments, Sample
 
 SAMPLES_AT_A_TIME = 4
+
+# From fewer rows, the sample would tell of single ones what whole columns are to tell: where they
+# are, how wide they are and where to cut them.
+SMALLEST_SAMPLE = 1000
+SMALLEST_SAMPLE_IN_GROUPS = 20
 
 # Dask's shuffle holds rows more than once, there and back.
 COPIES_IN_MEMORY = 8
@@ -58,11 +64,13 @@ class DaskMicroAggregator(BaseEstimator):
 
     block_size : "auto", int or None, default="auto"
         Largest number of rows of a block, as there. The size is that of a block of the sample,
-        multiplied by the rows that each stands for, so blocks may be a little larger.
+        multiplied by the rows that each stands for, so blocks may be a little larger. A block holds
+        at least k rows of the sample, so the sample may have to be larger for small blocks.
 
     sample_size : int, default=250000
-        Number of rows, drawn uniformly, on which scaler and cuts are fitted. From no more than so
-        many rows, the release is that of :class:`~sk_microagg.MicroAggregator`.
+        Number of rows, drawn uniformly, on which scaler and cuts are fitted: at least 1000, and at
+        least 20 `k`, since a smaller sample would tell of single rows. From no more than
+        `sample_size` rows, the release is that of :class:`~sk_microagg.MicroAggregator`.
 
     shuffle : {"auto", "disk", "memory"}, default="auto"
         How rows come to their blocks: by way of files in `folder`, or by Dask's shuffle, which
@@ -262,7 +270,8 @@ class DaskMicroAggregator(BaseEstimator):
 
     def _fit(self, parts):
         """Find the groups; return the released rows, on their way back to their parts."""
-        size = check_count("sample_size", self.sample_size)
+        check_verbose(self.verbose)
+        size = self._check_sample_size()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))
         scaler = make_scaler(self.scaler)
         seed = self.random_state
@@ -279,7 +288,9 @@ class DaskMicroAggregator(BaseEstimator):
         router = Router.fit(
             scale(scaler, sample.rows),
             check_block_size(self.block_size, method.k) * share,
-            math.ceil(smallest * share),
+            # A row of the sample stands for many, but is one person's.
+            max(math.ceil(smallest * share), method.k),
+            method.k,
         )
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
@@ -313,7 +324,7 @@ class DaskMicroAggregator(BaseEstimator):
         self.n_groups_ = sum(summary.n_groups for summary in summaries)
         self.smallest_group_ = min(summary.smallest_group for summary in summaries)
         self.sse_ = sse
-        self.information_loss_ = sse / total if total > 0 else 0.0
+        self.information_loss_ = loss_share(sse, total)
         self.exact_transform_ = not any(summary.n_moved for summary in summaries)
         self.n_iter_ = sum(summary.n_iter for summary in summaries)
         self._dtype = parts.dtype
@@ -321,6 +332,11 @@ class DaskMicroAggregator(BaseEstimator):
         self._bundles = bundles
         self._model = model
         return way
+
+    def _check_sample_size(self):
+        k = check_k(self.k, math.inf)
+        at_least = max(SMALLEST_SAMPLE, SMALLEST_SAMPLE_IN_GROUPS * k)
+        return check_count("sample_size", self.sample_size, at_least=at_least)
 
     def _sample(self, parts, seed, size):
         samples = parts.map(Sample.of_part, seed, size)

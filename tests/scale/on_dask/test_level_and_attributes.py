@@ -104,7 +104,7 @@ def test_attributes(table, X, shuffle, small_bundles):
     assert aggregator.n_rows_ == 300
     assert aggregator.smallest_group_ == expected.group_sizes_.min()
     assert list(aggregator.feature_names_in_) == NAMES
-    blocks = Blocks(StandardScaler().fit_transform(table[NAMES]), 60, 6)
+    blocks = Blocks(StandardScaler().fit_transform(table[NAMES]), 60, 6, 3)
     assert_array_equal(aggregator.block_sizes_, [len(rows) for rows in blocks.rows])
 
 
