@@ -32,7 +32,7 @@ def anonymize_on_dask(options, progress):
         What was done, to print.
     """
     _check_options(options)
-    dask, dd, aggregator_class = _import_dask()
+    dask, dd, aggregator_class, write = _import_dask()
     frame = _read(dd, options.input)
     choice = choose_columns(list(frame.columns), options.columns, options.drop)
     meta = frame._meta[choice.anonymised]
@@ -56,13 +56,12 @@ def anonymize_on_dask(options, progress):
     try:
         with (
             dask.config.set(scheduler="threads", num_workers=n_threads),
-            published(options.output) as draft,
+            published(options.output, readers_of=options.input) as draft,
             progress.of_search(),
         ):
             release = aggregator.fit_transform(frame[choice.kept])
             release = release.map_partitions(rounded, integers(meta))
-            release.to_parquet(draft, write_index=False, name_function=_name_of_part)
-            level = anonymity_level(dd.read_parquet(draft, columns=choice.anonymised))
+            level = anonymity_level(write(release, draft, keep_index=False)[choice.anonymised])
             check_level(level, options.k)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         about = "--engine dask takes columns without holes: " if "NaN" in str(error) else ""
@@ -70,11 +69,6 @@ def anonymize_on_dask(options, progress):
     except OSError as error:
         raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
     return facts_of(aggregator, choice, aggregator.n_rows_, aggregator.smallest_group_, level)
-
-
-def _name_of_part(number):
-    """Others read the files of a folder in the order of their names."""
-    return f"part.{number:06d}.parquet"
 
 
 def _check_options(options):
@@ -103,9 +97,10 @@ def _import_dask():
         import dask.dataframe as dd
 
         from sk_microagg.scale import DaskMicroAggregator
+        from sk_microagg.scale._release import write
     except ImportError as error:
         raise CommandError("--engine dask needs Dask: install sk-microagg[dask].") from error
-    return dask, dd, DaskMicroAggregator
+    return dask, dd, DaskMicroAggregator, write
 
 
 def _read(dd, path):

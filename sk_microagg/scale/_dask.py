@@ -20,7 +20,7 @@ from sk_microagg.scale._bundles import Aggregate, Assign, make_bundles
 from sk_microagg.scale._files import TemporaryFolder, published
 from sk_microagg.scale._in_memory import InMemory
 from sk_microagg.scale._on_disk import OnDisk
-from sk_microagg.scale._parts import Parts
+from sk_microagg.scale._parts import Parts, is_path
 from sk_microagg.scale._release import read, write
 from sk_microagg.scale._router import Router
 from sk_microagg.scale._survey import Moments, Sample
@@ -218,7 +218,8 @@ class DaskMicroAggregator(BaseEstimator):
 
         path : path or None, default=None
             A Parquet folder to write the release to. It must not exist, and appears when the
-            release is complete and k-anonymous.
+            release is complete and k-anonymous. If `X` is a path, nobody can read the release who
+            cannot read `X`.
 
         npartitions : int or None, default=None
             Number of partitions of the release; None for those of `X`.
@@ -228,7 +229,7 @@ class DaskMicroAggregator(BaseEstimator):
         release : dask DataFrame
             The table, row by row, with the centroid of its group in place of each row's `columns`.
         """
-        with _written(path, npartitions) as folder:
+        with _written(path, npartitions, X) as folder:
             parts = Parts.of(X, self.columns)
             if path is not None:
                 parts.check_names()
@@ -257,7 +258,7 @@ class DaskMicroAggregator(BaseEstimator):
             The table with a centroid in each row, exactly as in the release.
         """
         check_is_fitted(self)
-        with _written(path, npartitions) as folder:
+        with _written(path, npartitions, X) as folder:
             parts = Parts.of(X, list(self.feature_names_in_))
             if path is not None:
                 parts.check_names()
@@ -361,10 +362,7 @@ class DaskMicroAggregator(BaseEstimator):
         frame = parts.with_released(way.released(), self._dtype, self._model)
         if npartitions is not None:
             frame = frame.repartition(npartitions=npartitions)
-        if folder is None:
-            check(frame)
-        else:
-            write(frame, folder, parts.has_index(), check)
+        check(frame if folder is None else write(frame, folder, parts.has_index()))
         return frame
 
     def _check_release(self, frame):
@@ -381,10 +379,12 @@ class DaskMicroAggregator(BaseEstimator):
             print(f"DaskMicroAggregator: {what}", flush=True)
 
 
-def _written(path, npartitions):
+def _written(path, npartitions, X):
     """Where to write to, before anything is done; None if nothing is to be written."""
     check_count("npartitions", npartitions, or_none=True)
-    return nullcontext() if path is None else published(path)
+    if path is None:
+        return nullcontext()
+    return published(path, readers_of=X if is_path(X) else None)
 
 
 def _check_rows(n_before, n_now):

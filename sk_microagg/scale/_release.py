@@ -61,8 +61,8 @@ def _least_count(counts):
     return int(np.bincount(places, weights=np.concatenate([n for _, n in counts])).min())
 
 
-def write(frame, folder, keep_index, check):
-    """Write a Dask DataFrame into a folder, as Parquet, unless `check` of it raises then."""
+def write(frame, folder, keep_index):
+    """Write a Dask DataFrame into a folder, as Parquet; return it as it is there."""
     put = dask.delayed(_write_part, pure=False)
     dask.compute(
         *(
@@ -72,7 +72,7 @@ def write(frame, folder, keep_index, check):
     )
     for leftover in folder.glob(".*"):  # of a worker that was killed
         leftover.unlink()
-    check(read(folder))
+    return read(folder)
 
 
 def _write_part(frame, path, keep_index):

@@ -268,7 +268,7 @@ def fake_report(monkeypatch):
     module = types.ModuleType("sk_microagg.report")
     module.calls = []
 
-    def make_report(X, release, estimator, path, title=None, certificate=None):
+    def make_report(X, release, estimator, path, **settings):
         module.calls.append((X, release, estimator))
         with open(path, "w") as file:
             file.write("<html>")
