@@ -79,7 +79,8 @@ def _files_named(name):
 def _status_of_all_in(path):
     yield os.stat(path)
     for inside in Path(path).rglob("*"):
-        yield inside.stat()
+        if inside.exists():  # and is no link to nowhere
+            yield inside.stat()
 
 
 def _granted(status, group):

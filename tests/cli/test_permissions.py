@@ -127,6 +127,13 @@ def test_files_that_a_pattern_names(tmp_path):
     assert mode_for(tmp_path / "release", "s3://bucket/table") == 0o644
 
 
+def test_a_folder_with_a_link_to_nowhere(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "nothing")
+    (tmp_path / "in" / "file").touch(0o640)
+    assert mode_for(tmp_path / "release", tmp_path / "in") == 0o640
+
+
 # Drafts
 
 
