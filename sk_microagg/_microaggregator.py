@@ -131,8 +131,8 @@ class MicroAggregator(
     need not be k-anonymous, and it warns if it is given them; a copy of the model, pickled or not,
     does not know them.
 
-    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, each halfway
-    between two values of a column; no training record. Two things to know before you ship one: with
+    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, none of which
+    depends on fewer than k values on either side; no training record. Two things to know before you ship one: with
     `k=1`, and for a record that `k` or more people share, the centroid *is* the record; and a
     scaler keeps statistics of the columns, StandardScaler means and
     variances, others also single values (RobustScaler medians, QuantileTransformer quantiles). With

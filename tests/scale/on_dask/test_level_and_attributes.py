@@ -118,6 +118,14 @@ def test_loss_of_equal_rows_is_0():
     assert aggregator.information_loss_ == 0
 
 
+@pytest.mark.parametrize("seed", [3, 10, 15])
+def test_loss_of_one_group_is_1_and_no_more(seed):
+    # With these, rounding has the sum of squares of the group above that of the table.
+    values = np.random.default_rng(seed).normal(size=(23, 3)) * [1, 7, 0.3]
+    aggregator = DaskMicroAggregator(k=23, refiner=None).fit(numbers(values))
+    assert aggregator.information_loss_ == 1
+
+
 def test_split_twins_make_transform_inexact():
     X = dd.from_pandas(pd.DataFrame({"x": [0.0, 1.0, 1.0, 1.0, 2.0]}), npartitions=2)
     aggregator = DaskMicroAggregator(k=2)
