@@ -131,10 +131,10 @@ class MicroAggregator(
     need not be k-anonymous, and it warns if it is given them; a copy of the model, pickled or not,
     does not know them.
 
-    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, none of which
-    depends on fewer than k values on either side; no training record. Two things to know before you ship one: with
-    `k=1`, and for a record that `k` or more people share, the centroid *is* the record; and a
-    scaler keeps statistics of the columns, StandardScaler means and
+    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, none of
+    which depends on fewer than k values on either side; no training record. Two things to know
+    before you ship one: with `k=1`, and for a record that `k` or more people share, the centroid
+    *is* the record; and a scaler keeps statistics of the columns, StandardScaler means and
     variances, others also single values (RobustScaler medians, QuantileTransformer quantiles). With
     a scaler that is not linear, such as a logarithm, means in both spaces together tell more than
     the release: ship the release, not the model, or scale linearly.
