@@ -23,19 +23,19 @@ def check_k(k, n_samples):
     return int(k)
 
 
-def check_count(name, value, *, at_least=1, or_none=False, or_options=""):
+def check_count(name, value, *, or_none=False, or_options=""):
     """Return a number of iterations, or the like, as an int; -1 for None where that is allowed.
 
     `or_options` are what else it can be, for the message.
     """
     if value is None and or_none:
         return -1
-    allowed = f"an integer of at least {at_least}" + (" or None" if or_none else or_options)
+    allowed = "an integer of at least 1" + (" or None" if or_none else or_options)
     if isinstance(value, str) and or_options:
         raise ValueError(f"{name}={value!r} must be {allowed}.")
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
-    if value < at_least:
+    if value < 1:
         raise ValueError(f"{name}={value!r} must be {allowed}.")
     return int(value)
 

@@ -335,9 +335,14 @@ class DaskMicroAggregator(BaseEstimator):
         return way
 
     def _check_sample_size(self):
-        k = check_k(self.k, math.inf)
-        at_least = max(SMALLEST_SAMPLE, SMALLEST_SAMPLE_IN_GROUPS * k)
-        return check_count("sample_size", self.sample_size, at_least=at_least)
+        size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
+        least = max(SMALLEST_SAMPLE, SMALLEST_SAMPLE_IN_GROUPS * k)
+        if size < least:
+            raise ValueError(
+                f"sample_size={size} must be at least {least}, the larger of {SMALLEST_SAMPLE} and "
+                f"{SMALLEST_SAMPLE_IN_GROUPS} k: a smaller sample would tell of single rows."
+            )
+        return size
 
     def _sample(self, parts, seed, size):
         samples = parts.map(Sample.of_part, seed, size)

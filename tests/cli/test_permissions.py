@@ -96,6 +96,19 @@ def test_a_folder_on_dask_is_as_private_as_the_table(run, table, folder, file, e
     assert mode_of(table / "out") == 0o700 | expected | (expected & 0o444) >> 2
 
 
+def test_a_release_from_python_is_as_private_as_the_table(table):
+    pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+    from sk_microagg.scale import DaskMicroAggregator
+
+    (table / "in.parquet").chmod(0o600)
+    aggregator = DaskMicroAggregator(k=5, folder=table / "folder")
+    aggregator.fit_transform(table / "in.parquet", path=table / "out")
+    aggregator.transform(table / "in.parquet", path=table / "moved")
+    private = [table / "out", table / "moved", *(table / "folder").iterdir()]
+    assert {mode_of(folder) for folder in private} == {0o700}
+    assert {mode_of(file) for folder in private for file in folder.iterdir()} == {0o600}
+
+
 # Groups
 
 
