@@ -53,9 +53,10 @@ class MicroAggregator(
         an array, or with None the columns as they are. The release is in the units of `X`.
 
     block_size : "auto", int or None, default="auto"
-        Largest number of records that are microaggregated together. More are cut into blocks, by a
-        kd-tree of median cuts, of at least 2k records each. "auto" is 5000 `k`, a size at which
-        blocks take little time and cuts cost little; None makes one block of all records.
+        Largest number of records that are microaggregated together, give or take 2k. More are cut
+        into blocks, by a kd-tree of cuts next to the median, of at least 2k records each. "auto" is
+        5000 `k`, a size at which blocks take little time and cuts cost little; None makes one block
+        of all records.
 
     stitch : bool, default=False
         Whether groups exchange records across the cuts between blocks in the end. It wins back
@@ -138,10 +139,10 @@ class MicroAggregator(
     need not be k-anonymous, and it warns if it is given them; a copy of the model, pickled or not,
     does not know them.
 
-    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, each halfway
-    between two values of a column; no training record. Two things to know before you ship one: with
-    `k=1`, and for a record that `k` or more people share, the centroid *is* the record; and a
-    scaler keeps statistics of the columns, StandardScaler means and
+    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, none of
+    which depends on fewer than k values on either side; no training record. Two things to know
+    before you ship one: with `k=1`, and for a record that `k` or more people share, the centroid
+    *is* the record; and a scaler keeps statistics of the columns, StandardScaler means and
     variances, others also single values (RobustScaler medians, QuantileTransformer quantiles). With
     a scaler that is not linear, such as a logarithm, means in both spaces together tell more than
     the release: ship the release, not the model, or scale linearly.

@@ -66,7 +66,8 @@ def anonymize_in_memory(options, progress):
     progress.show(f"writing {options.output}")
     _check_targets(options)  # Again, since somebody may have written a file meanwhile.
     cells = table.with_released(release, choice.kept)
-    write_table(shuffled(cells) if options.shuffle else cells, options.output, options.sep)
+    cells = shuffled(cells) if options.shuffle else cells
+    write_table(cells, options.output, options.sep, readers_of=options.input)
     certificate = _prove(estimator, values, options, progress)
     if make_report is not None:
         progress.show(f"writing {options.report}")
@@ -145,7 +146,15 @@ def _write_report(make_report, values, release, estimator, options, certificate,
     proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
         with bad_input_is_told("--report: "):
-            make_report(values, release, estimator, options.report, certificate=proof, **about)
+            make_report(
+                values,
+                release,
+                estimator,
+                options.report,
+                certificate=proof,
+                readers_of=options.input,
+                **about,
+            )
     except ImportError as error:
         raise CommandError(f"--report: {one_line(error)}") from error
     except OSError as error:

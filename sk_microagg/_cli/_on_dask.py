@@ -1,5 +1,6 @@
 """Anonymise a Parquet table that may be larger than memory."""
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -34,7 +35,7 @@ def anonymize_on_dask(options, progress):
         What was done, to print.
     """
     _check_options(options)
-    dask, dd, aggregator_class = _import_dask()
+    dask, dd, aggregator_class, write = _import_dask()
     frame = _read(dd, options.input)
     choice = choose_columns(list(frame.columns), options.columns, options.drop)
     meta = frame._meta[choice.anonymised]
@@ -57,7 +58,7 @@ def anonymize_on_dask(options, progress):
     try:
         with (
             dask.config.set(scheduler="threads", num_workers=n_threads),
-            published(options.output) as draft,
+            published(options.output, readers_of=options.input) as draft,
             progress.of_search(),
         ):
             progress.show(f"looking for identifiers in {options.input}")
@@ -65,11 +66,8 @@ def anonymize_on_dask(options, progress):
             progress.show(f"grouping the records of {options.input}")
             release = aggregator.fit_transform(frame[choice.kept])
             release = release.map_partitions(rounded, integers(meta))
-            if options.shuffle:
-                write_shuffled(release, draft, _name_of_part)
-            else:
-                release.to_parquet(draft, write_index=False, name_function=_name_of_part)
-            written = dd.read_parquet(draft)
+            write_rows = write_shuffled if options.shuffle else partial(write, keep_index=False)
+            written = write_rows(release, draft)
             level = anonymity_level(written[choice.anonymised])
             check_level(level, options.k)
             homogeneous = []
@@ -82,11 +80,6 @@ def anonymize_on_dask(options, progress):
         raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
     n_rows, smallest_group = aggregator.n_rows_, aggregator.smallest_group_
     return facts_of(aggregator, choice, n_rows, smallest_group, level, homogeneous)
-
-
-def _name_of_part(number):
-    """Others read the files of a folder in the order of their names."""
-    return f"part.{number:06d}.parquet"
 
 
 def _check_options(options):
@@ -117,9 +110,10 @@ def _import_dask():
         import dask.dataframe as dd
 
         from sk_microagg.scale import DaskMicroAggregator
+        from sk_microagg.scale._release import write
     except ImportError as error:
         raise CommandError("--engine dask needs Dask: install sk-microagg[dask].") from error
-    return dask, dd, DaskMicroAggregator
+    return dask, dd, DaskMicroAggregator, write
 
 
 def _read(dd, path):

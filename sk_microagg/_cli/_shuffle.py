@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sk_microagg.scale._files import TemporaryFolder
+from sk_microagg.scale._files import TemporaryFolder, written_whole
 
 
 def shuffled(cells):
@@ -41,7 +41,7 @@ def _random_numbers(n_numbers):
     return np.frombuffer(os.urandom(8 * n_numbers), dtype=np.uint64)
 
 
-def write_shuffled(frame, folder, name_of_part):
+def write_shuffled(frame, folder):
     """Write the rows of a Dask DataFrame into a folder in random order, as Parquet.
 
     Each row goes to a random part, and each part is shuffled then: all orders of all rows are
@@ -56,10 +56,14 @@ def write_shuffled(frame, folder, name_of_part):
     folder : path
         A folder that is there.
 
-    name_of_part : callable
-        Gives the name of a file for the number of a part.
+    Returns
+    -------
+    written : dask.dataframe.DataFrame
+        The rows as they are there.
     """
     import dask
+
+    from sk_microagg.scale._release import path_of_part, read
 
     n_parts = frame.npartitions
     scatter, gather = dask.delayed(_scatter, pure=False), dask.delayed(_gather, pure=False)
@@ -68,10 +72,9 @@ def write_shuffled(frame, folder, name_of_part):
         parts = zip(frame.to_delayed(), files, strict=True)
         starts = dask.compute(*(scatter(part, file, n_parts) for part, file in parts))
         pieces = dask.delayed(list(zip(files, starts, strict=True)), traverse=False)
-        dask.compute(
-            *(gather(pieces, part, folder / name_of_part(part)) for part in range(n_parts))
-        )
+        dask.compute(*(gather(pieces, part, path_of_part(folder, part)) for part in range(n_parts)))
         there.remove()
+    return read(folder)
 
 
 def _scatter(part, file, n_parts):
@@ -93,4 +96,5 @@ def _gather(pieces, part, path):
     # A column may have no known value in some pieces, and hence no type there.
     cells = pa.concat_tables(slices, promote_options="permissive")
     if len(cells):
-        pq.write_table(shuffled(cells), path)
+        with written_whole(path) as draft:
+            pq.write_table(shuffled(cells), draft)

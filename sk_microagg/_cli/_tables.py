@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sk_microagg._cli._csv import read_csv, write_csv
 from sk_microagg._cli._errors import CommandError, one_line, reason
 from sk_microagg._cli._paths import check_exists, suffix_of, suffix_of_input
 from sk_microagg._cli._values import known_of_type, known_text, values_of_text, values_of_type
-from sk_microagg.scale._files import written_whole
+from sk_microagg.scale._files import released_file
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ class Table:
                 cells = cells.set_column(place, name, pa.array(release[name]))
         # Notes on columns may be true of the original only, or tell of what was dropped.
         fields = [field.remove_metadata() for field in cells.schema]
-        return cells.cast(pa.schema(fields)).replace_schema_metadata(None)
+        columns = [_without_unused_categories(column) for column in cells.columns]
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def read_table(path, sep, header="check"):
@@ -147,7 +149,7 @@ def read_table(path, sep, header="check"):
     return Table(cells, suffix != ".parquet")
 
 
-def write_table(cells, path, sep):
+def write_table(cells, path, sep, readers_of=None):
     """Write a table, whole or not at all.
 
     Parameters
@@ -160,16 +162,32 @@ def write_table(cells, path, sep):
 
     sep : str or None
         What separates the cells of a .csv file.
+
+    readers_of : str or None
+        Another file: nobody can read the table who cannot read that.
     """
     suffix = suffix_of(path)
     try:
-        with written_whole(path) as draft:
+        with released_file(path, readers_of) as draft:
             if suffix == ".parquet":
                 pq.write_table(cells, draft)
             else:
                 write_csv(cells, draft, **_csv_settings(suffix, sep))
     except (OSError, pa.ArrowException) as error:
         raise CommandError(f"{path} cannot be written: {reason(error)}.") from error
+
+
+def _without_unused_categories(column):
+    """The column without categories that no record has: they may be those of other people."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    column = column.unify_dictionaries().combine_chunks()
+    used = pc.unique(column.indices).drop_null().sort()
+    return pa.DictionaryArray.from_arrays(
+        pc.index_in(column.indices, used).cast(column.type.index_type),
+        column.dictionary.take(used),
+        ordered=column.type.ordered,
+    )
 
 
 def _csv_settings(suffix, sep):

@@ -13,7 +13,7 @@ from sk_microagg._validation import check_number
 from sk_microagg.plotting._style import check_matplotlib
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._page import render
-from sk_microagg.scale._files import written_whole
+from sk_microagg.scale._files import released_file
 
 
 def make_report(
@@ -27,6 +27,7 @@ def make_report(
     passed=None,
     dropped=None,
     certificate=None,
+    readers_of=None,
 ):
     """Write a report on a release: what was done, what it cost, and which risk is left.
 
@@ -68,6 +69,10 @@ def make_report(
         prove it, or the bound and its trace if that was done before, as
         :func:`sk_microagg.metrics.loss_bound` returns them with `return_trace=True` for records
         that are scaled as the estimator did. Only for MicroAggregator.
+
+    readers_of : str, path-like or None, default=None
+        A file or a folder, such as the original table: nobody can read the report who cannot read
+        that. None for whoever the system lets read new files.
 
     Returns
     -------
@@ -112,7 +117,7 @@ def make_report(
     facts = collect_facts(X, release, estimator, source, passed, dropped)
     page = render(X, release, estimator, facts, title, certificate)
     try:
-        with written_whole(path) as draft:
+        with released_file(path, readers_of) as draft:
             draft.write_text(page, encoding="utf-8")
     except OSError as error:
         raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error

@@ -40,7 +40,7 @@ def aggregate(records, scaled, method, random_state, *, block_size, stitch, n_jo
     cells : Cells
         Where other records fall.
     """
-    router = Router.fit(scaled, block_size, 2 * method.k)
+    router = Router.fit(scaled, block_size, 2 * method.k, method.k)
     if router.n_blocks == 1:
         labels, groups = aggregate_block(records, scaled, method, random_state, task)
         return labels, groups, Cells.of([groups], router)

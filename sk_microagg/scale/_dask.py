@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._groups import loss_share
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._scaling import make_scaler, own_floats, scale
-from sk_microagg._validation import check_count, check_k, check_option
+from sk_microagg._validation import check_count, check_k, check_option, check_verbose
 from sk_microagg._version import __version__, complete_model
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.scale._blocks import block_seeds, check_block_size
@@ -21,12 +21,17 @@ from sk_microagg.scale._bundles import Aggregate, Assign, make_bundles
 from sk_microagg.scale._files import TemporaryFolder, published
 from sk_microagg.scale._in_memory import InMemory
 from sk_microagg.scale._on_disk import OnDisk
-from sk_microagg.scale._parts import Parts
+from sk_microagg.scale._parts import Parts, is_path
 from sk_microagg.scale._release import read, write
 from sk_microagg.scale._router import Router
 from sk_microagg.scale._survey import Moments, Sample
 
 SAMPLES_AT_A_TIME = 4
+
+# From fewer rows, the sample would tell of single ones what whole columns are to tell: where they
+# are, how wide they are and where to cut them.
+SMALLEST_SAMPLE = 1000
+SMALLEST_SAMPLE_IN_GROUPS = 20
 
 # Dask's shuffle holds rows more than once, there and back.
 COPIES_IN_MEMORY = 8
@@ -60,11 +65,13 @@ class DaskMicroAggregator(BaseEstimator):
 
     block_size : "auto", int or None, default="auto"
         Largest number of rows of a block, as there. The size is that of a block of the sample,
-        multiplied by the rows that each stands for, so blocks may be a little larger.
+        multiplied by the rows that each stands for, so blocks may be a little larger. A block holds
+        at least k rows of the sample, so the sample may have to be larger for small blocks.
 
     sample_size : int, default=250000
-        Number of rows, drawn uniformly, on which scaler and cuts are fitted. From no more than so
-        many rows, the release is that of :class:`~sk_microagg.MicroAggregator`.
+        Number of rows, drawn uniformly, on which scaler and cuts are fitted: at least 1000, and at
+        least 20 `k`, since a smaller sample would tell of single rows. From no more than
+        `sample_size` rows, the release is that of :class:`~sk_microagg.MicroAggregator`.
 
     shuffle : {"auto", "disk", "memory"}, default="auto"
         How rows come to their blocks: by way of files in `folder`, or by Dask's shuffle, which
@@ -212,7 +219,8 @@ class DaskMicroAggregator(BaseEstimator):
 
         path : path or None, default=None
             A Parquet folder to write the release to. It must not exist, and appears when the
-            release is complete and k-anonymous.
+            release is complete and k-anonymous. If `X` is a path, nobody can read the release who
+            cannot read `X`.
 
         npartitions : int or None, default=None
             Number of partitions of the release; None for those of `X`.
@@ -222,7 +230,7 @@ class DaskMicroAggregator(BaseEstimator):
         release : dask DataFrame
             The table, row by row, with the centroid of its group in place of each row's `columns`.
         """
-        with _written(path, npartitions) as folder:
+        with _written(path, npartitions, X) as folder:
             parts = Parts.of(X, self.columns)
             if path is not None:
                 parts.check_names()
@@ -251,7 +259,7 @@ class DaskMicroAggregator(BaseEstimator):
             The table with a centroid in each row, exactly as in the release.
         """
         check_is_fitted(self)
-        with _written(path, npartitions) as folder:
+        with _written(path, npartitions, X) as folder:
             parts = Parts.of(X, list(self.feature_names_in_))
             if path is not None:
                 parts.check_names()
@@ -265,7 +273,8 @@ class DaskMicroAggregator(BaseEstimator):
 
     def _fit(self, parts):
         """Find the groups; return the released rows, on their way back to their parts."""
-        size = check_count("sample_size", self.sample_size)
+        check_verbose(self.verbose)
+        size = self._check_sample_size()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))
         scaler = make_scaler(self.scaler)
         seed = self.random_state
@@ -282,7 +291,9 @@ class DaskMicroAggregator(BaseEstimator):
         router = Router.fit(
             scale(scaler, sample.rows),
             check_block_size(self.block_size, method.k) * share,
-            math.ceil(smallest * share),
+            # A row of the sample stands for many, but is one person's.
+            max(math.ceil(smallest * share), method.k),
+            method.k,
         )
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
@@ -326,6 +337,16 @@ class DaskMicroAggregator(BaseEstimator):
         self._sk_microagg_version = __version__
         return way
 
+    def _check_sample_size(self):
+        size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
+        least = max(SMALLEST_SAMPLE, SMALLEST_SAMPLE_IN_GROUPS * k)
+        if size < least:
+            raise ValueError(
+                f"sample_size={size} must be at least {least}, the larger of {SMALLEST_SAMPLE} and "
+                f"{SMALLEST_SAMPLE_IN_GROUPS} k: a smaller sample would tell of single rows."
+            )
+        return size
+
     def _sample(self, parts, seed, size):
         samples = parts.map(Sample.of_part, seed, size)
         merge = dask.delayed(Sample.merged, pure=False)
@@ -349,10 +370,7 @@ class DaskMicroAggregator(BaseEstimator):
         frame = parts.with_released(way.released(), self._dtype, self._model)
         if npartitions is not None:
             frame = frame.repartition(npartitions=npartitions)
-        if folder is None:
-            check(frame)
-        else:
-            write(frame, folder, parts.has_index(), check)
+        check(frame if folder is None else write(frame, folder, parts.has_index()))
         return frame
 
     def _check_release(self, frame):
@@ -369,10 +387,12 @@ class DaskMicroAggregator(BaseEstimator):
             print(f"DaskMicroAggregator: {what}", flush=True)
 
 
-def _written(path, npartitions):
+def _written(path, npartitions, X):
     """Where to write to, before anything is done; None if nothing is to be written."""
     check_count("npartitions", npartitions, or_none=True)
-    return nullcontext() if path is None else published(path)
+    if path is None:
+        return nullcontext()
+    return published(path, readers_of=X if is_path(X) else None)
 
 
 def _check_rows(n_before, n_now):

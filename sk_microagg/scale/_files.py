@@ -1,4 +1,7 @@
-"""Files that are there whole or not at all, and folders that go away with whoever uses them."""
+"""Files that are there whole or not at all, and folders that go away with whoever uses them.
+
+Until they are complete, nobody but their owner can read them.
+"""
 
 import os
 import shutil
@@ -9,6 +12,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
+
+from sk_microagg.scale._permissions import PRIVATE_FILE, PRIVATE_FOLDER, mode_for, open_folder
 
 
 class TemporaryFolder:
@@ -67,13 +72,14 @@ def remove_folder(path):
 
 @contextmanager
 def written_whole(path):
-    """A name beside `path` to write to; the file becomes `path` if all went well, or is removed.
+    """An empty file beside `path` to write to; it becomes `path` if all went well, or is removed.
 
     Writing again what another worker has written is harmless.
     """
     path = Path(path)
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
         yield draft
         os.replace(draft, path)
     except OSError as error:
@@ -84,6 +90,16 @@ def written_whole(path):
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+@contextmanager
+def released_file(path, readers_of=None):
+    """As `written_whole`, but in the end others may read the file: those of `readers_of`."""
+    path = Path(path)
+    with written_whole(path) as draft:
+        mode = mode_for(path, readers_of)
+        yield draft
+        draft.chmod(mode)
 
 
 def save(path, array):
@@ -102,21 +118,24 @@ def load(path, start=0, stop=None):
 
 
 @contextmanager
-def published(path):
+def published(path, readers_of=None):
     """A folder beside `path` to fill; it becomes `path` if all went well, or is removed.
 
-    Nothing is there under the name of `path` before it is complete.
+    Nothing is there under the name of `path` before it is complete. Then others may read it: those
+    of `readers_of`.
     """
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"path={str(path)!r} exists: choose another, or remove it first.")
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        draft.mkdir(parents=True)
+        draft.mkdir(PRIVATE_FOLDER, parents=True)
     except OSError as error:
         raise OSError(f"path={str(path)!r} cannot be written: {error.strerror}.") from error
     try:
+        mode = mode_for(path, readers_of)
         yield draft
+        open_folder(draft, mode)
         os.rename(draft, path)
     finally:
         remove_folder(draft)

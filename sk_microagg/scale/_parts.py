@@ -38,7 +38,7 @@ class Parts:
     @classmethod
     def of(cls, X, columns):
         """Make sense of a Dask DataFrame or the path of a Parquet folder."""
-        if isinstance(X, str | PathLike):
+        if is_path(X):
             X = dd.read_parquet(fspath(X), blocksize=PART_BYTES)
         if not isinstance(X, dd.DataFrame):
             raise TypeError(
@@ -99,13 +99,38 @@ class Parts:
 
         The result holds on to the folder of the model: when a worker is lost, work is done again.
         """
-        meta = _replace(self.frame._meta, np.empty((0, len(self.columns))), self.columns, dtype)
+        categories = self._used_categories()
+        no_rows = np.empty((0, len(self.columns)))
+        meta = _replace(self.frame._meta, no_rows, self.columns, dtype, categories)
         put = dask.delayed(_replace, pure=False)
         parts = [
-            put(part, rows, self.columns, dtype, model)
+            put(part, rows, self.columns, dtype, categories, model)
             for part, rows in zip(self.frame.to_delayed(), released, strict=True)
         ]
         return dd.from_delayed(parts, meta=meta, divisions=self.frame.divisions, verify_meta=False)
+
+    def _used_categories(self):
+        """For each categorical column what some row has; parts may know different categories."""
+        names = [
+            name
+            for name, dtype in self.frame.dtypes.items()
+            if isinstance(dtype, pd.CategoricalDtype) and name not in self.columns
+        ]
+        if not names:
+            return {}
+        look = dask.delayed(_categories, pure=False)
+        parts = dask.compute(*map(look, self.frame[names].to_delayed()))
+        used = {}
+        for name in names:
+            known = dict.fromkeys(value for part in parts for value in part[name][0])
+            found = set().union(*(part[name][1] for part in parts))
+            used[name] = [value for value in known if value in found]
+        return used
+
+
+def is_path(X):
+    """Whether a table is given by its path."""
+    return isinstance(X, str | PathLike)
 
 
 def _as_list(columns):
@@ -129,12 +154,27 @@ def _on_records(frame, function, columns, dtype, number, *arguments):
     return function(records, number, *arguments)
 
 
-def _replace(frame, rows, columns, dtype, model=None):
+def _categories(frame):
+    """For each column the categories that it knows and those that its rows have."""
+    return {
+        name: (
+            list(column.cat.categories),
+            list(column.cat.remove_unused_categories().cat.categories),
+        )
+        for name, column in frame.items()
+    }
+
+
+def _replace(frame, rows, columns, dtype, categories, model=None):
+    """The frame with other rows in some columns, and without what else it tells of the table."""
     if len(rows) != len(frame):
         raise RuntimeError(
             f"A part of X had {len(rows)} rows and now has {len(frame)}: X changed on the way."
         )
     frame = frame.copy(deep=False)
+    frame.attrs = {}
     for j, name in enumerate(columns):
         frame[name] = rows[:, j].astype(dtype)
+    for name, used in categories.items():
+        frame[name] = frame[name].cat.set_categories(used)
     return frame

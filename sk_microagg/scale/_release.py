@@ -61,18 +61,23 @@ def _least_count(counts):
     return int(np.bincount(places, weights=np.concatenate([n for _, n in counts])).min())
 
 
-def write(frame, folder, keep_index, check):
-    """Write a Dask DataFrame into a folder, as Parquet, unless `check` of it raises then."""
+def write(frame, folder, keep_index):
+    """Write a Dask DataFrame into a folder, as Parquet; return it as it is there."""
     put = dask.delayed(_write_part, pure=False)
     dask.compute(
         *(
-            put(part, folder / f"part.{number:06d}.parquet", keep_index)
+            put(part, path_of_part(folder, number), keep_index)
             for number, part in enumerate(frame.to_delayed())
         )
     )
     for leftover in folder.glob(".*"):  # of a worker that was killed
         leftover.unlink()
-    check(read(folder))
+    return read(folder)
+
+
+def path_of_part(folder, number):
+    """Name of the file of a part: others read files in the order of their names."""
+    return folder / f"part.{number:06d}.parquet"
 
 
 def _write_part(frame, path, keep_index):

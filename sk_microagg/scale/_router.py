@@ -1,14 +1,13 @@
-"""Which block a record belongs to: a kd-tree of median cuts."""
+"""Which block a record belongs to: a kd-tree of cuts next to the median."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg.scale._cuts import best_cut
+
 # Rows that are routed at a time: what is known of them on the way fits into a cache.
 ROWS_AT_A_TIME = 65_536
-
-# A cut that leaves this share of the records on its smaller side is as good as one at the median.
-BALANCED = 0.4
 
 
 @dataclass(frozen=True)
@@ -49,16 +48,35 @@ class Router:
         return cls._grown(None, lambda root: None)
 
     @classmethod
-    def fit(cls, X, block_size, smallest):
+    def fit(cls, X, block_size, smallest, k):
         """Cut the records in two, and each half again, until no part is above `block_size`.
 
-        A part stays whole if no cut leaves `smallest` records on both sides.
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            The records, in the space in which they are compared.
+
+        block_size : float
+            A part with no more records is not cut, nor one with up to 2k - 2 more: cuts are not
+            quite at the median, and may have left it so many in all.
+
+        smallest : int
+            Number of records that a cut leaves on both sides at least. A part stays whole if there
+            is no such cut.
+
+        k : int
+            No cut can be computed from fewer than `k` records on either side.
+
+        Returns
+        -------
+        router : Router
+            The tree of cuts.
         """
 
         def split(rows):
-            if len(rows) <= block_size:
+            if len(rows) <= block_size + 2 * (k - 1):
                 return None
-            column, cut = _best_cut(X[rows], smallest)
+            column, cut = best_cut(X[rows], smallest, k)
             if column is None:
                 return None
             is_left = X[rows, column] <= cut
@@ -161,35 +179,3 @@ class Router:
         while self.block[last] < 0:
             last = self.children[last, 1]
         return self.block[first], self.block[last]
-
-
-def _best_cut(X, smallest):
-    """Column and place of the cut: through the widest column that can be cut in the middle.
-
-    Or of the most even cut, if no column can; None if no cut leaves `smallest` on both sides.
-    """
-    best_share, best = 0.0, (None, None)
-    for column in np.argsort(-X.std(axis=0), kind="stable"):
-        cut, n_smaller = _median_cut(X[:, column])
-        share = n_smaller / len(X)
-        if n_smaller >= smallest and share > best_share:
-            best_share, best = share, (column, cut)
-        if best_share >= BALANCED:
-            break
-    return best
-
-
-def _median_cut(values):
-    """The cut nearest to the median that no value lies on, and how many are on its smaller side.
-
-    Equal values stay together, on one side.
-    """
-    median = np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2]
-    n_below, n_up_to = np.count_nonzero(values < median), np.count_nonzero(values <= median)
-    # Above the median or below it, whichever is nearer to the middle.
-    if len(values) - n_up_to >= n_below:
-        n_left, left, right = n_up_to, median, values[values > median].min(initial=np.inf)
-    else:
-        n_left, left, right = n_below, values[values < median].max(), median
-    middle = left + (right - left) / 2.0
-    return (middle if left <= middle < right else left), min(n_left, len(values) - n_left)

@@ -34,12 +34,12 @@ def anonymize(request, run, visits, tmp_path):
         outcome = run("anonymize", tmp_path / "visits.parquet", output, *arguments)
         assert outcome.code == 0
         lines = outcome.out.splitlines()
-        starts = [i for i, line in enumerate(lines) if line.startswith("homogeneity")]
-        if not starts:
-            return [], pd.read_parquet(output)
-        told = [lines[starts[0]]]
-        told += [line for line in lines[starts[0] + 1 :] if line.startswith(" ")]
-        return [line[18:] for line in told], pd.read_parquet(output)
+        told, fact = [], None
+        for line in lines:
+            fact = fact if line.startswith(" ") else line.split()[0]
+            if fact == "homogeneity":
+                told.append(line[18:])
+        return told, pd.read_parquet(output)
 
     return anonymize
 

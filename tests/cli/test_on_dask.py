@@ -119,9 +119,20 @@ def test_a_full_disk(fails, folder, tmp_path, monkeypatch):
     def full(*arguments, **settings):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dask.dataframe.DataFrame.to_parquet", full)
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
     line = fails("anonymize", folder, tmp_path / "out", *CHOICE)
     assert line.endswith("out cannot be made: No space left on device.")
+
+
+def test_what_else_the_table_knows_is_not_told(run, visits, tmp_path):
+    visits["ward"] = pd.Categorical(visits["ward"], ["A", "B", "Jane Doe"])
+    visits.attrs = {"made by": "Jane Doe"}
+    visits.to_parquet(tmp_path / "t.parquet", index=False)
+    assert run("anonymize", tmp_path / "t.parquet", tmp_path / "out", *CHOICE).code == 0
+    files = list((tmp_path / "out").iterdir())
+    assert files
+    assert not any(b"Jane Doe" in path.read_bytes() for path in files)
+    assert pd.read_parquet(tmp_path / "out")["ward"].tolist() == visits["ward"].tolist()
 
 
 def test_nothing_is_written_below_k(fails, folder, tmp_path, monkeypatch):

@@ -92,3 +92,26 @@ def test_nothing_is_left_of_what_cannot_be_written(tmp_path, monkeypatch, name):
         write_table(pa.table({"a": [1]}), tmp_path / name, None)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "before"
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_that_no_record_has_are_not_told(tmp_path, ordered):
+    wards = pd.Categorical(["C", None, "A", "C"], ["Jane Doe", "C", "B", "A"], ordered=ordered)
+    frame = pd.DataFrame({"age": [30, 31, 32, 33], "ward": wards})
+    # Groups of rows may each have categories of their own.
+    frame.to_parquet(tmp_path / "t.parquet", index=False, row_group_size=2)
+    table = read_table(tmp_path / "t.parquet", None)
+    write_table(table.with_released(frame[["age"]], list(frame)), tmp_path / "out.parquet", None)
+    assert b"Jane Doe" in (tmp_path / "t.parquet").read_bytes()
+    assert b"Jane Doe" not in (tmp_path / "out.parquet").read_bytes()
+    ward = pd.read_parquet(tmp_path / "out.parquet")["ward"]
+    assert ward.equals(frame["ward"].cat.remove_unused_categories())
+
+
+def test_a_categorical_column_without_values(tmp_path):
+    frame = pd.DataFrame({"age": [30, 31], "ward": pd.Categorical([None, None], ["Jane Doe"])})
+    frame.to_parquet(tmp_path / "t.parquet", index=False)
+    table = read_table(tmp_path / "t.parquet", None)
+    cells = table.with_released(frame[["age"]], list(frame))
+    assert cells["ward"].to_pylist() == [None, None]
+    assert cells["ward"].chunk(0).dictionary.to_pylist() == []

@@ -48,7 +48,7 @@ def sizes_of_blocks(aggregator):
 
 @every_builder
 @pytest.mark.parametrize("k", [2, 5])
-@pytest.mark.parametrize("block_size", [1, 50, 399])
+@pytest.mark.parametrize("block_size", [1, 50, 390])
 def test_transform_of_the_training_data_is_the_release(X, builder, k, block_size):
     aggregator = MicroAggregator(k=k, builder=builder, block_size=block_size)
     assert_exact_release(aggregator, X)
@@ -105,7 +105,7 @@ def test_each_block_is_microaggregated_on_its_own(X):
     aggregator = MicroAggregator(k=3, block_size=90).fit(X)
     scaled = StandardScaler().fit_transform(X)
     n_groups = 0
-    for rows in Blocks(scaled, 90, 6).rows:
+    for rows in Blocks(scaled, 90, 6, 3).rows:
         labels = microaggregate(scaled[rows], 3)
         assert_array_equal(aggregator.labels_[rows], labels + n_groups)
         n_groups += labels.max() + 1
@@ -141,8 +141,9 @@ def test_frames_keep_their_index_and_names(X):
 
 
 def test_auto_is_room_for_5000_groups():
-    X = in_units(n=10_001, d=2)
-    assert MicroAggregator(k=2, refiner=None).fit(X[:10_000]).n_blocks_ == 1
+    X = in_units(n=10_003, d=2)
+    # Up to 2k - 2 more make no difference.
+    assert MicroAggregator(k=2, refiner=None).fit(X[:10_002]).n_blocks_ == 1
     aggregator = MicroAggregator(k=2)
     assert_exact_release(aggregator, X)
     assert aggregator.n_blocks_ == 2
@@ -158,20 +159,21 @@ def test_fewer_than_4k_records_are_one_block(n, block_size):
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-@pytest.mark.parametrize("times", [4, 5, 8, 31])
+@pytest.mark.parametrize("times", [6, 8, 31])
 def test_every_block_has_2k_records(k, times):
     aggregator = MicroAggregator(k=k, block_size=1)
     assert_exact_release(aggregator, in_units(times * k))
     sizes = sizes_of_blocks(aggregator)
     assert len(sizes) == aggregator.n_blocks_ > 1
     assert sizes.min() >= 2 * k
-    assert sizes.max() < 4 * k
+    # A cut that is k - 1 records off the middle would leave enough of this many on both sides.
+    assert sizes.max() < 6 * k - 2
 
 
 def test_no_block_is_larger_than_it_may_be(X):
     for block_size in (20, 100, 250):
         aggregator = MicroAggregator(k=5, block_size=block_size).fit(X)
-        assert sizes_of_blocks(aggregator).max() <= block_size
+        assert sizes_of_blocks(aggregator).max() <= block_size + 2 * 5 - 2
         assert sizes_of_blocks(aggregator).sum() == len(X)
 
 
@@ -196,7 +198,7 @@ def test_k_1_is_the_identity(X):
 def test_new_records_go_to_the_cell_they_are_in_within_their_block(X, new, refiner, block_size):
     aggregator = MicroAggregator(k=3, refiner=refiner, block_size=block_size, random_state=0).fit(X)
     scaled = StandardScaler().fit(X)
-    table, blocks = scaled.transform(X), Blocks(scaled.transform(X), block_size, 6)
+    table, blocks = scaled.transform(X), Blocks(scaled.transform(X), block_size, 6, 3)
     assert aggregator.n_blocks_ == len(blocks.rows)
     groups = [
         nearest_in_block(table, aggregator.labels_, aggregator.weights_, blocks, record)
@@ -279,7 +281,7 @@ def test_stitched_blocks_are_one_and_lose_no_more(X, refiner, block_size):
 def test_stitched_groups_reach_across_cuts(X):
     aggregator = MicroAggregator(k=3, block_size=60, stitch=True).fit(X)
     scaled = StandardScaler().fit_transform(X)
-    blocks = Blocks(scaled, 60, 6)
+    blocks = Blocks(scaled, 60, 6, 3)
     in_blocks = [set(aggregator.labels_[rows]) for rows in blocks.rows]
     assert sum(map(len, in_blocks)) > aggregator.n_groups_
 
@@ -380,6 +382,6 @@ def test_groups_of_k_and_an_honest_transform(table, seed, n, d, k, block_size, s
     assert aggregator.exact_transform_ == np.array_equal(moved, release)
     # A record that moves stays in its block.
     scaled = aggregator.scaler_.transform(X)
-    blocks = Blocks(scaled, np.inf if stitch else block_size, 2 * k)
+    blocks = Blocks(scaled, np.inf if stitch else block_size, 2 * k, k)
     for rows in blocks.rows:
         assert {*map(tuple, moved[rows])} <= {*map(tuple, release[rows])}

@@ -23,7 +23,7 @@ from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 NAMES = ["age", "income", "share"]
 PARAMETERS = {
     "k": 3,
-    "block_size": 60,
+    "block_size": 120,
     "refiner": IteratedLocalSearch(max_iter=20),
     "random_state": 0,
 }
@@ -34,8 +34,8 @@ every_shuffle = pytest.mark.parametrize("shuffle", ["disk", "memory"])
 @pytest.fixture(name="X", scope="module")
 def dask_table():
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(600, 3)) * [1.0, 200.0, 0.05], columns=NAMES)
-    return dd.from_pandas(table.assign(visits=rng.poisson(3, size=600)), npartitions=4)
+    table = pd.DataFrame(rng.normal(size=(1200, 3)) * [1.0, 200.0, 0.05], columns=NAMES)
+    return dd.from_pandas(table.assign(visits=rng.poisson(3, size=1200)), npartitions=4)
 
 
 @pytest.fixture(name="new", scope="module")
@@ -47,7 +47,7 @@ def dask_table_of_new_rows():
 @pytest.fixture(name="threads", scope="module")
 def release_of_threads(X, new):
     """What threads make of the rows, before there is a cluster: the release, and new rows."""
-    return run(X, new, sample_size=300, shuffle="disk")
+    return run(X, new, sample_size=1000, shuffle="disk")
 
 
 @pytest.fixture(name="cluster", scope="module")
@@ -65,7 +65,7 @@ def wait_for_two_workers(cluster):
 @pytest.fixture(autouse=True)
 def make_bundles_small(monkeypatch):
     """A task takes on two or three of the blocks of such small tables, not all of them."""
-    monkeypatch.setattr(_bundles, "BUNDLE_BYTES", 3000)
+    monkeypatch.setattr(_bundles, "BUNDLE_BYTES", 6000)
 
 
 def start(n_workers):
@@ -94,13 +94,13 @@ def assert_same(results, expected):
 
 @pytest.mark.parametrize("shuffle", ["auto", "disk", "memory"])
 def test_two_workers_make_the_release_of_threads(client, X, new, threads, shuffle):
-    assert_same(run(X, new, sample_size=300, shuffle=shuffle), threads)
+    assert_same(run(X, new, sample_size=1000, shuffle=shuffle), threads)
 
 
 def test_one_worker_makes_the_release_of_threads(X, new, threads):
     with start(n_workers=1) as cluster, distributed.Client(cluster):
         for shuffle in ("disk", "memory"):
-            assert_same(run(X, new, sample_size=300, shuffle=shuffle), threads)
+            assert_same(run(X, new, sample_size=1000, shuffle=shuffle), threads)
 
 
 @every_shuffle

@@ -104,7 +104,7 @@ def test_attributes(table, X, shuffle, small_bundles):
     assert aggregator.n_rows_ == 300
     assert aggregator.smallest_group_ == expected.group_sizes_.min()
     assert list(aggregator.feature_names_in_) == NAMES
-    blocks = Blocks(StandardScaler().fit_transform(table[NAMES]), 60, 6)
+    blocks = Blocks(StandardScaler().fit_transform(table[NAMES]), 60, 6, 3)
     assert_array_equal(aggregator.block_sizes_, [len(rows) for rows in blocks.rows])
 
 
@@ -116,6 +116,14 @@ def test_iterations_are_those_of_all_blocks(X, small_bundles):
 def test_loss_of_equal_rows_is_0():
     aggregator = DaskMicroAggregator(k=3).fit(numbers(np.full((50, 3), 0.1)))
     assert aggregator.information_loss_ == 0
+
+
+@pytest.mark.parametrize("seed", [3, 10, 15])
+def test_loss_of_one_group_is_1_and_no_more(seed):
+    # With these, rounding has the sum of squares of the group above that of the table.
+    values = np.random.default_rng(seed).normal(size=(23, 3)) * [1, 7, 0.3]
+    aggregator = DaskMicroAggregator(k=23, refiner=None).fit(numbers(values))
+    assert aggregator.information_loss_ == 1
 
 
 def test_split_twins_make_transform_inexact():

@@ -14,6 +14,7 @@ from oracles.dask_tables import (  # noqa: E402
     Fails,
     assert_is_release,
     assert_unfitted,
+    draw,
     every_shuffle,
     from_parts,
     rows_of,
@@ -127,10 +128,11 @@ def test_parts_that_dask_would_join(table, tmp_path):
 
 
 @every_shuffle
-@pytest.mark.parametrize("block_size", [None, 60])
-def test_transform_of_the_training_data_is_the_release(X, shuffle, block_size, small_bundles):
+@pytest.mark.parametrize("block_size", [None, 200])
+def test_transform_of_the_training_data_is_the_release(shuffle, block_size, small_bundles):
+    X = dd.from_pandas(draw(1100), npartitions=3)
     aggregator = DaskMicroAggregator(
-        k=3, columns=NAMES, block_size=block_size, sample_size=200, shuffle=shuffle, random_state=0
+        k=3, columns=NAMES, block_size=block_size, sample_size=1000, shuffle=shuffle, random_state=0
     )
     release = aggregator.fit_transform(X)
     assert aggregator.exact_transform_

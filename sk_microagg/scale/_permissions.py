@@ -1,0 +1,96 @@
+"""Who may read what is written: nobody until it is complete, then no more people than the input."""
+
+import os
+import stat
+from glob import glob
+from pathlib import Path
+from uuid import uuid4
+
+# Of drafts, and of files that are only for who made them.
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+
+
+def mode_for(path, readers_of=None):
+    """Mode of a file that is about to be written.
+
+    It is what the system gives to new files there, less what `readers_of` does not grant, nor the
+    file that is replaced, if there is one. The owner can read and write it in any case.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    readers_of : path or None
+        A file, a folder with all that is in it, or a pattern of such names. Whoever cannot read
+        all of that is not to read `path`.
+
+    Returns
+    -------
+    mode : int
+        The permission bits.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> from sk_microagg.scale._permissions import mode_for
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder) / "table.csv"
+    ...     table.touch(mode=0o600)
+    ...     oct(mode_for(Path(folder) / "release.csv", readers_of=table))
+    '0o600'
+    """
+    mode, group = _given_by_the_system(path)
+    replaced = [path] if path.exists() else []
+    for found in replaced + _files_named(readers_of):
+        for status in _status_of_all_in(found):
+            mode &= _granted(status, group) | PRIVATE_FILE
+    return mode
+
+
+def open_folder(folder, mode):
+    """Give all files of a private folder, and the folder at last, to those whom `mode` names."""
+    # Who may read a file may look into its folder.
+    folder_mode = PRIVATE_FOLDER | mode | (mode & 0o444) >> 2 | folder.stat().st_mode & stat.S_ISGID
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.chmod(folder_mode if path.is_dir() else mode)
+    folder.chmod(folder_mode)
+
+
+def _given_by_the_system(path):
+    """Mode and group of new files beside a path, as an empty one has them."""
+    probe = path.with_name(f".{path.name}.{uuid4().hex}")
+    os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        status = probe.stat()
+    finally:
+        probe.unlink()
+    return stat.S_IMODE(status.st_mode), status.st_gid
+
+
+def _files_named(name):
+    """What a name stands for; nothing, if it is not on this machine."""
+    if name is None:
+        return []
+    return [name] if os.path.exists(name) else glob(os.fspath(name))
+
+
+def _status_of_all_in(path):
+    yield os.stat(path)
+    for inside in Path(path).rglob("*"):
+        if inside.exists():  # and is no link to nowhere
+            yield inside.stat()
+
+
+def _granted(status, group):
+    """What a file grants: to its owner, to the members of a group and to all others."""
+    mode = stat.S_IMODE(status.st_mode)
+    if stat.S_ISDIR(status.st_mode):
+        # Files in it can be read by those who may enter.
+        mode = (mode & 0o111) << 2 | mode & 0o222
+    if status.st_gid != group:
+        # Members of either group may be among the others of the other one.
+        both = mode >> 3 & mode & 0o7
+        mode = mode & 0o700 | both << 3 | both
+    return mode
