@@ -42,16 +42,6 @@ def check_count(name, value, *, or_none=False, or_options=""):
     return int(value)
 
 
-def check_verbose(verbose):
-    """Return how much to print as an int, or say that it is not a bool or an integer from 0 on."""
-    allowed = "a bool or an integer of at least 0"
-    if not isinstance(verbose, bool | np.bool_ | Integral):
-        raise TypeError(f"verbose={verbose!r} must be {allowed}, got {type(verbose).__name__}.")
-    if verbose < 0:
-        raise ValueError(f"verbose={verbose!r} must be {allowed}.")
-    return int(verbose)
-
-
 def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_option=NOTHING):
     """Return a parameter as a float, or say in which range it must be.
 

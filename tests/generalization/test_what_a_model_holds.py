@@ -132,8 +132,7 @@ def found(X, model):
         largest = np.finfo(kind).max if kind[0] == "f" else np.iinfo(kind).max
         numbers = numbers[is_exact & (np.abs(numbers) < largest)]
         size = int(kind[1])
-        places = np.frombuffer(stored, "u1", len(stored) - len(stored) % size)
-        windows = np.lib.stride_tricks.sliding_window_view(places, size)
+        windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(stored, "u1"), size)
         windows = np.ascontiguousarray(windows).view(f"u{size}").ravel()
         for order in "<>":
             codes = numbers.astype(order + kind).view(f"<u{size}")
