@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._groups import loss_share, share_of_total, squared_error, total_sum_of_squares
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
-from sk_microagg._scaling import make_scaler, own_floats, scale
+from sk_microagg._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._validation import (
     check_k,
@@ -228,6 +228,7 @@ class MicroAggregator(
         labels, groups, cells = aggregate(
             records,
             scaled,
+            rounding_of(scaler, records, scaled),
             method,
             self.random_state,
             block_size=block_size,

@@ -23,6 +23,19 @@ def nearest_cells(X, centroids, weights):
     return Pool(centroids, weights=weights).nearest_each(np.ascontiguousarray(X))
 
 
+def near_walls(X, centroids, weights, rounding):
+    """Which records may be in another cell if each column of theirs is off by some rounding."""
+    # Records that are off by a vector r change the difference of two power distances by
+    # 2 r · (a - b), with the centroids a and b.
+    most = 2.0 * float(rounding @ np.ptp(centroids, axis=0))
+    if most == 0.0 or len(centroids) == 1:
+        return np.zeros(len(X), dtype=bool)
+    pool = Pool(centroids, weights=weights)
+    nearest = np.array([pool.nearest(x, 2) for x in X])
+    distances = ((X[:, None] - centroids[nearest]) ** 2).sum(axis=2) - weights[nearest]
+    return distances[:, 1] - distances[:, 0] <= most
+
+
 def power_weights(X, labels, centroids, twins):
     """Weight of each group, with which every record lies in the power cell of its own group.
 

@@ -1,10 +1,19 @@
 """The space in which records are compared."""
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from sk_microagg._microaggregate import own_copy
 from sk_microagg._validation import check_option, check_records
+
+# What they make of a value depends on the value and its column only, to the last digit.
+CELL_BY_CELL = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+
+# Rows that are scaled alone, to see how that rounds.
+N_ALONE = 200
+
+# What is seen in some batches, times this, is taken for what may happen in any.
+SAFETY = 4.0
 
 
 def make_scaler(scaler):
@@ -35,3 +44,34 @@ def scale(scaler, records):
             "it must keep their number."
         )
     return scaled
+
+
+def rounding_of(scaler, records, scaled):
+    """How far scaled values may be off if their rows come in another batch, alone, or elsewhere.
+
+    A matrix product rounds differently by the number of rows, and where a column holds nothing but
+    rounding, as a component without variance that is whitened, it is another one each time.
+
+    Parameters
+    ----------
+    scaler : transformer or None
+        The fitted scaler.
+
+    records, scaled : ndarray of shape (n_samples, n_features)
+        The records, and what the scaler has made of them all together.
+
+    Returns
+    -------
+    rounding : ndarray of shape (n_scaled_features,)
+        The largest difference in each column; all 0 for scalers that are known to make none.
+    """
+    if scaler is None or type(scaler) in CELL_BY_CELL:
+        return np.zeros(scaled.shape[1])
+    rows = np.unique(np.linspace(0, len(records) - 1, N_ALONE).astype(np.intp))
+    alone = np.vstack([scale(scaler, records[[row]]) for row in rows])
+    backwards = scale(scaler, np.ascontiguousarray(records[::-1]))[::-1]
+    seen = np.maximum(
+        np.abs(alone - scaled[rows]).max(axis=0), np.abs(backwards - scaled).max(axis=0)
+    )
+    # A digit more than was seen may be lost elsewhere.
+    return SAFETY * np.maximum(seen, np.finfo(np.float64).eps * np.abs(scaled).max(axis=0))

@@ -8,9 +8,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import FunctionTransformer, PowerTransformer, QuantileTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from sk_microagg import MicroAggregator
+from sk_microagg._power import near_walls, nearest_cells
 from sk_microagg.metrics import anonymity_level
 
 TOYS = {
@@ -188,6 +191,67 @@ def test_weights_keep_a_margin():
     distances = ((X[:, None] - aggregator.centroids_) ** 2).sum(axis=2) - aggregator.weights_
     best, second = np.sort(distances, axis=1)[:, :2].T
     assert (second - best).min() > 1e-6
+
+
+def collinear(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rng.integers(20, 120), 3))
+    return np.c_[X, X[:, 0] + X[:, 1], 2 * X[:, 2]]
+
+
+def moves_of_rows_alone(aggregator, X, release):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=TRAINING_DATA)
+        return (in_batches(aggregator, X, size=1) != release).any(axis=1).sum()
+
+
+@pytest.mark.parametrize("block_size", ["auto", 20])
+def test_a_scaler_that_rounds_differently_by_batch_is_not_said_to_be_exact(block_size):
+    # A component without variance holds rounding only, which whitening makes as wide as others.
+    n_inexact = 0
+    for seed in range(30):
+        X = collinear(seed)
+        aggregator = MicroAggregator(k=3, scaler=PCA(whiten=True), block_size=block_size)
+        release = aggregator.fit_transform(X)
+        n_moves = moves_of_rows_alone(aggregator, X, release)
+        assert not (aggregator.exact_transform_ and n_moves)
+        n_inexact += n_moves > 0
+    assert n_inexact
+
+
+@pytest.mark.parametrize("block_size", ["auto", 60])
+def test_a_scaler_that_only_rounds_is_exact(block_size):
+    for scaler in (
+        PCA(),
+        PCA(whiten=True),
+        QuantileTransformer(n_quantiles=50),
+        PowerTransformer(),
+    ):
+        X = np.random.default_rng(0).normal(size=(150, 4))
+        aggregator = MicroAggregator(k=3, scaler=scaler, block_size=block_size)
+        release = aggregator.fit_transform(X)
+        assert aggregator.exact_transform_
+        assert moves_of_rows_alone(aggregator, X, release) == 0
+
+
+def test_a_scaler_that_depends_on_the_batch_is_not_exact():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    scaler = FunctionTransformer(lambda batch: batch - batch.mean(axis=0))
+    assert not MicroAggregator(k=3, scaler=scaler).fit(X).exact_transform_
+
+
+def test_records_near_walls_are_those_that_some_rounding_sends_elsewhere():
+    rng = np.random.default_rng(0)
+    X, centroids, weights = rng.normal(size=(500, 2)), rng.normal(size=(20, 2)), rng.normal(size=20)
+    rounding = np.array([0.01, 0.002])
+    near = near_walls(X, centroids, 0.1 * weights, rounding)
+    cells = nearest_cells(X, centroids, 0.1 * weights)
+    for signs in ([1, 1], [1, -1], [-1, 1], [-1, -1]):
+        elsewhere = nearest_cells(X + signs * rounding, centroids, 0.1 * weights) != cells
+        assert elsewhere.any()
+        assert near[elsewhere].all()
+    assert near.mean() < 0.5
+    assert not near_walls(X, centroids, 0.1 * weights, 0 * rounding).any()
 
 
 @every_k

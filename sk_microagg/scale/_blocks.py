@@ -1,5 +1,7 @@
 """Records in blocks, each microaggregated on its own."""
 
+from dataclasses import replace
+
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
@@ -24,10 +26,13 @@ def check_block_size(block_size, k):
     return check_count("block_size", block_size, or_options=", 'auto' or None")
 
 
-def aggregate(records, scaled, method, random_state, *, block_size, stitch, n_jobs, verbose, task):
+def aggregate(
+    records, scaled, rounding, method, random_state, *, block_size, stitch, n_jobs, verbose, task
+):
     """Microaggregate records, in blocks of at least 2k if there are more than `block_size`.
 
     With `stitch`, groups then exchange records across the cuts, and are one block in the end.
+    `rounding` is how far the scaled columns may be off when records come one by one.
 
     Returns
     -------
@@ -42,16 +47,19 @@ def aggregate(records, scaled, method, random_state, *, block_size, stitch, n_jo
     """
     router = Router.fit(scaled, block_size, 2 * method.k, method.k)
     if router.n_blocks == 1:
-        labels, groups = aggregate_block(records, scaled, method, random_state, task)
+        labels, groups = aggregate_block(records, scaled, rounding, method, random_state, task)
         return labels, groups, Cells.of([groups], router)
 
     rows_of = [rows for _, rows in router.rows_of_blocks(scaled)]
     share = min(1.0, effective_n_jobs(n_jobs) / len(rows_of))
     blocks = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)(
-        delayed(aggregate_block)(records[rows], scaled[rows], method.for_a_block(share), seed)
+        delayed(aggregate_block)(
+            records[rows], scaled[rows], rounding, method.for_a_block(share), seed
+        )
         for rows, seed in zip(rows_of, block_seeds(random_state, len(rows_of)), strict=True)
     )
     groups = Groups.joined([groups for _, groups in blocks])
+    groups = replace(groups, n_moved=groups.n_moved + router.n_near_cuts(scaled, rounding))
     cells = Cells.of([groups for _, groups in blocks], router)
     labels = np.empty(len(scaled), dtype=np.intp)
     for rows, start, (own, _) in zip(rows_of, cells.starts[:-1], blocks, strict=True):
@@ -59,7 +67,8 @@ def aggregate(records, scaled, method, random_state, *, block_size, stitch, n_jo
     if stitch:
         exchange = Exchange()
         labels = exchange.refine(scaled, labels, method.k)
-        groups = Groups.of(records, scaled, labels, groups.n_iter + exchange.n_iter_)
+        n_iter = groups.n_iter + exchange.n_iter_
+        groups = Groups.of(records, scaled, labels, n_iter, rounding)
         cells = Cells.of([groups], Router.of_one_block())
     return labels, groups, cells
 
@@ -71,7 +80,7 @@ def block_seeds(random_state, n_blocks):
     return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_blocks)
 
 
-def aggregate_block(records, scaled, method, random_state, task=None):
+def aggregate_block(records, scaled, rounding, method, random_state, task=None):
     """Microaggregate the records of one block: a function of its arguments and nothing else.
 
     Returns
@@ -83,4 +92,4 @@ def aggregate_block(records, scaled, method, random_state, task=None):
         The groups.
     """
     labels, n_iter = method.partition(scaled, random_state, task)
-    return labels, Groups.of(records, scaled, labels, n_iter)
+    return labels, Groups.of(records, scaled, labels, n_iter, rounding)

@@ -64,15 +64,19 @@ class Aggregate:
     """Microaggregate blocks; what `transform` needs of them is written into a folder."""
 
     scaler: object
+    rounding: np.ndarray
+    router: object
     method: object
     model_folder: object
 
     def __call__(self, bundle, blocks):
         """Return the release of each block, and a summary."""
-        releases, groups_of = [], []
+        releases, groups_of, n_near_cuts = [], [], 0
         for records, seed in zip(blocks, bundle.seeds, strict=True):
+            scaled = scale(self.scaler, records)
             method = self.method.for_a_block()
-            labels, groups = aggregate_block(records, scale(self.scaler, records), method, seed)
+            labels, groups = aggregate_block(records, scaled, self.rounding, method, seed)
+            n_near_cuts += self.router.n_near_cuts(scaled, self.rounding)
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
         _save_model(self.model_folder, bundle, groups_of)
@@ -81,7 +85,7 @@ class Aggregate:
             sum(len(groups.sizes) for groups in groups_of),
             int(min(groups.sizes.min() for groups in groups_of)),
             sum(groups.sse for groups in groups_of),
-            sum(groups.n_moved for groups in groups_of),
+            n_near_cuts + sum(groups.n_moved for groups in groups_of),
             sum(groups.n_iter for groups in groups_of),
         )
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._groups import loss_share
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
-from sk_microagg._scaling import make_scaler, own_floats, scale
+from sk_microagg._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._validation import check_count, check_k, check_option, check_verbose
 from sk_microagg._version import __version__, complete_model
 from sk_microagg.metrics import anonymity_level
@@ -287,9 +287,11 @@ class DaskMicroAggregator(BaseEstimator):
         smallest = 2 * method.k
         if scaler is not None:
             scaler.fit(own_floats(scaler, sample.rows))
+        scaled = scale(scaler, sample.rows)
+        rounding = rounding_of(scaler, sample.rows, scaled)
         share = len(sample.rows) / sample.n_rows
         router = Router.fit(
-            scale(scaler, sample.rows),
+            scaled,
             check_block_size(self.block_size, method.k) * share,
             # A row of the sample stands for many, but is one person's.
             max(math.ceil(smallest * share), method.k),
@@ -309,7 +311,8 @@ class DaskMicroAggregator(BaseEstimator):
         self._say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
 
         with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
-            summaries = way.work(Aggregate(scaler, method, model), bundles, edges)
+            work = Aggregate(scaler, rounding, router, method, model)
+            summaries = way.work(work, bundles, edges)
             _check_rows(sample.n_rows, sum(summary.n_rows for summary in summaries))
         if self.folder is not None:
             model.keep()

@@ -5,7 +5,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from sk_microagg._groups import group_means, group_sizes, squared_error
-from sk_microagg._power import falls_among_twins, nearest_cells, power_weights, twins_of
+from sk_microagg._power import (
+    falls_among_twins,
+    near_walls,
+    nearest_cells,
+    power_weights,
+    twins_of,
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,8 @@ class Groups:
         Sum of squared distances to the scaled centroids.
 
     n_moved : int
-        Number of records that fall in the cell of a group with another centroid than their own's.
+        Number of records that fall in the cell of a group with another centroid than their own's,
+        or may do so where the scaler rounds otherwise.
 
     n_iter : int
         Iterations that the refiner reports.
@@ -43,8 +50,11 @@ class Groups:
     n_iter: int
 
     @classmethod
-    def of(cls, records, scaled, labels, n_iter):
-        """Describe the groups of a partition, with labels numbered from 0."""
+    def of(cls, records, scaled, labels, n_iter, rounding):
+        """Describe the groups of a partition, with labels numbered from 0.
+
+        `rounding` is how far the scaled columns may be off when records come one by one.
+        """
         centroids = group_means(records, labels).astype(records.dtype, copy=False)
         scaled_centroids = group_means(scaled, labels)
 
@@ -59,6 +69,7 @@ class Groups:
                 twins, labels, cells
             ):
                 weights, n_moved = power, _n_moved(centroids, labels, power_cells)
+        n_moved += int(near_walls(scaled, scaled_centroids, weights, rounding).sum())
         return cls(
             centroids,
             scaled_centroids,

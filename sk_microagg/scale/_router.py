@@ -113,6 +113,12 @@ class Router:
             blocks[rows] = self._route(X[rows])
         return blocks
 
+    def n_near_cuts(self, X, rounding):
+        """Number of records that may go to another block if columns are off by some rounding."""
+        if not rounding.any():
+            return 0
+        return int(np.sum(self.route(X - rounding) != self.route(X + rounding)))
+
     def rows_of_blocks(self, X):
         """Each block that holds some of the records, with the indices of these, ascending."""
         blocks = self.route(X)
