@@ -131,21 +131,25 @@ class MicroAggregator(
     already holds `k` training records. With the default refiner the groups are the cells of a power
     diagram, and `transform` of the training data is the release: `exact_transform_` is True.
 
-    Three things can stand in the way. Identical records may be in different groups: `transform`
+    Four things can stand in the way. Identical records may be in different groups: `transform`
     cannot tell them apart, and sends all of them to one of these groups; no other record moves.
     Other refiners, or none, may make groups that are no power diagram: `transform` then takes the
-    nearest centroid. And where scaled values differ by seven orders of magnitude or more, weights
-    may lack the digits. In each case `exact_transform_` is False, `transform` of the training data
-    need not be k-anonymous, and it warns if it is given them; a copy of the model, pickled or not,
-    does not know them.
+    nearest centroid. Where scaled values differ by seven orders of magnitude or more, weights may
+    lack the digits. And a scaler may round a row differently when it comes alone. In each case
+    `exact_transform_` is False, `transform` of the training data need not be k-anonymous, and it
+    warns if it is given them; a copy of the model, pickled or not, does not know them.
 
-    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, none of
-    which depends on fewer than k values on either side; no training record. Two things to know
-    before you ship one: with `k=1`, and for a record that `k` or more people share, the centroid
-    *is* the record; and a scaler keeps statistics of the columns, StandardScaler means and
-    variances, others also single values (RobustScaler medians, QuantileTransformer quantiles). With
-    a scaler that is not linear, such as a logarithm, means in both spaces together tell more than
-    the release: ship the release, not the model, or scale linearly.
+    New rows that `transform` sends to groups are k-anonymous together with the release, not by
+    themselves. Two releases of one table, at different `k` say, can give whole records back.
+
+    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks; no training
+    record. Weights and cuts stand where no single record decides, and have few digits, so that
+    no record can be computed from them. Two things to know before you ship a model: with `k=1`,
+    and for a record that `k` or more people share, the centroid *is* the record; and a scaler
+    keeps statistics of the columns, StandardScaler means and variances, others also single values
+    (RobustScaler medians, QuantileTransformer quantiles). With a scaler that is not linear, such
+    as a logarithm, means in both spaces together tell more than the release: ship the release, not
+    the model, or scale linearly.
 
     Examples
     --------

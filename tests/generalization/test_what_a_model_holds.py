@@ -1,13 +1,13 @@
 """A fitted model holds no number of fewer than k records that its release does not show."""
 
 import pickle
-import re
 import struct
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from oracles.byte_search import found_in, rare_numbers, recognizable
 from oracles.mixed_tables import HIERARCHIES, draw, ends_of
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
@@ -15,16 +15,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_adult, fetch_census
 from sk_microagg.generalization import Hierarchy, KMember
-from sk_microagg.generalization._labels import label_of
 from sk_microagg.metrics import generalization_loss
 from sk_microagg.refiners import IteratedLocalSearch
 
 K = 5
-
-
-def recognizable(numbers):
-    """Numbers no byte of which is there by chance, as those of group numbers would be."""
-    return numbers * 1_000_003.7 + 81_649.3
 
 
 def integers():
@@ -98,14 +92,8 @@ def table(request, monkeypatch):
     return X
 
 
-def rare_numbers(X):
-    """Numbers of fewer than K records; those of 0 alone would be found in any pickle."""
-    rare = set()
-    for name in X:
-        if pd.api.types.is_numeric_dtype(X[name]):
-            counts = X[name].value_counts()
-            rare |= {float(value) for value in counts.index[counts < K] if value != 0}
-    return rare
+def secrets_of(X):
+    return rare_numbers([X[name] for name in X if pd.api.types.is_numeric_dtype(X[name])], K)
 
 
 def shown_numbers(release):
@@ -120,31 +108,14 @@ def shown_numbers(release):
 
 
 def found(X, model):
-    """Rare numbers that stand in a pickle: as text or bytes, in both orders, short or long."""
-    stored = pickle.dumps(model)
-    rare = np.array(sorted(rare_numbers(X)))
-    texts = set(re.findall(rb"[-+.0-9e]+", stored))
-    hits = [{repr(v).encode(), label_of(v).encode()} & texts != set() for v in rare.tolist()]
-    few = np.random.default_rng(0).choice(rare, min(len(rare), 200), replace=False)
-    # Four bytes stand somewhere by chance, if there are many to look for.
-    for kind, numbers in (("f8", rare), ("i8", rare), ("f4", few), ("i4", few)):
-        is_exact = numbers == np.floor(numbers) if kind[0] == "i" else np.isfinite(numbers)
-        largest = np.finfo(kind).max if kind[0] == "f" else np.iinfo(kind).max
-        numbers = numbers[is_exact & (np.abs(numbers) < largest)]
-        size = int(kind[1])
-        windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(stored, "u1"), size)
-        windows = np.ascontiguousarray(windows).view(f"u{size}").ravel()
-        for order in "<>":
-            codes = numbers.astype(order + kind).view(f"<u{size}")
-            hits |= np.isin(rare, numbers[np.isin(codes, windows)])
-    return {*rare[hits].tolist()}
+    return found_in(pickle.dumps(model), secrets_of(X))
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_no_number_of_a_few_that_is_not_released(X, model):
     model = clone(model)
     release = model.fit_transform(X)
-    assert rare_numbers(X)
+    assert secrets_of(X)
     assert found(X, model) <= shown_numbers(release)
     # And none in the release is a number of its own group.
     assert found(X, release) <= shown_numbers(release)
@@ -155,13 +126,13 @@ def test_the_search_finds_what_is_there(table):
     X = TABLES[table]().iloc[:50, :2]
     model = clone(MODELS["midpoints"]).fit(X)
     assert not found(X, model)
-    for secret in sorted(rare_numbers(X))[::20]:
+    for secret in sorted(secrets_of(X))[::20]:
         for hidden in (np.array([secret]), np.float32([secret]), [secret], f"[{secret}, 0]"):
             model.hidden_ = hidden
             assert secret in found(X, model)
     if table == "integers":
         model.hidden_ = X.to_numpy()
-        assert found(X, model) == rare_numbers(X)
+        assert found(X, model) == secrets_of(X)
 
 
 def test_the_search_finds_ends_that_are_numbers_of_a_few():

@@ -1,0 +1,46 @@
+"""No number that fewer than k records share is in a pickled model."""
+
+import pickle
+
+import numpy as np
+import pytest
+from oracles.byte_search import TABLES, found_in, rare_numbers
+from sklearn.decomposition import PCA
+
+from sk_microagg import MicroAggregator
+
+K = 5
+
+MODELS = {
+    "default": {},
+    "blocks": {"block_size": 80},
+    "not scaled": {"scaler": None},
+    "iterated": {"refiner": "iterated_local_search", "random_state": 0},
+    "no weights": {"refiner": None},
+    "components": {"scaler": PCA(whiten=True)},
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("table", TABLES)
+def test_no_rare_number_is_found(table, model):
+    X = TABLES[table](np.random.default_rng(0))
+    aggregator = MicroAggregator(K, **MODELS[model]).fit(X)
+    assert (aggregator.n_blocks_ > 1) == (model == "blocks")
+    scaled = aggregator.scaler_.transform(X) if aggregator.scaler_ else X
+    secrets = rare_numbers([*X.T, *scaled.T], K)
+    assert len(secrets) > 100
+    assert not found_in(pickle.dumps(aggregator), secrets)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_model_that_remembers_is_caught(table):
+    X = TABLES[table](np.random.default_rng(0))
+    aggregator = MicroAggregator(K).fit(X)
+    secrets = {*sorted(rare_numbers(X.T, K))[::10]}
+    numbers = np.array(sorted(secrets))
+    for kind in ("<f8", ">f8", "<f4", ">f4", object):
+        aggregator.remembered_ = numbers.astype(kind)
+        assert found_in(pickle.dumps(aggregator), secrets) == secrets
+    aggregator.remembered_ = "; ".join(map(repr, numbers.tolist()))
+    assert found_in(pickle.dumps(aggregator), secrets) == secrets
