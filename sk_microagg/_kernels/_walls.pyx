@@ -71,8 +71,9 @@ def center_weights(
     >>> import numpy as np
     >>> from sk_microagg._kernels import center_weights
     >>> starts, targets = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32)
-    >>> center_weights(starts, targets, np.array([9.1, 4.3]), np.array([4.3, 9.1]), np.zeros(2), 9)
-    array([-2.,  0.])
+    >>> leaving, entering = np.array([9.1, -4.3]), np.array([-4.3, 9.1])
+    >>> center_weights(starts, targets, leaving, entering, [0.0, 4.3001], 9)
+    array([0., 6.])
     """
     moved = np.array(weights, dtype=np.float64)
     cdef Walls walls = Walls(starts, targets, leaving, entering, moved)

@@ -5,7 +5,12 @@ much farther the second nearest group is than the nearest. Weights that are tigh
 slacks of records special.
 """
 
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
+from sklearn.datasets import load_diabetes
 
 FEWEST_CLAIMS = 15
 
@@ -14,28 +19,59 @@ MOST_POINTS = 20_000
 N_NEAR = 12
 
 
-def lattice(model):
+@dataclass(frozen=True)
+class Diagram:
+    """The power diagram of a block, as a model holds it, in the scaled space."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    centroids: np.ndarray
+    weights: np.ndarray
+
+
+def diagrams(aggregator):
+    """The power diagrams of a MicroAggregator."""
+    cells, scaler = aggregator._cells, aggregator.scaler_
+    for start, end in pairwise(cells.starts):
+        block = slice(start, end)
+        yield Diagram(scaler.mean_, scaler.scale_, cells.centroids[block], cells.weights[block])
+
+
+def diagrams_in(folder, scaler):
+    """The power diagrams in the model folder of a DaskMicroAggregator."""
+    for path in sorted(folder.rglob("*.npz")):
+        with np.load(path) as model:
+            for number in range(len(model.files) // 3):
+                yield Diagram(
+                    scaler.mean_,
+                    scaler.scale_,
+                    model[f"scaled-{number}"],
+                    model[f"weights-{number}"],
+                )
+
+
+def lattice(diagrams):
     """Points of the lattice, the cell of each, and their slacks."""
-    mean, deviation = model.scaler_.mean_, model.scaler_.scale_
-    centroids = (model.centroids_ - mean) / deviation
-    squared = ((centroids[:, None] - centroids) ** 2).sum(axis=2)
     found = []
-    for cell, center in enumerate(centroids):
-        reach = 1.6 * np.sqrt(np.sort(squared[cell])[3])
-        low = np.floor(mean + deviation * (center - reach))
-        high = np.ceil(mean + deviation * (center + reach))
-        if np.prod(high - low + 1) > MOST_POINTS:
-            continue
-        axes = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
-        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
-        scaled = (points - mean) / deviation
-        others = np.argsort(squared[cell] - model.weights_)
-        others = others[others != cell][:N_NEAR]
-        own = ((scaled - center) ** 2).sum(axis=1) - model.weights_[cell]
-        rivals = ((scaled[:, None] - centroids[others]) ** 2).sum(axis=2) - model.weights_[others]
-        slacks = rivals.min(axis=1) - own
-        inside = slacks > 0
-        found.append((points[inside], np.full(inside.sum(), cell), slacks[inside]))
+    for diagram in diagrams:
+        centroids, weights = diagram.centroids, diagram.weights
+        squared = ((centroids[:, None] - centroids) ** 2).sum(axis=2)
+        for cell, center in enumerate(centroids):
+            reach = 1.6 * np.sqrt(np.sort(squared[cell])[:4][-1])
+            low = np.floor(diagram.mean + diagram.deviation * (center - reach))
+            high = np.ceil(diagram.mean + diagram.deviation * (center + reach))
+            if len(centroids) == 1 or np.prod(high - low + 1) > MOST_POINTS:
+                continue
+            axes = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
+            points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
+            scaled = (points - diagram.mean) / diagram.deviation
+            others = np.argsort(squared[cell] - weights)
+            others = others[others != cell][:N_NEAR]
+            own = ((scaled - center) ** 2).sum(axis=1) - weights[cell]
+            rivals = ((scaled[:, None] - centroids[others]) ** 2).sum(axis=2) - weights[others]
+            slacks = rivals.min(axis=1) - own
+            inside = slacks > 0
+            found.append((points[inside], np.full(inside.sum(), len(found)), slacks[inside]))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
 
@@ -74,3 +110,42 @@ def best_slab(slacks, hits):
         if claimed.sum() >= FEWEST_CLAIMS:
             best = max(best, hits[claimed].mean())
     return best
+
+
+def precisions(diagrams, X):
+    """The share of records among the claims of both attacks; 0 for too few claims."""
+    points, cells, slacks = lattice(diagrams)
+    claims = points_of_one_slack(points, cells, slacks)
+    precision = is_record(claims, X).mean() if len(claims) >= FEWEST_CLAIMS else 0.0
+    return precision, best_slab(slacks, is_record(points, X))
+
+
+def patients(*columns):
+    return np.round(load_diabetes(scaled=False, as_frame=True).frame[list(columns)].to_numpy())
+
+
+def people(n, *, with_ages):
+    rng = np.random.default_rng(0)
+    incomes = np.round(np.exp(rng.normal(10.0, 0.5, size=n)))
+    ages = rng.integers(18, 90, size=n)
+    return np.c_[ages, incomes // 100] if with_ages else incomes[:, None]
+
+
+def with_duplicates(X):
+    """A fifth of the records two or three times: some are in several groups then."""
+    rng = np.random.default_rng(1)
+    again = rng.choice(len(X), size=len(X) // 5, replace=False)
+    return np.vstack([X, X[again], X[again[::3]]]).astype(float)
+
+
+TABLES = {
+    "age and cholesterol": patients("age", "s1"),
+    "blood pressure and cholesterol": patients("bp", "s1"),
+    "age and income": people(600, with_ages=True),
+    "income": people(300, with_ages=False),
+}
+TABLES = {
+    f"{name}, {version}": make(X)
+    for name, X in TABLES.items()
+    for version, make in (("unique", partial(np.unique, axis=0)), ("twins", with_duplicates))
+}

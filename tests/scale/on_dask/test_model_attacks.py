@@ -1,0 +1,36 @@
+"""The weights in the folder of a model give no records back."""
+
+import pandas as pd
+import pytest
+from oracles.attacks import TABLES, diagrams_in, precisions
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+
+from sk_microagg import _power  # noqa: E402
+from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+
+# Dask's own, on a pandas that is newer.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+K = 5
+
+
+def attack(X, folder):
+    table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    aggregator = DaskMicroAggregator(K, block_size=300, folder=folder, random_state=0)
+    aggregator.fit(dd.from_pandas(table, npartitions=2))
+    return precisions(diagrams_in(folder, aggregator.scaler_), X)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_weights_do_not_tell_records(table, tmp_path):
+    of_equal_slacks, of_best_slab = attack(TABLES[table], tmp_path)
+    assert of_equal_slacks <= 1 / K
+    assert of_best_slab <= 1 / K
+
+
+def test_the_attacks_find_records_where_weights_are_tight(tmp_path, monkeypatch):
+    monkeypatch.setattr(_power, "_centered", lambda walls, weights: weights)
+    of_equal_slacks, of_best_slab = attack(TABLES["age and income, unique"], tmp_path)
+    assert of_equal_slacks > 0.7
+    assert of_best_slab > 0.4
