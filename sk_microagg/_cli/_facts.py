@@ -2,8 +2,8 @@
 
 import textwrap
 
-from sk_microagg._cli._printable import printable
 from sk_microagg._microaggregate import REFINERS
+from sk_microagg._printable import printable
 from sk_microagg._shares import homogeneity_lines
 
 WIDTH_OF_NAMES = 18

@@ -4,8 +4,8 @@ import argparse
 import csv
 import math
 
-from sk_microagg._cli._printable import printable
 from sk_microagg._microaggregate import BUILDERS, REFINERS
+from sk_microagg._printable import printable
 
 FILES = """\
 files:

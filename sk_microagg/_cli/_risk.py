@@ -8,9 +8,9 @@ from sk_microagg._cli._errors import CommandError, bad_input_is_told
 from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._header import header_of_release
 from sk_microagg._cli._order import rows_correspond
-from sk_microagg._cli._printable import printable
 from sk_microagg._cli._tables import read_table
 from sk_microagg._cli._values import why_no_numbers
+from sk_microagg._printable import printable
 from sk_microagg.metrics._numeric import check_pair
 
 NOT_IN_ORDER = (

@@ -1,6 +1,7 @@
 """Where the ends of released intervals may be, so that none of them is the number of one record."""
 
 from decimal import Decimal
+from itertools import count
 from numbers import Real
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 SHARE_OF_RANGE = 0.01
 # Numbers of which so many are multiples of a step are as coarse as the step is.
 MOST = 0.9
+# Differences of numbers with few digits are off by less than this share.
+ROUNDING = 1e-6
 # Beyond so many steps, a float does not tell a multiple from the numbers next to it.
 MOST_STEPS = 2.0**52
 
@@ -42,9 +45,10 @@ class Grid:
         How many records must share a number that may be an end.
 
     step : float or None
-        The step; None for one that suits the numbers: 1, 2 or 5 times a power of ten, about a
-        hundredth of the range from the k-th smallest to the k-th largest number, and coarser than
-        the numbers are themselves. If that range is empty, there is no step.
+        The step, or 2, 5, 10, ... times it where the numbers are not finer than it; None for one
+        that suits the numbers: 1, 2 or 5 times a power of ten, about a hundredth of the range from
+        the k-th smallest to the k-th largest number, and coarser than the numbers are themselves.
+        If that range is empty, there is no step.
     """
 
     def __init__(self, k, step):
@@ -79,7 +83,9 @@ class Grid:
         if self._step is None:
             return _suitable_step(numbers, counts, self._k)
         are_integers = bool(np.all(numbers == np.floor(numbers)))
-        return max(self._step, 1.0) if are_integers else self._step
+        least = max(self._step, 1.0) if are_integers else self._step
+        steps = (float(_multiples([_round_number(place)], least)[0]) for place in count())
+        return next(step for step in steps if not _is_too_fine(step, numbers, counts))
 
 
 def _beginnings(numbers, is_shared, step):
@@ -128,10 +134,7 @@ def _multiples(factors, step):
 
 
 def _suitable_step(numbers, counts, k):
-    """A step that is found without the k - 1 smallest and largest numbers; None if there is none.
-
-    Were it finer than the numbers are, who sees an end would know the number next to it.
-    """
+    """A step, found without the k - 1 smallest and largest numbers; None if there is none."""
     n_up_to, n_from = np.cumsum(counts), np.cumsum(counts[::-1])
     if len(numbers) == 0 or n_up_to[-1] < k:
         return None
@@ -141,11 +144,25 @@ def _suitable_step(numbers, counts, k):
     if not wanted > np.finfo(np.float64).tiny:
         return None
     place = round(3 * np.log10(wanted))
-    # 0 is a multiple of everything.
-    numbers, counts = numbers[numbers != 0], counts[numbers != 0]
-    while np.average(_are_multiples(numbers, _round_number(place)), weights=counts) >= MOST:
+    while _is_too_fine(_round_number(place), numbers, counts):
         place += 1
     return _round_number(place)
+
+
+def _is_too_fine(step, numbers, counts):
+    """Whether so few numbers are possible within a step that its end tells which of them it is.
+
+    They may be multiples of the step, or of another unit: inches that are told in centimeters have
+    gaps of 2.54.
+    """
+    if len(numbers) < 2:
+        return False
+    gap = np.quantile(np.diff(numbers), 1.0 - MOST, method="lower")
+    if step < 2.0 * gap * (1.0 - ROUNDING):
+        return True
+    is_other = numbers != 0  # 0 is a multiple of everything.
+    multiples = _are_multiples(numbers[is_other], step)
+    return bool(np.average(multiples, weights=counts[is_other]) >= MOST)
 
 
 def _round_number(place):

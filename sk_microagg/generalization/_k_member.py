@@ -26,12 +26,14 @@ class KMember(Generalizer):
 
     grid : "auto", float or None, default="auto"
         Where the ends of intervals may be, so that none of them is the number of one person. A
-        number that at least `k` records of the table share may be an end. Any other end lies
-        beyond the members of its group, at a multiple of this step. "auto": in each column 1, 2 or
-        5 times a power of ten, about 1 % of the range from the k-th smallest to the k-th largest
-        number, and coarser than the numbers are themselves; where that range is empty, numbers that
-        fewer than `k` records share are released as "*". None: the ends are the least and the
-        largest number of a group, as published, which are often the numbers of single records.
+        number that at least `k` records of the table share may be an end. Any other end lies beyond
+        the members of its group, at a multiple of this step, or of 2, 5, 10, ... times it in
+        columns whose numbers are as coarse as it is: they would follow from the ends. "auto": in
+        each column 1, 2 or 5 times a power of ten, about 1 % of the range from the k-th smallest to
+        the k-th largest number, and coarser than the numbers are themselves; where that range is
+        empty, numbers that fewer than `k` records share are released as "*". None: the ends are the
+        least and the largest number of a group, as published, which are often the numbers of single
+        records.
 
     incomplete : {"drop", "keep"}, default="drop"
         What becomes of records in which something is missing. "drop": they belong to no group, are
@@ -89,8 +91,8 @@ class KMember(Generalizer):
     >>> from sk_microagg.generalization import KMember
     >>> X = [[34, "A"], [36, "A"], [None, "B"], [51, "B"], [58, "B"]]
     >>> KMember(k=2, random_state=0).fit_transform(X)
-    array([['[32, 38]', 'A'],
-           ['[32, 38]', 'A'],
+    array([['[30, 40]', 'A'],
+           ['[30, 40]', 'A'],
            ['*', '*'],
            ['[50, 60]', 'B'],
            ['[50, 60]', 'B']], dtype=object)

@@ -37,12 +37,14 @@ class KAIM(Generalizer):
 
     grid : "auto", float or None, default="auto"
         Where the ends of intervals may be, so that none of them is the number of one person. A
-        number that at least `k` records of the table share may be an end. Any other end lies
-        beyond the members of its group, at a multiple of this step. "auto": in each column 1, 2 or
-        5 times a power of ten, about 1 % of the range from the k-th smallest to the k-th largest
-        number, and coarser than the numbers are themselves; where that range is empty, numbers that
-        fewer than `k` records share are released as "*". None: the ends are the least and the
-        largest number of a group, as published, which are often the numbers of single records.
+        number that at least `k` records of the table share may be an end. Any other end lies beyond
+        the members of its group, at a multiple of this step, or of 2, 5, 10, ... times it in
+        columns whose numbers are as coarse as it is: they would follow from the ends. "auto": in
+        each column 1, 2 or 5 times a power of ten, about 1 % of the range from the k-th smallest to
+        the k-th largest number, and coarser than the numbers are themselves; where that range is
+        empty, numbers that fewer than `k` records share are released as "*". None: the ends are the
+        least and the largest number of a group, as published, which are often the numbers of single
+        records.
 
     output : {"interval", "midpoint"}, default="interval"
         How numbers are released: as text such as "[30, 39]", or as the number in the middle, with
@@ -150,8 +152,8 @@ class KAIM(Generalizer):
     >>> kaim = KAIM(k=2, random_state=0).set_output(transform="pandas")
     >>> kaim.fit_transform(patients)
             age ward
-    0  [32, 38]    A
-    1  [32, 38]    A
+    0  [30, 40]    A
+    1  [30, 40]    A
     2         *    *
     3         *    *
     4         *    *

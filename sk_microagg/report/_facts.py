@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg._printable import printable
 from sk_microagg._shares import bound_in_words, fewest_records
 from sk_microagg._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
@@ -158,7 +159,7 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
     # Classes take a while to find: once is enough for what metrics ask of them one by one.
     class_sizes = np.bincount(row_classes(release, "release"))
     return Facts(
-        names=names,
+        names=[printable(name) for name in names],
         n_records=len(columns[0]),
         n_groups=int(estimator.n_groups_),
         smallest_group=int(estimator.smallest_group_ if smallest is None else smallest),
@@ -170,8 +171,8 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
         unique_before=uniqueness(X),
         unique_after=float(np.sum(class_sizes == 1) / class_sizes.sum()),
         missing=_missing_in_words(columns, fewest_records(estimator.k)),
-        source=None if source is None else str(source),
-        dropped=None if dropped is None else [str(name) for name in dropped],
+        source=None if source is None else printable(source),
+        dropped=None if dropped is None else [printable(name) for name in dropped],
         homogeneous=None if passed is None else _homogeneous(release, passed),
         numbers=numbers,
     )
@@ -190,7 +191,7 @@ def _missing_in_words(columns, fewest):
 
 def _homogeneous(release, passed):
     columns = columns_of(passed, "passed") if 0 not in np.shape(passed) else []
-    names = column_names(passed, len(columns))
+    names = map(printable, column_names(passed, len(columns)))
     shares = homogeneity(release, passed) if columns else []
     return {name: float(share) for name, share in zip(names, shares, strict=True)}
 

@@ -48,7 +48,8 @@ def test_a_round_number_of_fewer_records_is_no_end_of_theirs():
 
 
 def test_ends_of_negative_numbers_and_across_zero():
-    assert ends([-25, -3, 3, 41], k=2, grid=10) == [(-30, -20), (-10, 0), (0, 10), (40, 50)]
+    expected = [(-30, -20), (-10, 0), (-10, 0), (0, 10), (40, 50)]
+    assert ends([-25, -5, -3, 3, 41], k=2, grid=10) == expected
     assert not np.signbit(ends([-3, 3], k=2, grid=10)[0][1])
 
 
@@ -77,9 +78,28 @@ def test_step_is_a_hundredth_of_the_range_or_coarser_than_the_values(values, k, 
     assert make_grid("auto", k)._step_for(numbers, counts) == step
 
 
-def test_step_of_integers_is_at_least_1():
-    assert ends([1, 2, 3], k=2, grid=0.1) == [(0, 2), (1, 3), (2, 4)]
-    assert ends([1.5, 2, 3], k=2, grid=0.1) == [(1.4, 1.6), (1.9, 2.1), (2.9, 3.1)]
+def test_a_step_that_is_given_is_coarser_than_the_values():
+    """Else a number would follow from the end next to it: 12 from 11, if all are integers."""
+    assert ends([1, 2, 3], k=2, grid=0.1) == [(0, 2), (0, 4), (2, 4)]
+    assert ends([1.5, 2, 3], k=2, grid=0.1) == [(1, 2), (1, 3), (2, 4)]
+    for grid, step in ((1, 2), (1.2, 2.4), (2, 4), (5, 5)):
+        numbers = np.array([10, 11, 12, 14, 18, 20] if grid != 2 else [10, 12, 14, 18, 20])
+        counts = np.ones(len(numbers), dtype=int)
+        assert make_grid(grid, 2)._step_for(numbers * 1.0, counts) == step
+
+
+@pytest.mark.parametrize("grid", ["auto", 1, 1.2])
+@pytest.mark.parametrize("unit", [1, 2.54, 3, 7, 12, 25])
+def test_ends_do_not_tell_numbers_that_are_multiples_of_a_unit(unit, grid):
+    """Who knows the unit, as of inches in centimeters, has two numbers to choose from."""
+    rng = np.random.default_rng(0)
+    column = np.round(unit * rng.integers(-100, 100, 150), 2)
+    numbers, counts = np.unique(column, return_counts=True)
+    step = make_grid(grid, 5)._step_for(numbers, counts)
+    possible = np.round(unit * np.arange(-300, 300), 2)
+    for low, high in set(ends(column[~np.isin(column, numbers[counts >= 5])], k=5, grid=step)):
+        assert np.sum((possible > low) & (possible <= low + step)) > 1
+        assert np.sum((possible < high) & (possible >= high - step)) > 1
 
 
 def test_multiples_are_written_as_people_write_them():

@@ -144,6 +144,13 @@ def some_case(rng, n, kinds, c="own", missing=0.15):
     )
 
 
+class FixedGrid(Grid):
+    """A grid with the step that is given, however fine that is."""
+
+    def _step_for(self, numbers, counts):
+        return self._step
+
+
 class IntervalsOnAGrid(IntervalHierarchy):
     """Intervals with a grid of their own, whatever the table has."""
 
@@ -151,7 +158,7 @@ class IntervalsOnAGrid(IntervalHierarchy):
         self.k, self.step = k, step
 
     def domain(self, values, column, grid=None):
-        return super().domain(values, column, Grid(self.k, self.step))
+        return super().domain(values, column, FixedGrid(self.k, self.step))
 
 
 def hierarchy_of(tree):

@@ -361,3 +361,24 @@ def test_matplotlib_is_not_imported_before_it_is_needed():
         [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_names_neither_turn_text_around_nor_reach_a_terminal(tmp_path):
+    names = ["a\x1b[2J", "b\u202e"]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=names)
+    aggregator = MicroAggregator(5).set_output(transform="pandas")
+    release = aggregator.fit_transform(X)
+    passed = pd.DataFrame({"c\u2066": [1] * 30})
+    path = make_report(
+        X,
+        release,
+        aggregator,
+        tmp_path / "report.html",
+        source="d\x9b.csv",
+        passed=passed,
+        dropped=["e\x07"],
+    )
+    page = path.read_text(encoding="utf-8")
+    for character in "\x1b\u202e\u2066\x9b\x07":
+        assert character not in page
+        assert repr(character)[1:-1] in page

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, on the user's terminal."""
+"""Text that somebody else wrote, on the terminal or in a report of the user."""
 
 
 def printable(text):
@@ -19,7 +19,7 @@ def printable(text):
 
     Examples
     --------
-    >>> from sk_microagg._cli._printable import printable
+    >>> from sk_microagg._printable import printable
     >>> print(printable("age\x1b[2J\n, größe"))
     age\x1b[2J\n, größe
     """
