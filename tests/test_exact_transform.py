@@ -93,6 +93,12 @@ def assert_only_twins_move(X, k):
     return aggregator
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_records_whose_squared_distances_are_the_smallest_floats(seed):
+    X = 1e-161 * np.random.default_rng(seed).normal(size=(100, 8))
+    assert_transform_is_the_release(X, k=10, scaler=None)
+
+
 def test_split_twins_are_said_and_warned_of():
     # Three alike with k = 2, and single records on either side that need company.
     X = np.array([[0.0], [1.0], [1.0], [1.0], [2.0]])

@@ -148,6 +148,8 @@ cdef class Walls:
             return 0.0
         # From the middle: near a wall, Newton's method begins with very small steps.
         middle = (self.room_above - self.room_below) / 2.0
+        if min(self.room_below + middle, self.room_above - middle) <= 0.0:
+            return 0.0  # the smallest of all floats have no middle between them
         for i in range(self.below.size()):
             below = unit / (self.below[i] + middle)
             above = unit / (self.above[i] - middle)

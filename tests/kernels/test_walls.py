@@ -77,6 +77,13 @@ def test_along_a_line_walls_end_near_their_middle():
     assert np.mean(np.abs(places - 0.5) < 0.3) > 0.9
 
 
+def test_between_the_smallest_floats_weights_stay():
+    smallest = 5e-324
+    walls = {(0, 1): smallest, (1, 0): 0.0, (1, 2): 2 * smallest, (2, 1): smallest}
+    weights = centered(walls, np.zeros(3), 5)
+    assert slacks(walls, weights).min() >= 0  # and none is NaN
+
+
 def test_weights_have_few_digits():
     rng = np.random.default_rng(1)
     walls, weights = some_walls(rng, 50, 0.2, lambda rng: rng.uniform(0.5, 1.0))
