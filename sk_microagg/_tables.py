@@ -27,7 +27,7 @@ def has_masked_rows(X):
 
 def is_frame(table):
     """Whether a table is a DataFrame of pandas or polars."""
-    return hasattr(table, "iloc") or hasattr(table, "get_columns")
+    return hasattr(table, "columns") and (hasattr(table, "iloc") or hasattr(table, "get_columns"))
 
 
 def columns_of(table, name):

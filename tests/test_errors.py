@@ -166,6 +166,16 @@ def test_dates_in_an_array():
         MicroAggregator().fit(dates()["dates alone"].to_numpy())
 
 
+@pytest.mark.parametrize("column", [pd.Series(np.arange(20.0)), dates()["pandas"]["born"]])
+def test_a_column_is_no_table(column):
+    message = "^Expected a 2-dimensional container but got"
+    assert_all_fail(column, 5, ValueError, message)
+    with pytest.raises(ValueError, match=message):
+        MicroAggregator().fit(np.arange(20.0)[:, None]).transform(column)
+    with pytest.raises(ValueError, match=message):
+        metrics.anonymity_level(column)
+
+
 every_huge_value = pytest.mark.parametrize("value", [1e160, -1e200, 1.7e308])
 
 
