@@ -14,6 +14,7 @@ K = 5
 MODELS = {
     "default": {},
     "blocks": {"block_size": 80},
+    "stitched": {"block_size": 80, "stitch": True},
     "not scaled": {"scaler": None},
     "iterated": {"refiner": "iterated_local_search", "random_state": 0},
     "no weights": {"refiner": None},

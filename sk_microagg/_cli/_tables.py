@@ -11,7 +11,13 @@ import pyarrow.parquet as pq
 from sk_microagg._cli._csv import read_csv, write_csv
 from sk_microagg._cli._errors import CommandError, one_line, reason
 from sk_microagg._cli._paths import check_exists, suffix_of, suffix_of_input
-from sk_microagg._cli._values import known_of_type, known_text, values_of_text, values_of_type
+from sk_microagg._cli._values import (
+    known_of_type,
+    known_text,
+    values_of_text,
+    values_of_type,
+    without_missing,
+)
 from sk_microagg.scale._files import released_file
 
 
@@ -58,16 +64,13 @@ class Table:
         Returns
         -------
         text : pandas.DataFrame
-            Text without spaces around it, and None for cells that hold nothing.
+            Text without spaces around it, and None for missing values.
         """
-        return pd.DataFrame(
-            {
-                name: [None if cell is None else str(cell).strip() for cell in cells.to_pylist()]
-                for name, cells in zip(columns, self.cells.select(columns), strict=True)
-            },
-            index=range(self.cells.num_rows),
-            dtype=object,
-        )
+        text = {}
+        for name, cells in zip(columns, self.cells.select(columns), strict=True):
+            cells = (without_missing(cells) if self.is_text else cells).to_pylist()
+            text[name] = [None if cell is None else str(cell) for cell in cells]
+        return pd.DataFrame(text, index=range(self.cells.num_rows), dtype=object)
 
     def known(self, name):
         """The cells of a column that are not missing.

@@ -32,7 +32,7 @@ def values_of_text(cells, name):
     values : ndarray
         Integers if nothing is missing, floats with NaN, or objects with None.
     """
-    cells = _without_missing(cells)
+    cells = without_missing(cells)
     known = cells.drop_null()
     if not len(known) or not _all_match(known, NUMBER) or _any_match(known, LEADING_ZERO):
         return _categories(cells)
@@ -46,10 +46,10 @@ def values_of_text(cells, name):
 
 def known_text(cells):
     """The cells of a column of text that are not missing."""
-    return _without_missing(cells).drop_null()
+    return without_missing(cells).drop_null()
 
 
-def _without_missing(cells):
+def without_missing(cells):
     """The cells without spaces around them, null where one is missing."""
     cells = pc.utf8_trim_whitespace(cells)
     return pc.if_else(pc.is_in(cells, MISSING), None, cells)

@@ -93,10 +93,10 @@ def percent(value):
     return f"{value:.2f}%" if value < 1 else f"{value:.1f}%"
 
 
-def change(value):
-    """A signed number with two decimals, without the sign of a zero."""
-    written = f"{value:+.2f}"
-    return "0.00" if float(written) == 0 else written.replace("-", "\N{MINUS SIGN}")
+def change(value, decimals=2):
+    """A signed number with some decimals, without the sign of a zero."""
+    written = f"{value:+.{decimals}f}"
+    return written[1:] if float(written) == 0 else written.replace("-", "\N{MINUS SIGN}")
 
 
 def count(number, singular, plural=None):

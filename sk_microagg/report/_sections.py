@@ -108,9 +108,17 @@ def lost(facts):
         )
         head = ["Column", "Information loss", "Variance kept", "Mean"]
         head += ["Lower quartile", "Median", "Upper quartile"]
-        moved = ("mean_change", "lower_quartile_change", "median_change", "upper_quartile_change")
+        quartiles = ("lower_quartile_change", "median_change", "upper_quartile_change")
         rows = [
-            [name, share(loss), percent(row["variance_ratio"]), *(change(row[m]) for m in moved)]
+            [
+                name,
+                share(loss),
+                percent(row["variance_ratio"]),
+                change(row["mean_change"]),
+                # A quartile is the number of one or two people: with more decimals it could be
+                # computed from that of the release.
+                *(change(row[quartile], decimals=1) for quartile in quartiles),
+            ]
             for name, loss, row in _by_column(facts, facts.column_losses, facts.numbers.changes)
         ]
         caption = (

@@ -84,3 +84,14 @@ def test_adult(run, data_folder, tmp_path):
     assert 0.2 < share < 0.6
     line = f"salary-class: {100 * share:.1f} % of the records are in groups that share one value"
     assert f"homogeneity       {line}\n" in outcome.out
+
+
+def test_missing_values_are_one_value_however_they_are_written(run, tmp_path):
+    table = pd.DataFrame(
+        {"age": [30, 31, 32, 60, 61, 62], "ward": ["", "NA", " ? ", "a", "b", "c"]}
+    )
+    table.to_csv(tmp_path / "visits.csv", index=False)
+    outcome = run(
+        "anonymize", tmp_path / "visits.csv", tmp_path / "out.csv", "-k3", "--columns=age"
+    )
+    assert "ward: 50.0 % of the records are in groups that share one value" in outcome.out

@@ -96,7 +96,7 @@ def test_facts_of_numbers(path, searched, release):
         loss = information_loss(values, searched.labels_)
         row = page.row(name)
         assert row[:2] == [percent(loss), percent(changes["variance_ratio"][j])]
-        assert row[4] == change(changes["median_change"][j])
+        assert row[4] == change(changes["median_change"][j], decimals=1)
         assert page.row(name, 2) == [percent(near[j]), percent(ranks[j])]
     assert f"{correlation_change(PATIENTS, release).largest:.3f} at most" in "".join(page.text)
 
