@@ -147,9 +147,9 @@ class MicroAggregator(
     no record can be computed from them. Two things to know before you ship a model: with `k=1`,
     and for a record that `k` or more people share, the centroid *is* the record; and a scaler
     keeps statistics of the columns, StandardScaler means and variances, others also single values
-    (RobustScaler medians, QuantileTransformer quantiles). With a scaler that is not linear, such
-    as a logarithm, means in both spaces together tell more than the release: ship the release, not
-    the model, or scale linearly.
+    (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians, QuantileTransformer quantiles).
+    With a scaler that is not linear, such as a logarithm, means in both spaces together tell more
+    than the release: ship the release, not the model, or scale linearly.
 
     Examples
     --------

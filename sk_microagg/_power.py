@@ -12,7 +12,7 @@ N_NEAR = 8
 
 # Rounds in which all weights move towards the middle of what records allow: with more, an intruder
 # who looks for records near the walls between groups finds no fewer.
-N_ROUNDS = 20
+N_ROUNDS = 5
 
 # Records to look at first: most partitions that are no power diagram show it in these.
 N_TO_TRY = 2_000

@@ -23,7 +23,9 @@ from libcpp.vector cimport vector
 
 cdef enum:
     # All groups behind a place move together if no more than this many have walls to others.
-    MOST_AT_A_CUT = 64
+    MOST_AT_A_CUT = 16
+    # Single weights move so often for each time that those behind a place move together.
+    SWEEPS_PER_ROUND = 4
     # More binary digits than a float has.
     MOST_HALVINGS = 64
 
@@ -77,14 +79,15 @@ def center_weights(
     """
     moved = np.array(weights, dtype=np.float64)
     cdef Walls walls = Walls(starts, targets, leaving, entering, moved)
-    cdef Py_ssize_t group, number
+    cdef Py_ssize_t group, number, sweep
     with nogil:
         for number in range(n_rounds):
             with gil:
                 PyErr_CheckSignals()  # Ctrl-C
             walls.center_cuts()
-            for group in range(walls.n_groups):
-                walls.weights[group] += walls.step(group, group + 1, walls.n_groups, 0.0)
+            for sweep in range(SWEEPS_PER_ROUND):
+                for group in range(walls.n_groups):
+                    walls.weights[group] += walls.step(group, group + 1, walls.n_groups, 0.0)
         for group in range(walls.n_groups):
             walls.shorten(group)
     return moved

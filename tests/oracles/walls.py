@@ -3,7 +3,8 @@
 import math
 
 LONGEST_STEP = 0.9
-MOST_AT_A_CUT = 64
+MOST_AT_A_CUT = 16
+SWEEPS_PER_ROUND = 4
 
 
 def center_weights(walls, weights, n_rounds):
@@ -16,7 +17,7 @@ def center_weights(walls, weights, n_rounds):
             if around and max(around)[0] - first < MOST_AT_A_CUT:
                 step = _step(*_slacks(walls, weights, around))
                 weights[first:] = [weight + step for weight in weights[first:]]
-        for group in range(n_groups):
+        for group in [*range(n_groups)] * SWEEPS_PER_ROUND:
             around = [(a, b) for a, b in sorted(walls) if a == group]
             weights[group] += _step(*_slacks(walls, weights, around))
     for group in range(n_groups):
