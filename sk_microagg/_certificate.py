@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._microaggregator import MicroAggregator
-from sk_microagg._scaling import scale
-from sk_microagg._validation import check_number, check_records
+from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._validation import check_number, check_records
 from sk_microagg.metrics._bound import loss_bound
 from sk_microagg.metrics._loss import information_loss
 

@@ -6,30 +6,16 @@ from numbers import Real
 
 from sklearn.base import clone
 
-from sk_microagg._sklearn_compat import CallbackSupportMixin
-from sk_microagg._validation import check_k, check_option, check_partition, check_records
-from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
-from sk_microagg.refiners import (
-    Annealing,
-    Decompose,
-    DecomposeShrink,
-    Exchange,
-    IteratedLocalSearch,
-    LocalSearch,
-    Recombination,
-    make_chain,
+from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
+from sk_microagg._utils._validation import (
+    check_k,
+    check_option,
+    check_partition,
+    check_records,
+    own_copy,
 )
-
-BUILDERS = {"mdav": MDAV, "cbfs": CBFS, "tfrp": TFRP, "gsms": GSMS, "dbfs": DBFS}
-REFINERS = {
-    "decompose": Decompose,
-    "decompose_shrink": DecomposeShrink,
-    "local_search": LocalSearch,
-    "iterated_local_search": IteratedLocalSearch,
-    "annealing": Annealing,
-    "recombination": Recombination,
-    "exchange": Exchange,
-}
+from sk_microagg.builders import BUILDERS
+from sk_microagg.refiners import REFINERS, make_chain
 
 
 def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=None):
@@ -185,13 +171,3 @@ def _is_positive(value):
 def _parameters(refiner):
     """Parameters of a refiner and of those within; of an object that is no estimator, none."""
     return refiner.get_params() if hasattr(refiner, "get_params") else {}
-
-
-def own_copy(parameter, value, methods, alternatives):
-    """Clone an object given as a parameter, or say which method it lacks."""
-    for method in methods:
-        if isinstance(value, type) or not callable(getattr(value, method, None)):
-            raise TypeError(
-                f"{parameter}={value!r} must be {alternatives}an object with the method {method!r}."
-            )
-    return clone(value, safe=False)

@@ -4,12 +4,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
-from sk_microagg._groups import loss_share, share_of_total, squared_error, total_sum_of_squares
+from sk_microagg._blocks import aggregate, check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
-from sk_microagg._scaling import make_scaler, own_floats, rounding_of, scale
-from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import (
+from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
+from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._statistics import (
+    loss_share,
+    share_of_total,
+    squared_error,
+    total_sum_of_squares,
+)
+from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
+from sk_microagg._utils._validation import (
     check_k,
     check_n_jobs,
     check_no_hidden_numbers,
@@ -17,8 +23,7 @@ from sk_microagg._validation import (
     check_records,
     check_verbose,
 )
-from sk_microagg._version import __version__, complete_model
-from sk_microagg.scale._blocks import aggregate, check_block_size
+from sk_microagg._utils._version import __version__, complete_model
 
 FLOATS = (np.float64, np.float32)
 

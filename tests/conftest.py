@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
+from oracles.tables import in_units
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +15,13 @@ def data_folder():
     if beside.is_dir():
         return beside
     pytest.skip("needs the real data files: set SK_MICROAGG_DATA to the folder that holds them")
+
+
+@pytest.fixture(name="X")
+def records():
+    return in_units()
+
+
+@pytest.fixture(name="new")
+def new_records():
+    return in_units(n=150, seed=1)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer, Quantil
 from sklearn.utils.estimator_checks import check_estimator
 
 from sk_microagg import MicroAggregator
-from sk_microagg._power import near_walls, nearest_cells
+from sk_microagg._model._power import near_walls, nearest_cells
 from sk_microagg.metrics import anonymity_level
 
 TOYS = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sk_microagg._groups import group_means, group_sizes, squared_error
+from sk_microagg._utils._statistics import group_means, group_sizes, squared_error
 
 
 @pytest.fixture

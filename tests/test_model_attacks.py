@@ -5,7 +5,8 @@ import pickle
 import pytest
 from oracles.attacks import TABLES, diagrams, precisions
 
-from sk_microagg import MicroAggregator, _power
+from sk_microagg import MicroAggregator
+from sk_microagg._model import _power
 from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
 
 K = 5

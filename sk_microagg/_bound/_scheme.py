@@ -8,8 +8,8 @@ from sk_microagg._bound._proof import Proof
 from sk_microagg._bound._records import MOST_NEIGHBOURS, near_records, scaled, sums_of_nearest
 from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._sets import Columns, Sets, squared_errors
-from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Ascent, GroupFinder
+from sk_microagg._utils._statistics import total_sum_of_squares
 
 # Records near to each among which the heuristics look; fewer where there are very many records.
 LEAST_NEAR, NEAR_PER_K, MOST_NEAR = 40, 12, 200

@@ -3,7 +3,7 @@
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._values import why_no_numbers
-from sk_microagg._microaggregate import REFINERS
+from sk_microagg.refiners import REFINERS
 
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 

@@ -2,9 +2,9 @@
 
 import textwrap
 
-from sk_microagg._microaggregate import REFINERS
-from sk_microagg._printable import printable
-from sk_microagg._shares import homogeneity_lines
+from sk_microagg._utils._printable import printable
+from sk_microagg._utils._shares import homogeneity_lines
+from sk_microagg.refiners import REFINERS
 
 WIDTH_OF_NAMES = 18
 WIDTH = 100

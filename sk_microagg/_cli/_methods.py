@@ -3,7 +3,8 @@
 import inspect
 import re
 
-from sk_microagg._microaggregate import BUILDERS, REFINERS
+from sk_microagg.builders import BUILDERS
+from sk_microagg.refiners import REFINERS
 
 
 def run(options):

@@ -14,8 +14,8 @@ from sk_microagg._cli._identifiers import identifiers_on_dask, warn_of_identifie
 from sk_microagg._cli._in_memory import check_level, integers, rounded
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
 from sk_microagg._cli._shuffle import write_shuffled
+from sk_microagg._utils._files import published
 from sk_microagg.metrics import anonymity_level, homogeneity
-from sk_microagg.scale._files import published
 
 
 def anonymize_on_dask(options, progress):

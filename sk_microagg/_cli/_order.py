@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from sk_microagg._validation import LARGEST_VALUE
+from sk_microagg._utils._validation import LARGEST_VALUE
 
 # Means of columns that agree as a whole differ by less than this, in standard deviations.
 LARGEST_MEAN_CHANGE = 0.1

@@ -4,8 +4,9 @@ import argparse
 import csv
 import math
 
-from sk_microagg._microaggregate import BUILDERS, REFINERS
-from sk_microagg._printable import printable
+from sk_microagg._utils._printable import printable
+from sk_microagg.builders import BUILDERS
+from sk_microagg.refiners import REFINERS
 
 FILES = """\
 files:

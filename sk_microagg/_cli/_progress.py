@@ -3,7 +3,7 @@
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
 
-from sk_microagg._printable import printable
+from sk_microagg._utils._printable import printable
 
 WIDTH = 78
 

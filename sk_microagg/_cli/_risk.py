@@ -10,7 +10,7 @@ from sk_microagg._cli._header import header_of_release
 from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
 from sk_microagg._cli._values import why_no_numbers
-from sk_microagg._printable import printable
+from sk_microagg._utils._printable import printable
 from sk_microagg.metrics._numeric import check_pair
 
 NOT_IN_ORDER = (

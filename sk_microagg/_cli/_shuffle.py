@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sk_microagg.scale._files import TemporaryFolder, written_whole
+from sk_microagg._utils._files import TemporaryFolder, written_whole
 
 
 def shuffled(cells):

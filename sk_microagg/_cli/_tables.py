@@ -18,7 +18,7 @@ from sk_microagg._cli._values import (
     values_of_type,
     without_missing,
 )
-from sk_microagg.scale._files import released_file
+from sk_microagg._utils._files import released_file
 
 
 @dataclass(frozen=True)

@@ -8,3 +8,6 @@ from sk_microagg.builders._mdav import MDAV
 from sk_microagg.builders._tfrp import TFRP
 
 __all__ = ["CBFS", "DBFS", "GSMS", "MDAV", "TFRP", "Builder"]
+
+# By the names that estimators take.
+BUILDERS = {"mdav": MDAV, "cbfs": CBFS, "tfrp": TFRP, "gsms": GSMS, "dbfs": DBFS}

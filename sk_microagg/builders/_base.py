@@ -4,7 +4,7 @@ from abc import ABCMeta, abstractmethod
 
 from sklearn.base import BaseEstimator
 
-from sk_microagg._validation import check_k, check_records
+from sk_microagg._utils._validation import check_k, check_records
 
 
 class Builder(BaseEstimator, metaclass=ABCMeta):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sk_microagg._groups import group_means
 from sk_microagg._kernels import Pool
-from sk_microagg._validation import check_option
+from sk_microagg._utils._statistics import group_means
+from sk_microagg._utils._validation import check_option
 
 
 class FixedSizeGroups:

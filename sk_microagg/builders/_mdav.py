@@ -1,6 +1,6 @@
 """Maximum distance to average vector."""
 
-from sk_microagg._validation import check_option
+from sk_microagg._utils._validation import check_option
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._fixed_size import FixedSizeGroups
 

@@ -4,7 +4,7 @@ from itertools import cycle
 
 import numpy as np
 
-from sk_microagg._validation import check_option
+from sk_microagg._utils._validation import check_option
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._fixed_size import FixedSizeGroups
 

@@ -2,7 +2,7 @@
 
 from sklearn.utils import Bunch
 
-from sk_microagg._validation import check_option
+from sk_microagg._utils._validation import check_option
 from sk_microagg.datasets._files import DataFile, import_extra, load
 
 # The R package sdcMicro carries the three tables; one commit, so that the files never change.

@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._exactness import KnowsTrainingData, digest, warn_if_training_data
-from sk_microagg._groups import group_sizes
 from sk_microagg._kernels import Columns
-from sk_microagg._validation import check_k, check_partition
-from sk_microagg._version import __version__, complete_model
+from sk_microagg._utils._statistics import group_sizes
+from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
+from sk_microagg._utils._validation import check_k, check_partition
+from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.generalization._centres import Centres
 from sk_microagg.generalization._grid import make_grid
 from sk_microagg.generalization._labels import ROOT

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from sk_microagg._tables import has_numbers
+from sk_microagg._utils._tables import has_numbers
 from sk_microagg.generalization._labels import ROOT, interval_label, is_number, label_of
 
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from sk_microagg._tables import has_numbers
-from sk_microagg._validation import LARGEST_VALUE
+from sk_microagg._utils._tables import has_numbers
+from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.generalization._domain import NumberDomain, TreeDomain
 from sk_microagg.generalization._labels import ROOT, bin_label, is_number, label_of
 from sk_microagg.generalization._paths import (

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sk_microagg._validation import check_option
+from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
 

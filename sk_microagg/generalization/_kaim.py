@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sk_microagg._validation import check_n_jobs, check_number, check_option, check_verbose
+from sk_microagg._utils._validation import check_n_jobs, check_number, check_option, check_verbose
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.generalization._greedy import group_greedily
 from sk_microagg.generalization._refine import make_policy, refine

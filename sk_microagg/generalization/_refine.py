@@ -4,7 +4,7 @@ import numpy as np
 
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
-from sk_microagg._validation import check_count
+from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._tables import as_table, cells_of, columns_of, has_numbers, is_frame, missing_cells
+from sk_microagg._utils._tables import (
+    as_table,
+    cells_of,
+    columns_of,
+    has_numbers,
+    is_frame,
+    missing_cells,
+)
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import is_number
 from sk_microagg.generalization._paths import COLLECTIONS

@@ -5,8 +5,8 @@ from math import inf
 import numpy as np
 
 from sk_microagg._bound import prove
-from sk_microagg._groups import total_sum_of_squares
-from sk_microagg._validation import (
+from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._validation import (
     check_k,
     check_n_jobs,
     check_number,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._tables import columns_of
+from sk_microagg._utils._tables import columns_of
 
 
 def row_classes(table, name):

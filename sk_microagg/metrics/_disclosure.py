@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._validation import LARGEST_VALUE, check_number
+from sk_microagg._utils._validation import LARGEST_VALUE, check_number
 from sk_microagg.metrics._numeric import check_pair, standard_deviations
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from sk_microagg._tables import as_table, columns_of
+from sk_microagg._utils._tables import as_table, columns_of
 from sk_microagg.metrics._classes import codes_of, row_classes
 
 

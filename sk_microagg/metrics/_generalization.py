@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sk_microagg._tables import cells_of, columns_of, missing_cells
-from sk_microagg._validation import check_option
+from sk_microagg._utils._tables import cells_of, columns_of, missing_cells
+from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization._labels import ROOT, label_of
 from sk_microagg.generalization._table import Table
 

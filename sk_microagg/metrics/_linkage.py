@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._scaling import make_scaler, own_floats, scale
-from sk_microagg._validation import check_n_jobs
+from sk_microagg._model._cells import Cells
+from sk_microagg._model._router import Router
+from sk_microagg._utils._scaling import make_scaler, own_floats, scale
+from sk_microagg._utils._validation import check_n_jobs
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
-from sk_microagg.scale._cells import Cells
-from sk_microagg.scale._router import Router
 
 
 @dataclass(frozen=True)

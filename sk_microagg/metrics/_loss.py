@@ -3,8 +3,13 @@
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from sk_microagg._groups import group_means, loss_share, squared_error, total_sum_of_squares
-from sk_microagg._validation import check_records
+from sk_microagg._utils._statistics import (
+    group_means,
+    loss_share,
+    squared_error,
+    total_sum_of_squares,
+)
+from sk_microagg._utils._validation import check_records
 
 
 def sse(X, labels):

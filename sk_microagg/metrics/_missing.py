@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._tables import columns_of, missing_cells
+from sk_microagg._utils._tables import columns_of, missing_cells
 
 
 def value_missing_rate(X):

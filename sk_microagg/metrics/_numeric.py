@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._validation import check_records
+from sk_microagg._utils._validation import check_records
 
 
 def column_names(table):

@@ -6,10 +6,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from sk_microagg._groups import share_of_total
 from sk_microagg._microaggregate import own_copy
-from sk_microagg._scaling import make_scaler, scale
-from sk_microagg._validation import check_k, check_n_jobs, check_records
+from sk_microagg._utils._scaling import make_scaler, scale
+from sk_microagg._utils._statistics import share_of_total
+from sk_microagg._utils._validation import check_k, check_n_jobs, check_records
 from sk_microagg.metrics._attributes import correlation_change
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure

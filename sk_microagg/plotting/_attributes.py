@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._validation import check_count
+from sk_microagg._utils._validation import check_count
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
 from sk_microagg.plotting._style import import_pyplot

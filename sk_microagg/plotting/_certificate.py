@@ -8,7 +8,7 @@ from sk_microagg._certificate import (
     check_bound_trace,
     check_can_be_certified,
 )
-from sk_microagg._validation import check_number
+from sk_microagg._utils._validation import check_number
 from sk_microagg.plotting._convergence import check_trace, total_of, trace_of
 from sk_microagg.plotting._style import BLUE, FILL, INK, axes_for, percent_axis, tidy
 

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._groups import total_sum_of_squares
-from sk_microagg._scaling import scale
-from sk_microagg._validation import check_number, check_option, check_records
+from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._validation import check_number, check_option, check_records
 from sk_microagg.plotting._style import BLUE, axes_for, percent_axis, tidy
 
 TIMES = {"iteration": (0, "iteration"), "seconds": (1, "seconds of the search")}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._shares import bound_in_words
-from sk_microagg._tables import cells_of, columns_of, is_frame, missing_cells
+from sk_microagg._utils._shares import bound_in_words
+from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg.generalization._labels import ROOT, is_number
 from sk_microagg.plotting._style import FILL, INK, SOFT, percent_axis, short_numbers, tidy
 

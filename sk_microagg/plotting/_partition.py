@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._groups import group_means, group_sizes
-from sk_microagg._scaling import scale
-from sk_microagg._validation import check_count, check_records
+from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._statistics import group_means, group_sizes
+from sk_microagg._utils._validation import check_count, check_records
 from sk_microagg.plotting._distributions import column_names
 from sk_microagg.plotting._plane import Plane, outline
 from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, axes_for, tidy

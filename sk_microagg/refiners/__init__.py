@@ -22,3 +22,14 @@ __all__ = [
     "Refiner",
     "make_chain",
 ]
+
+# By the names that estimators take.
+REFINERS = {
+    "decompose": Decompose,
+    "decompose_shrink": DecomposeShrink,
+    "local_search": LocalSearch,
+    "iterated_local_search": IteratedLocalSearch,
+    "annealing": Annealing,
+    "recombination": Recombination,
+    "exchange": Exchange,
+}

@@ -6,10 +6,10 @@ import time
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Partition
-from sk_microagg._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._validation import check_count, check_n_jobs, check_number, check_verbose
+from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.refiners._anneal import STEPS_A_RECORD, Heat, Surroundings, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._exchange import Exchange

@@ -5,7 +5,7 @@ from abc import ABCMeta, abstractmethod
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from sk_microagg._validation import check_k, check_partition, check_records
+from sk_microagg._utils._validation import check_k, check_partition, check_records
 
 
 class Refiner(BaseEstimator, metaclass=ABCMeta):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._split import split_large_groups
 

@@ -1,8 +1,8 @@
 """Iterative group decomposition."""
 
-from sk_microagg._groups import total_sum_of_squares
 from sk_microagg._kernels import Partition
-from sk_microagg._validation import check_count
+from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose import LEAST_GAIN, decompose
 from sk_microagg.refiners._split import split_large_groups

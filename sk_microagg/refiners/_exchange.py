@@ -1,10 +1,15 @@
 """Cyclic exchange: records that go round several groups at once."""
 
+import numpy as np
+
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition
-from sk_microagg._power import N_NEAR, merge_equal_groups, twins_of
-from sk_microagg._validation import check_count
+from sk_microagg._utils._statistics import group_means, twins_of
+from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._split import split_large_groups
+
+# Arcs of the exchange graph that are there from the start: to so many groups nearest to a record.
+N_NEAR = 8
 
 
 class Exchange(Refiner):
@@ -70,6 +75,14 @@ class Exchange(Refiner):
                 descent.run(changed)
             elif graph.add_missing() == 0:
                 break
-        labels = merge_equal_groups(X, partition.labels())
+        labels = _merge_equal_groups(X, partition.labels())
         self.n_iter_ = n_iter
         return labels
+
+
+def _merge_equal_groups(X, labels):
+    """Make one group of those whose centroids are the same; others keep their order."""
+    _, first, merged = np.unique(
+        group_means(X, labels), axis=0, return_index=True, return_inverse=True
+    )
+    return np.argsort(np.argsort(first))[merged.ravel()][labels]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sk_microagg._kernels import Descent, Partition
-from sk_microagg._validation import check_count
+from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._split import split_large_groups
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._printable import printable
-from sk_microagg._shares import bound_in_words, fewest_records
-from sk_microagg._tables import columns_of, missing_cells
+from sk_microagg._utils._printable import printable
+from sk_microagg._utils._shares import bound_in_words, fewest_records
+from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import (
     attribute_changes,

@@ -10,8 +10,8 @@ from io import StringIO
 
 import numpy as np
 
-from sk_microagg._shares import fewest_records
-from sk_microagg._validation import check_records
+from sk_microagg._utils._shares import fewest_records
+from sk_microagg._utils._validation import check_records
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import standard_deviations
 from sk_microagg.plotting._certificate import CertificateDisplay, losses_of

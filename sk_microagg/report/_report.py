@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
-from sk_microagg._tables import columns_of
-from sk_microagg._validation import check_number
+from sk_microagg._utils._files import released_file
+from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._validation import check_number
 from sk_microagg.plotting._style import check_matplotlib
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._page import render
-from sk_microagg.scale._files import released_file
 
 
 def make_report(

@@ -7,7 +7,7 @@ from inspect import signature
 import numpy as np
 import sklearn
 
-from sk_microagg._version import __version__
+from sk_microagg._utils._version import __version__
 from sk_microagg.report._html import definitions, paragraph, section, tag
 
 LONGEST = 240

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._shares import homogeneity_lines
+from sk_microagg._utils._shares import homogeneity_lines
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.report._facts import INTERVAL, RANKS
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search

@@ -1,6 +1,6 @@
 """What k-anonymity protects from and what not, in plain words."""
 
-from sk_microagg._shares import fewest_records
+from sk_microagg._utils._shares import fewest_records
 from sk_microagg.report._html import listing, paragraph, section, tag
 
 

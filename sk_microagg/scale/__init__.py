@@ -1,10 +1,10 @@
-"""Many records: blocks on one machine, and tables larger than memory on Dask."""
+"""Tables larger than memory, on Dask."""
 
 __all__ = ["DaskMicroAggregator"]
 
 
 def __getattr__(name):
-    # Dask is an extra, and blocks on one machine need none of it.
+    # Dask is an extra: the package works without it.
     if name != "DaskMicroAggregator":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._power import nearest_cells
-from sk_microagg._scaling import scale
-from sk_microagg.scale._blocks import aggregate_block
-from sk_microagg.scale._files import written_whole
+from sk_microagg._blocks import aggregate_block
+from sk_microagg._model._power import nearest_cells
+from sk_microagg._utils._files import written_whole
+from sk_microagg._utils._scaling import scale
 from sk_microagg.scale._survey import Moments
 
 # Rows of a bundle take so many bytes, unless a single block takes more. With all that is made of

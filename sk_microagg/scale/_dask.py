@@ -10,20 +10,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._groups import loss_share
+from sk_microagg._blocks import block_seeds, check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
-from sk_microagg._scaling import make_scaler, own_floats, rounding_of, scale
-from sk_microagg._validation import check_count, check_k, check_option, check_verbose
-from sk_microagg._version import __version__, complete_model
+from sk_microagg._model._router import Router
+from sk_microagg._utils._files import TemporaryFolder, published
+from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
+from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._validation import check_count, check_k, check_option, check_verbose
+from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.scale._blocks import block_seeds, check_block_size
 from sk_microagg.scale._bundles import Aggregate, Assign, make_bundles
-from sk_microagg.scale._files import TemporaryFolder, published
 from sk_microagg.scale._in_memory import InMemory
 from sk_microagg.scale._on_disk import OnDisk
 from sk_microagg.scale._parts import Parts, is_path
 from sk_microagg.scale._release import read, write
-from sk_microagg.scale._router import Router
 from sk_microagg.scale._survey import Moments, Sample
 
 SAMPLES_AT_A_TIME = 4

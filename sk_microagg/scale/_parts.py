@@ -9,7 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from sk_microagg._validation import check_records
+from sk_microagg._utils._validation import check_records
 
 # Parts of a Parquet folder that is given by its path: small enough for workers with little memory.
 PART_BYTES = "64MiB"

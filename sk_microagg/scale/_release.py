@@ -8,7 +8,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from sk_microagg.scale._files import written_whole
+from sk_microagg._utils._files import written_whole
 
 # Parts whose rows are counted together.
 PARTS_AT_A_TIME = 8

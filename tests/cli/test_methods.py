@@ -2,7 +2,8 @@ import inspect
 
 import pytest
 
-from sk_microagg._microaggregate import BUILDERS, REFINERS
+from sk_microagg.builders import BUILDERS
+from sk_microagg.refiners import REFINERS
 
 
 @pytest.mark.parametrize("methods", [BUILDERS, REFINERS])

@@ -12,9 +12,9 @@ from oracles.refiners import (
 )
 from oracles.tables import TABLES
 
-from sk_microagg._groups import group_means
 from sk_microagg._kernels import ExchangeGraph, Partition
-from sk_microagg._power import power_weights, twins_of
+from sk_microagg._model._power import power_weights
+from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import Exchange, LocalSearch
 from sk_microagg.refiners._split import split_large_groups

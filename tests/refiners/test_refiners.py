@@ -81,8 +81,8 @@ def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, table, seed, n
 
 UNDERFLOW = """
 import numpy as np
-from sk_microagg._groups import group_means
-from sk_microagg._power import power_weights, twins_of
+from sk_microagg._utils._statistics import group_means, twins_of
+from sk_microagg._model._power import power_weights
 from sk_microagg.refiners import Exchange, IteratedLocalSearch
 
 for seed in range(40):

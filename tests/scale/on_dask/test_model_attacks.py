@@ -6,7 +6,7 @@ from oracles.attacks import TABLES, diagrams_in, precisions
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 
-from sk_microagg import _power  # noqa: E402
+from sk_microagg._model import _power  # noqa: E402
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
 # Dask's own, on a pandas that is newer.

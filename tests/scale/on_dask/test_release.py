@@ -27,8 +27,8 @@ from oracles.dask_tables import (  # noqa: E402
     rows_of,
 )
 
+from sk_microagg._model._router import Router  # noqa: E402
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
-from sk_microagg.scale._router import Router  # noqa: E402
 
 # Dask's own, on a pandas that is newer.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from sk_microagg.scale._permissions import PRIVATE_FILE, PRIVATE_FOLDER, mode_for, open_folder
+from sk_microagg._utils._permissions import PRIVATE_FILE, PRIVATE_FOLDER, mode_for, open_folder
 
 
 class TemporaryFolder:

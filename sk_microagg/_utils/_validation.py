@@ -4,9 +4,10 @@ from math import inf
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_array
 
-from sk_microagg._tables import columns_of, has_masked_rows, holds_dates, is_frame
+from sk_microagg._utils._tables import columns_of, has_masked_rows, holds_dates, is_frame
 
 NOTHING = object()
 
@@ -142,3 +143,13 @@ def check_partition(labels, k, n_samples, source):
             f"{source} with a group of {sizes.min()} records: every group must have at least k={k}."
         )
     return labels
+
+
+def own_copy(parameter, value, methods, alternatives):
+    """Clone an object given as a parameter, or say which method it lacks."""
+    for method in methods:
+        if isinstance(value, type) or not callable(getattr(value, method, None)):
+            raise TypeError(
+                f"{parameter}={value!r} must be {alternatives}an object with the method {method!r}."
+            )
+    return clone(value, safe=False)

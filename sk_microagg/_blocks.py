@@ -6,11 +6,11 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 
-from sk_microagg._validation import check_count
+from sk_microagg._model._cells import Cells
+from sk_microagg._model._fitted_groups import FittedGroups
+from sk_microagg._model._router import Router
+from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import Exchange
-from sk_microagg.scale._cells import Cells
-from sk_microagg.scale._groups import Groups
-from sk_microagg.scale._router import Router
 
 # Groups of k that a block of "auto" size has room for: with twice as many, a record of ten columns
 # takes twice as long, and the loss is 2 % lower (benchmarks/scale.py).
@@ -39,7 +39,7 @@ def aggregate(
     labels : ndarray of shape (n_samples,)
         Group of each record, numbered from 0.
 
-    groups : Groups
+    groups : FittedGroups
         The groups, block after block.
 
     cells : Cells
@@ -58,7 +58,7 @@ def aggregate(
         )
         for rows, seed in zip(rows_of, block_seeds(random_state, len(rows_of)), strict=True)
     )
-    groups = Groups.joined([groups for _, groups in blocks])
+    groups = FittedGroups.joined([groups for _, groups in blocks])
     groups = replace(groups, n_moved=groups.n_moved + router.n_near_cuts(scaled, rounding))
     cells = Cells.of([groups for _, groups in blocks], router)
     labels = np.empty(len(scaled), dtype=np.intp)
@@ -68,7 +68,7 @@ def aggregate(
         exchange = Exchange()
         labels = exchange.refine(scaled, labels, method.k)
         n_iter = groups.n_iter + exchange.n_iter_
-        groups = Groups.of(records, scaled, labels, n_iter, rounding)
+        groups = FittedGroups.of(records, scaled, labels, n_iter, rounding)
         cells = Cells.of([groups], Router.of_one_block())
     return labels, groups, cells
 
@@ -88,8 +88,8 @@ def aggregate_block(records, scaled, rounding, method, random_state, task=None):
     labels : ndarray of shape (n_samples,)
         Group of each record, numbered from 0.
 
-    groups : Groups
+    groups : FittedGroups
         The groups.
     """
     labels, n_iter = method.partition(scaled, random_state, task)
-    return labels, Groups.of(records, scaled, labels, n_iter, rounding)
+    return labels, FittedGroups.of(records, scaled, labels, n_iter, rounding)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from sk_microagg._power import nearest_cells
-from sk_microagg.scale._router import Router
+from sk_microagg._model._power import nearest_cells
+from sk_microagg._model._router import Router
 
 # So many rows of a block are looked up by one thread.
 FEW_ROWS = 10_000

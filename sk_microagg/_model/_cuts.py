@@ -73,7 +73,7 @@ def shortest_between(low, high):
 
     Examples
     --------
-    >>> from sk_microagg.scale._cuts import shortest_between
+    >>> from sk_microagg._model._cuts import shortest_between
     >>> 3 * shortest_between(0.41, 1.9), 3 * shortest_between(-7.2, -6.9)
     (4.0, -21.5)
     """

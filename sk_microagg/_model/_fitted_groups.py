@@ -1,21 +1,20 @@
-"""Groups as a fitted model knows them: what a release and `transform` need, and no record."""
+"""FittedGroups as a fitted model knows them: what a release and `transform` need, and no record."""
 
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from sk_microagg._groups import group_means, group_sizes, squared_error
-from sk_microagg._power import (
+from sk_microagg._model._power import (
     falls_among_twins,
     near_walls,
     nearest_cells,
     power_weights,
-    twins_of,
 )
+from sk_microagg._utils._statistics import group_means, group_sizes, squared_error, twins_of
 
 
 @dataclass(frozen=True)
-class Groups:
+class FittedGroups:
     """Centroids of groups and what else there is to know of them.
 
     Attributes

@@ -34,7 +34,7 @@ def mode_for(path, readers_of=None):
     --------
     >>> import os, tempfile
     >>> from pathlib import Path
-    >>> from sk_microagg.scale._permissions import mode_for
+    >>> from sk_microagg._utils._permissions import mode_for
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = Path(folder) / "table.csv"
     ...     table.touch(mode=0o600)

@@ -19,7 +19,7 @@ def printable(text):
 
     Examples
     --------
-    >>> from sk_microagg._printable import printable
+    >>> from sk_microagg._utils._printable import printable
     >>> print(printable("age\x1b[2J\n, größe"))
     age\x1b[2J\n, größe
     """

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from sk_microagg._groups import group_means, group_sizes
 from sk_microagg._kernels import ExchangeGraph, Partition, Pool, center_weights
+from sk_microagg._utils._statistics import group_sizes
 
 # Arcs of the exchange graph that are there from the start: to so many groups nearest to a record.
 N_NEAR = 8
@@ -99,23 +99,7 @@ def _centered(walls, weights):
     return centered - centered.max()
 
 
-def twins_of(X):
-    """A number that identical records share, or -1 for a record that is like no other."""
-    # Adding 0 makes one zero of the two.
-    rows = np.ascontiguousarray(X + 0.0).view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
-    _, number, count = np.unique(rows, return_inverse=True, return_counts=True)
-    return np.where(count[number] > 1, number, -1)
-
-
 def falls_among_twins(twins, labels, cells):
     """Whether the cell that each record is in is that of a group that holds one like it."""
     n_groups = labels.max() + 1
     return np.isin(twins * n_groups + cells, (twins * n_groups + labels)[twins >= 0])
-
-
-def merge_equal_groups(X, labels):
-    """Make one group of those whose centroids are the same; others keep their order."""
-    _, first, merged = np.unique(
-        group_means(X, labels), axis=0, return_index=True, return_inverse=True
-    )
-    return np.argsort(np.argsort(first))[merged.ravel()][labels]

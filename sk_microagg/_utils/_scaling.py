@@ -3,8 +3,7 @@
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from sk_microagg._microaggregate import own_copy
-from sk_microagg._validation import check_option, check_records
+from sk_microagg._utils._validation import check_option, check_records, own_copy
 
 # What they make of a value depends on the value and its column only, to the last digit.
 CELL_BY_CELL = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg.scale._cuts import best_cut
+from sk_microagg._model._cuts import best_cut
 
 # Rows that are routed at a time: what is known of them on the way fits into a cache.
 ROWS_AT_A_TIME = 65_536

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from oracles.blocks import Blocks, cuts
 from oracles.tables import TABLES
 
-from sk_microagg.scale._router import Router
+from sk_microagg._model._router import Router
 
 every_table = pytest.mark.parametrize("table", TABLES)
 some_blocks = given(
