@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sk_microagg._utils import _permissions
 from sk_microagg._utils._files import TemporaryFolder, published, released_file, written_whole
 from sk_microagg._utils._permissions import mode_for
-from sk_microagg.scale import _permissions
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits"),

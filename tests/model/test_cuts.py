@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from oracles.blocks import third_between
 
 from sk_microagg import MicroAggregator
+from sk_microagg._model import _cuts
 from sk_microagg._model._cuts import shortest_between
 from sk_microagg._model._router import Router
-from sk_microagg.scale import _cuts
 
 # Any float that a record may hold, with many that are near to each other or to zero.
 numbers = st.one_of(
