@@ -2,14 +2,13 @@
 
 import runpy
 import sys
-from pathlib import Path
 
-import sk_microagg
+from sk_microagg._utils import _sklearn_compat
 
 
 def test_stand_in_for_callbacks(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
-    names = runpy.run_path(str(Path(sk_microagg.__file__).with_name("_sklearn_compat.py")))
+    names = runpy.run_path(_sklearn_compat.__file__)
     context = names["CallbackSupportMixin"]()._init_callback_context(max_subtasks=1)
     step = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=None)
     with step.propagate_callback_context(None):
