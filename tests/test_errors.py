@@ -316,7 +316,8 @@ def test_bad_jobs_of_others(X, measure):
 
 @pytest.mark.parametrize("parameters", [{"n_jobs": np.int64(-1)}, {"verbose": True}])
 def test_good_jobs_and_verbosities(X, parameters):
-    MicroAggregator(**parameters).fit(X)
+    labels = MicroAggregator(**parameters).fit_predict(X)
+    assert np.array_equal(labels, MicroAggregator().fit_predict(X))
 
 
 def test_column_names_of_mixed_types(X):
