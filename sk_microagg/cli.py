@@ -80,6 +80,10 @@ def _leave(number, frame):
     # One is enough: another would interrupt the cleaning up.
     for ending in ENDING_SIGNALS:
         signal.signal(ending, signal.SIG_IGN)
+    if number == getattr(signal, "SIGHUP", None):
+        # The terminal is gone: whatever is still to be printed would fail, at the exit at last.
+        for stream in (sys.stdout, sys.stderr):
+            _print_no_more(stream)
     sys.exit(128 + number)
 
 
@@ -93,5 +97,9 @@ def _forget_what_cannot_be_printed():
     try:
         sys.stdout.flush()
     except OSError:
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more(sys.stdout)
+
+
+def _print_no_more(stream):
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
