@@ -148,7 +148,7 @@ class MicroAggregator(
     themselves. Two releases of one table, at different `k` say, can give whole records back.
 
     A fitted model holds centroids, weights, sizes, labels and the cuts between blocks; no training
-    record. Weights and cuts stand where no single record decides, and have few digits, so that
+    record. Weights and cuts are coarse numbers that no single record decides on, so that
     no record can be computed from them. Two things to know before you ship a model: with `k=1`,
     and for a record that `k` or more people share, the centroid *is* the record; and a scaler
     keeps statistics of the columns, StandardScaler means and variances, others also single values

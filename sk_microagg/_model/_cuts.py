@@ -2,7 +2,7 @@
 
 A cut halfway between two values gives one of them to whoever knows the other. So a cut is chosen
 given the k-th value on either side of the middle only, wherever the records between these two are,
-and has as few digits as the two allow.
+and is as coarse a number as the two allow.
 """
 
 from fractions import Fraction
@@ -48,13 +48,13 @@ def _cuts_next_to_the_median(values, k):
         if k <= n_left <= n_values - k:
             places = [n_left - k, n_left + k - 1]
             low, high = np.partition(values, places)[places].tolist()
-            cut = shortest_between(low, high)
+            cut = coarsest_between(low, high)
             if cut is not None:
                 yield cut
 
 
-def shortest_between(low, high):
-    """The number of fewest digits that is strictly between two others; None if there is none.
+def coarsest_between(low, high):
+    """The coarsest number that is strictly between two others; None if there is none.
 
     It is a multiple of a third of a power of two, of the largest power that has one, and the lowest
     if there are two. Multiples of the power itself are left out: so no number that ends after some
@@ -73,8 +73,8 @@ def shortest_between(low, high):
 
     Examples
     --------
-    >>> from sk_microagg._model._cuts import shortest_between
-    >>> 3 * shortest_between(0.41, 1.9), 3 * shortest_between(-7.2, -6.9)
+    >>> from sk_microagg._model._cuts import coarsest_between
+    >>> 3 * coarsest_between(0.41, 1.9), 3 * coarsest_between(-7.2, -6.9)
     (4.0, -21.5)
     """
     exact_low, width = Fraction(low), Fraction(high) - Fraction(low)

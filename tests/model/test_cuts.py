@@ -11,7 +11,7 @@ from oracles.blocks import third_between
 
 from sk_microagg import MicroAggregator
 from sk_microagg._model import _cuts
-from sk_microagg._model._cuts import shortest_between
+from sk_microagg._model._cuts import coarsest_between
 from sk_microagg._model._router import Router
 
 # Any float that a record may hold, with many that are near to each other or to zero.
@@ -30,7 +30,7 @@ numbers = st.one_of(
 @given(st.tuples(numbers, numbers).filter(lambda pair: pair[0] != pair[1]))
 def test_the_shortest_number_between_two_others(pair):
     low, high = sorted(pair)
-    between = shortest_between(low, high)
+    between = coarsest_between(low, high)
     assert between == third_between(low, high)
     assert between is None or low < between < high
 
@@ -39,18 +39,18 @@ def test_the_shortest_number_between_two_others(pair):
 @given(low=numbers, ulps=st.integers(8, 10**9))
 def test_there_is_a_place_unless_values_are_next_to_each_other(low, ulps):
     high = low + ulps * float(np.spacing(abs(low)))
-    assert low < shortest_between(low, high) < high
+    assert low < coarsest_between(low, high) < high
 
 
 @pytest.mark.parametrize("third", [1 / 3, 2 / 3, -1 / 3, 25 / 3])
 def test_a_place_beside_a_value_that_is_a_third(third):
-    assert third < shortest_between(third, third + 0.1) < third + 0.1
-    assert third - 0.1 < shortest_between(third - 0.1, third) < third
+    assert third < coarsest_between(third, third + 0.1) < third + 0.1
+    assert third - 0.1 < coarsest_between(third - 0.1, third) < third
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 1.0, -1.0, 5e-324, 0.1, 1e140, -1e140])
 def test_no_place_between_neighboring_floats(value):
-    assert shortest_between(value, float(np.nextafter(value, np.inf))) is None
+    assert coarsest_between(value, float(np.nextafter(value, np.inf))) is None
 
 
 def test_a_place_is_at_no_number_that_ends():
@@ -59,8 +59,8 @@ def test_a_place_is_at_no_number_that_ends():
         lattice = np.arange(-300, 301) / 10**decimals
         for low, high in np.sort(rng.choice(lattice, size=(200, 2)), axis=1):
             if low < high:
-                assert shortest_between(low, high) not in lattice
-                assert Fraction(shortest_between(low, high)).limit_denominator(10**6) % 1 != 0
+                assert coarsest_between(low, high) not in lattice
+                assert Fraction(coarsest_between(low, high)).limit_denominator(10**6) % 1 != 0
 
 
 # Attacks on models
@@ -145,7 +145,7 @@ def test_where_fewer_than_k_are_on_a_side_there_is_no_cut(n_positive):
     assert router.n_blocks == (1 if n_positive < 5 else 2)
     if n_positive >= 5:
         fifth = np.sort(values[:n_positive])[4]
-        assert router.cut[0] == shortest_between(0.0, fifth)
+        assert router.cut[0] == coarsest_between(0.0, fifth)
 
 
 def test_another_column_is_cut_where_ties_leave_no_place():
