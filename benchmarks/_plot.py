@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
-# Shapes tell refiners apart without colour; dark is the first builder, light are the others.
+# Shapes tell refiners apart without color; dark is the first builder, light are the others.
 SHAPES = {
     "none": "o",
     "Decompose": "v",
@@ -65,9 +65,9 @@ def draw_panel(panel, name, cells):
 
 def point_style(refiner, is_first=True):
     is_search = refiner == "IteratedLocalSearch"
-    colour = SEARCH if is_search else DARK
+    color = SEARCH if is_search else DARK
     return {
-        "color": colour if is_first else LIGHT,
+        "color": color if is_first else LIGHT,
         "marker": SHAPES[refiner],
         "markersize": 12 if is_search else 9 if SHAPES[refiner] in "vP^X" else 8,
         "markeredgecolor": "white",

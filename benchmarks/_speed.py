@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 from _measure import measure, run_alone
-from published import standardised
+from published import standardized
 
 from sk_microagg import MicroAggregator
 from sk_microagg.builders import MDAV
@@ -34,7 +34,7 @@ def measure_task(task):
 
 
 def time_search(data, k, max_iter):
-    X = standardised(data)
+    X = standardized(data)
     labels = MDAV().build(X, k)
     search = IteratedLocalSearch(max_iter=max_iter)
     return measure(lambda: search.refine(X, labels, k, random_state=0), **THREE_RUNS)[1]
@@ -44,7 +44,7 @@ def search_beside_oracle(data, n, k, max_iter, oracle_max_iter):
     """An iteration of ours and of the oracle's: what more iterations take than a single one."""
     from oracles.iterated import iterated_local_search as oracle
 
-    X = standardised(data)[:n]
+    X = standardized(data)[:n]
     labels = MDAV().build(X, k)
 
     def ours(X, labels, k, max_iter, seed):
@@ -67,7 +67,7 @@ def refiner_beside_oracle(refiner, n, k):
     """
     from oracles.refiners import local_search, negative_cycle_free
 
-    X = standardised("Census")[:n]
+    X = standardized("Census")[:n]
     labels = MDAV().build(X, k)
 
     def oracle():

@@ -8,7 +8,7 @@ peers anonypyx and k-means-constrained take part where they are installed. Examp
     python benchmarks/builders.py --n 50000 --d 2 4 10 30 --data normal --methods MDAV oracle
     python benchmarks/builders.py --n 1000000 --d 4 --data normal --methods MDAV --limit 300
 
-The data are in comparable units and are not rescaled, except that anonypyx standardises columns by
+The data are in comparable units and are not rescaled, except that anonypyx standardizes columns by
 itself. On tables without a categorical column anonypyx 0.2.11 does not run MDAV as published: its
 distances to the centroid are all NaN, so that the first record left is taken for the farthest one.
 Do not read its loss as that of MDAV.
@@ -57,11 +57,11 @@ def load_oracle():
 
 def load_anonypyx():
     import pandas as pd
-    from anonypyx import Anonymiser
+    from anonypyx import Anonymizer
 
     def mdav_generic(X, k):
-        # Only the groups: `anonymise` would go on to make a table of them.
-        groups = Anonymiser(pd.DataFrame(X), k=k, algorithm="MDAV-generic").algorithm.partition(k)
+        # Only the groups: `anonymize` would go on to make a table of them.
+        groups = Anonymizer(pd.DataFrame(X), k=k, algorithm="MDAV-generic").algorithm.partition(k)
         labels = np.empty(len(X), dtype=np.intp)
         for number, members in enumerate(groups):
             labels[members] = number
@@ -92,8 +92,8 @@ def normal(rng, n, d):
 
 
 def blobs(rng, n, d):
-    centres = rng.uniform(-10, 10, size=(20, d))
-    return centres[rng.integers(20, size=n)] + rng.normal(size=(n, d))
+    centers = rng.uniform(-10, 10, size=(20, d))
+    return centers[rng.integers(20, size=n)] + rng.normal(size=(n, d))
 
 
 DATA = {"normal": normal, "blobs": blobs}

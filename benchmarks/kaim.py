@@ -184,7 +184,7 @@ def print_row(cell):
     )
 
 
-def summarise(cells):
+def summarize(cells):
     """Mean ratio of losses over k, and growth over n, of each method; None if not known."""
     table = []
     for method in dict.fromkeys(cell["method"] for cell in cells):
@@ -228,7 +228,7 @@ def print_summary(table, cells):
         print(f"{what:<16}{seconds:9.2f} s{peak:8.1f} MB")
 
 
-# Colours are those of a palette for colour-blind readers; filled marks and full lines are refined.
+# Colors are those of a palette for color-blind readers; filled marks and full lines are refined.
 STYLES = {
     "k-member": ("k-member", "black", "s"),
     "entropy": ("KAIM, entropy", "#D55E00", "v"),
@@ -269,15 +269,15 @@ def draw_panel(panel, sweep, cells):
 
 
 def draw_line(panel, method, cells):
-    name, colour, mark = STYLES[method]
+    name, color, mark = STYLES[method]
     refined = method.endswith("refined")
     panel.plot(
         [place(cell) for cell in cells],
         [cell["loss_percent"] for cell in cells],
         label=name,
-        color=colour,
+        color=color,
         marker=mark,
-        markerfacecolor=colour if refined else "white",
+        markerfacecolor=color if refined else "white",
         linestyle="-" if refined else "--",
     )
 
@@ -330,7 +330,7 @@ def main():
     print("one process" if arguments.quick else "one process and one thread a cell", end="; ")
     print("ratios are those to k-member on the same table")
     cells = run_cells(arguments)
-    summary = summarise(cells)
+    summary = summarize(cells)
     print_summary(summary, cells)
     if arguments.plot:
         plot_losses(cells, arguments.plot)

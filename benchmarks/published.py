@@ -98,13 +98,13 @@ def published_figures():
 
 
 @cache
-def standardised(dataset):
+def standardized(dataset):
     return StandardScaler().fit_transform(DATASETS[dataset](return_X=True))
 
 
 def measure(dataset, method, k):
     """Our loss in percent, and the seconds that building and refining took."""
-    X = standardised(dataset)
+    X = standardized(dataset)
     builder, refiner = REFINED.get(method) or (METHODS[method], None)
     start = time.perf_counter()
     labels = builder.build(X, k)
@@ -127,7 +127,7 @@ def searches(dataset, k, acceptance, n_seeds, n_jobs):
     start = time.perf_counter()
     search = IteratedLocalSearch(acceptance=acceptance)
     losses = Parallel(n_jobs)(
-        delayed(search_loss)(search, standardised(dataset), k, seed) for seed in range(n_seeds)
+        delayed(search_loss)(search, standardized(dataset), k, seed) for seed in range(n_seeds)
     )
     return losses, time.perf_counter() - start
 
@@ -136,7 +136,7 @@ def searches(dataset, k, acceptance, n_seeds, n_jobs):
 def best_search(dataset, k, acceptance, n_jobs):
     start = time.perf_counter()
     search = IteratedLocalSearch(acceptance=acceptance, n_init=N_SEARCHES, n_jobs=n_jobs)
-    loss = search_loss(search, standardised(dataset), k, seed=0)
+    loss = search_loss(search, standardized(dataset), k, seed=0)
     return loss, time.perf_counter() - start
 
 

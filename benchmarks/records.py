@@ -1,6 +1,6 @@
 """The least losses that we know, how long they take, and how far from the optimum they can be.
 
-Tarragona, Census and EIA (10 columns), standardised, k = 3, 4, 5, 6 and 10. For every cell and
+Tarragona, Census and EIA (10 columns), standardized, k = 3, 4, 5, 6 and 10. For every cell and
 seed :class:`Recombination` searches from MDAV on one core, then the bound is proven, each for a
 number of seconds::
 
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from _measure import machine_facts, measure, run_alone
-from published import standardised
+from published import standardized
 
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss, loss_bound
@@ -45,7 +45,7 @@ def make_refiner(name, seconds):
 
 def measure_task(task):
     """Search or prove, in this process."""
-    X, k = standardised(task["data"]), task["k"]
+    X, k = standardized(task["data"]), task["k"]
     if "refiner" not in task:
         bound, measured = measure(lambda: loss_bound(X, k, time_limit=task["limit"]), most_runs=1)
         return {

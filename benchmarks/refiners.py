@@ -1,6 +1,6 @@
 """Information loss against seconds and peak memory: every refiner, from every builder.
 
-Tarragona, Census and EIA (10 columns) are standardised; beside them are normal records. Every cell
+Tarragona, Census and EIA (10 columns) are standardized; beside them are normal records. Every cell
 (a builder and a refiner on one data set) runs in a process of its own, on one thread. Examples::
 
     python benchmarks/refiners.py --json refiners.json --plot refiners.png
@@ -21,7 +21,7 @@ from pathlib import Path
 import _speed
 import numpy as np
 from _measure import cap_memory, machine_facts, measure, run_alone
-from published import standardised
+from published import standardized
 
 from sk_microagg import builders, refiners
 from sk_microagg.metrics import information_loss, sse
@@ -43,7 +43,7 @@ N_POINTS = 200
 
 def load(data):
     if data in REAL:
-        return standardised(data)
+        return standardized(data)
     n, d = (NORMAL | QUICK)[data]
     return np.random.default_rng([0, n, d]).normal(size=(n, d))
 

@@ -12,7 +12,7 @@ much of that stitching wins back. Every cell (one fit) runs in a process of its 
     python benchmarks/scale.py --parts cuts --d 4
 
 Memory is what `fit` needs beside the records. Its budget is three times the array of the records,
-300 bytes for each and 150 MB for each job. Losses are those of standardised columns. Growth is
+300 bytes for each and 150 MB for each job. Losses are those of standardized columns. Growth is
 counted from 100 000 records on: the defaults make one block of up to 25 000, where time grows
 faster than records do. Cuts halve, so that blocks have 25 000 of 100 000 records, but 15 625 of a
 million and 19 531 of ten million: a power below 1 is owed to smaller blocks.

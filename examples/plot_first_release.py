@@ -65,7 +65,7 @@ print(
 # %%
 # Every line leads from a patient to the row that is released instead. Rows in the middle move
 # little, since there are many similar patients. Those at the rim have to move farther, and they are
-# the ones whom everybody would have recognised.
+# the ones whom everybody would have recognized.
 #
 # Such a picture shows original records: it is for you, not for publication.
 figure, axes = plt.subplots(figsize=(6.4, 5), layout="constrained")

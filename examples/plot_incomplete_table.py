@@ -78,12 +78,12 @@ classify = make_pipeline(
     ),
     LogisticRegression(solver="newton-cholesky"),
 )
-anonymise = KAIM(hierarchies=hierarchies, output="midpoint", random_state=0)
-anonymise.set_output(transform="pandas")  # since the next step chooses columns by name
+anonymize = KAIM(hierarchies=hierarchies, output="midpoint", random_state=0)
+anonymize.set_output(transform="pandas")  # since the next step chooses columns by name
 
 ks = [2, 3, 5, 10, 20]
 folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
-search = GridSearchCV(make_pipeline(anonymise, classify), {"kaim__k": ks}, cv=folds)
+search = GridSearchCV(make_pipeline(anonymize, classify), {"kaim__k": ks}, cv=folds)
 search.fit(patients, got_worse)
 original = cross_val_score(classify, patients, got_worse, cv=folds)
 
@@ -105,10 +105,10 @@ print(pd.DataFrame(losses, index=pd.Index(ks, name="k")).round(3))
 accuracy, spread = (search.cv_results_[f"{name}_test_score"] for name in ("mean", "std"))
 
 figure, (left, right) = plt.subplots(ncols=2, figsize=(9, 4), layout="constrained")
-for (label, loss), style, colour in zip(
+for (label, loss), style, color in zip(
     losses.items(), ["o-", "s--"], ["black", "#777777"], strict=True
 ):
-    left.plot(ks, loss, style, color=colour, label=label)
+    left.plot(ks, loss, style, color=color, label=label)
 left.set(ylabel="information loss", ylim=(0, None))
 right.axhspan(original.mean() - original.std(), original.mean() + original.std(), color="#eeeeee")
 right.axhline(original.mean(), color="black", linestyle=":", label="original table, with holes")

@@ -46,7 +46,7 @@ losses = pd.DataFrame(
     },
     index=list(map(str, builders)),
 )
-print("information loss in per cent:")
+print("information loss in percent:")
 print((100 * losses).round(2).to_string())
 
 # %%

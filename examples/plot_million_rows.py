@@ -2,7 +2,7 @@
 A million rows
 ==============
 
-Large tables are cut into blocks of neighbours, and the blocks are microaggregated one by one, on as
+Large tables are cut into blocks of neighbors, and the blocks are microaggregated one by one, on as
 many cores as you like. This example looks at how time and loss grow with the number of rows, and
 sends new rows to the groups of a million.
 """
@@ -38,7 +38,7 @@ X, X_new = drawn[:1_000_000], drawn[1_000_000:]
 # several times as long, and makes ``transform`` exact. It is left out here for the largest table.
 
 
-def anonymise(n, refiner):
+def anonymize(n, refiner):
     aggregator = MicroAggregator(k=5, refiner=refiner, n_jobs=2)
     start = perf_counter()
     release = aggregator.fit_transform(X[:n])
@@ -52,7 +52,7 @@ def anonymise(n, refiner):
 
 
 sizes = {"exchange": [10_000, 100_000], None: [10_000, 100_000, 1_000_000]}
-results = {refiner: [anonymise(n, refiner) for n in ns] for refiner, ns in sizes.items()}
+results = {refiner: [anonymize(n, refiner) for n in ns] for refiner, ns in sizes.items()}
 aggregator, release, _ = results[None][-1]
 
 # %%
@@ -64,11 +64,11 @@ print(f"anonymity level of the million: {anonymity_level(release)}")
 # are the five in a group. With four columns, a hundred times the rows lose about a tenth.
 figure, (left, right) = plt.subplots(ncols=2, figsize=(9, 4), layout="constrained")
 looks = {"exchange": ("s--", "#0072b2", "exchange, the default"), None: ("o-", "black", "none")}
-for refiner, (style, colour, label) in looks.items():
+for refiner, (style, color, label) in looks.items():
     models, _, seconds = zip(*results[refiner], strict=True)
     losses = [model.information_loss_ for model in models]
-    left.plot(sizes[refiner], seconds, style, color=colour, label=label)
-    right.plot(sizes[refiner], losses, style, color=colour, label=label)
+    left.plot(sizes[refiner], seconds, style, color=color, label=label)
+    right.plot(sizes[refiner], losses, style, color=color, label=label)
 left.set(ylabel="seconds, two cores")
 right.set(ylabel="information loss")
 for axes in (left, right):
@@ -92,7 +92,7 @@ anonymous = aggregator.transform(X_new)
 print(f"{len(X_new):,} new rows in {perf_counter() - start:.1f} seconds")
 
 # %%
-# In so many rows everybody has neighbours nearby, and little changes. The darker, the more people.
+# In so many rows everybody has neighbors nearby, and little changes. The darker, the more people.
 # Faint lines on the right are cuts between blocks, which no group reaches across; ``stitch=True``
 # lets groups trade across them in the end.
 figure, axes = plt.subplots(ncols=2, figsize=(9, 4), sharex=True, sharey=True, layout="constrained")

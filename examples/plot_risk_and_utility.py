@@ -46,8 +46,8 @@ curves = {
     "information_loss": ("s--", "#0072b2", "information loss"),
     "correlation_change": ("^:", "#777777", "change of correlations"),
 }
-for name, (style, colour, label) in curves.items():
-    right.plot(table["k"], table[name], style, color=colour, label=label)
+for name, (style, color, label) in curves.items():
+    right.plot(table["k"], table[name], style, color=color, label=label)
 right.set(xscale="log", xlabel="k", ylim=(0, None))
 right.set_xticks(table["k"], table["k"])
 right.minorticks_off()

@@ -12,7 +12,7 @@ release, chains and grid searches.
 # -----------
 # Alcohol and acid of 178 wines: few records and two columns, so that groups can be drawn. Builders
 # and refiners get records in the space in which they are to be compared, so the columns are
-# standardised.
+# standardized.
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection

@@ -16,7 +16,7 @@ from sk_microagg.metrics._loss import information_loss
 # A bound gives a billionth away for rounding: gaps below this are told as this.
 SMALLEST_GAP = 1e-6
 
-# Per cents that are written without an exponent.
+# Percents that are written without an exponent.
 PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 
 # Losses that were summed up in another order differ by less.
@@ -158,7 +158,7 @@ def check_bound_trace(trace):
 
 
 def per_cent(share, digits, rounding):
-    """A share in per cent, with so many digits, rounded up or down: never to the better side."""
+    """A share in percent, with so many digits, rounded up or down: never to the better side."""
     # As it would be printed: 0.1 is not a little more than that.
     exact = 100 * Decimal(repr(float(share)))
     value = Context(prec=digits, rounding=rounding).create_decimal(exact)

@@ -54,7 +54,7 @@ class MicroAggregator(
         are exact as well.
 
     scaler : "standard", transformer or None, default="standard"
-        The space in which records are compared: standardised columns, any transformer that takes
+        The space in which records are compared: standardized columns, any transformer that takes
         an array, or with None the columns as they are. The release is in the units of `X`.
 
     block_size : "auto", int or None, default="auto"

@@ -208,7 +208,7 @@ def test_kaim_benchmark_says_what_failed(capsys):
     ]
     for cell in cells:
         kaim.print_row(cell)
-    summary = kaim.summarise(cells)
+    summary = kaim.summarize(cells)
     kaim.print_summary(summary, cells)
     assert summary == [{"method": "ncp", "mean_ratio": None, "growth": None}]
     assert capsys.readouterr().out.count("why\n") == len(cells)

@@ -91,7 +91,7 @@ def test_centroids_are_the_means_of_the_groups(X, stitch):
 
 @pytest.mark.parametrize("stitch", [False, True])
 @pytest.mark.parametrize("refiner", [None, "exchange"])
-def test_losses_are_those_of_the_standardised_records(X, stitch, refiner):
+def test_losses_are_those_of_the_standardized_records(X, stitch, refiner):
     aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch, refiner=refiner).fit(X)
     scaled = StandardScaler().fit_transform(X)
     assert_allclose(aggregator.sse_, sse(scaled, aggregator.labels_), rtol=1e-12)

@@ -82,11 +82,11 @@ def test_labels_and_sizes_agree(X, builder):
 
 
 @every_builder
-def test_losses_are_those_of_the_standardised_records(X, builder):
+def test_losses_are_those_of_the_standardized_records(X, builder):
     aggregator = MicroAggregator(builder=builder).fit(X)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     assert_allclose(aggregator.sse_, sse(scaled, aggregator.labels_), rtol=1e-12)
-    # Standardised columns have a total sum of squares of n each.
+    # Standardized columns have a total sum of squares of n each.
     assert_allclose(aggregator.information_loss_, aggregator.sse_ / X.size, rtol=1e-12)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from sk_microagg._kernels import Pool
 
 # Of larger groups only so many nearest records are looked up; the others are at least as far away.
-MOST_NEIGHBOURS = 64
+MOST_NEIGHBORS = 64
 
 
 def scaled(X):

@@ -5,7 +5,7 @@ import numpy as np
 from sk_microagg._bound._cuts import Cuts
 from sk_microagg._bound._margin import safe_sum
 from sk_microagg._bound._proof import Proof
-from sk_microagg._bound._records import MOST_NEIGHBOURS, near_records, scaled, sums_of_nearest
+from sk_microagg._bound._records import MOST_NEIGHBORS, near_records, scaled, sums_of_nearest
 from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._sets import Columns, Sets, squared_errors
 from sk_microagg._kernels import Ascent, GroupFinder
@@ -120,7 +120,7 @@ class Scheme:
         n_near = min(max(LEAST_NEAR, NEAR_PER_K * k), MOST_NEAR, MOST_NEAR_IN_ALL // self.n)
         n_near = min(max(n_near, k), self.n)
         near, distances = near_records(records, n_near)
-        sums = sums_of_nearest(distances[:, : min(k, MOST_NEIGHBOURS)], k)
+        sums = sums_of_nearest(distances[:, : min(k, MOST_NEIGHBORS)], k)
         # Prices of records, later followed by those of cuts. At first each record pays its share
         # of the distances to its k - 1 nearest others.
         self.best = sums[:, -1] / (2 * k)

@@ -9,7 +9,7 @@ from sk_microagg._cli._progress import ProgressLine
 
 
 def run(options):
-    """Anonymise a file and print what was done."""
+    """Anonymize a file and print what was done."""
     start = time.perf_counter()
     anonymize = anonymize_on_dask if options.engine == "dask" else anonymize_in_memory
     with ProgressLine(not options.quiet) as progress:

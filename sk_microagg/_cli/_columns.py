@@ -1,4 +1,4 @@
-"""Which columns are anonymised, which pass through."""
+"""Which columns are anonymized, which pass through."""
 
 from dataclasses import dataclass
 
@@ -11,26 +11,26 @@ class Choice:
 
     Attributes
     ----------
-    anonymised : list of str
-        Columns that are anonymised together.
+    anonymized : list of str
+        Columns that are anonymized together.
 
     unchanged : list of str
         Columns that pass through.
     """
 
-    anonymised: list
+    anonymized: list
     unchanged: list
     names: list
 
     @property
     def dropped(self):
         """Columns that are left out."""
-        return [name for name in self.names if name not in {*self.anonymised, *self.unchanged}]
+        return [name for name in self.names if name not in {*self.anonymized, *self.unchanged}]
 
     @property
     def kept(self):
         """Columns of the release."""
-        return [name for name in self.names if name in {*self.anonymised, *self.unchanged}]
+        return [name for name in self.names if name in {*self.anonymized, *self.unchanged}]
 
 
 def choose_columns(names, columns, drop):
@@ -42,7 +42,7 @@ def choose_columns(names, columns, drop):
         The columns that there are.
 
     columns : list of str or None
-        Columns to anonymise; None for all others than `drop`.
+        Columns to anonymize; None for all others than `drop`.
 
     drop : list of str
         Columns to leave out.
@@ -58,10 +58,10 @@ def choose_columns(names, columns, drop):
         if name in (columns or []):
             raise CommandError(f"Column {name!r} is named by --columns and by --drop.")
     kept = [name for name in names if name not in set(drop)]
-    anonymised = [name for name in kept if columns is None or name in columns]
-    if not anonymised:
-        raise CommandError("There is no column left to anonymise: --drop names all.")
-    return Choice(anonymised, [name for name in kept if name not in set(anonymised)], names)
+    anonymized = [name for name in kept if columns is None or name in columns]
+    if not anonymized:
+        raise CommandError("There is no column left to anonymize: --drop names all.")
+    return Choice(anonymized, [name for name in kept if name not in set(anonymized)], names)
 
 
 def check_names(option, given, names):

@@ -11,7 +11,7 @@ N_ROWS = 6
 
 
 def run(options, k=5):
-    """Anonymise the diabetes patients of scikit-learn and print what was done."""
+    """Anonymize the diabetes patients of scikit-learn and print what was done."""
     patients = load_diabetes(scaled=False)
     aggregator = MicroAggregator(k=k)
     start = time.perf_counter()

@@ -36,7 +36,7 @@ def make_estimator(values, hierarchies, options, verbose):
         "n_jobs": options.jobs,
         "verbose": verbose,
     }
-    why = _why_generalise(values, hierarchies)
+    why = _why_generalize(values, hierarchies)
     if why is None:
         builder = options.builder or "mdav"
         refiner = make_refiner(options.refiner, options.time_limit, "exchange")
@@ -60,7 +60,7 @@ def make_estimator(values, hierarchies, options, verbose):
     return KAIM(hierarchies=hierarchies, refiner=refiner, **settings)
 
 
-def _why_generalise(values, hierarchies):
+def _why_generalize(values, hierarchies):
     for name, column in values.items():
         why = "has a hierarchy" if name in hierarchies else why_no_numbers(column)
         if why is not None:

@@ -40,7 +40,7 @@ def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, c
     lines = homogeneity_lines(shares, n_records, estimator.k)
     facts = {
         "records": n_records,
-        "anonymised": ", ".join(choice.anonymised),
+        "anonymized": ", ".join(choice.anonymized),
         "unchanged": ", ".join(choice.unchanged) or "none",
         "method": _method_of(estimator),
         "groups": estimator.n_groups_,

@@ -1,4 +1,4 @@
-"""Anonymise a table that fits into memory."""
+"""Anonymize a table that fits into memory."""
 
 from pathlib import Path
 
@@ -47,8 +47,8 @@ def anonymize_in_memory(options, progress):
     choice = choose_columns(names, options.columns, options.drop)
     hierarchies = {}
     if options.hierarchies is not None:
-        hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymised)
-    values = table.values(choice.anonymised)
+        hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymized)
+    values = table.values(choice.anonymized)
     warn_of_identifiers(identifiers(table, choice.unchanged), progress)
     passed = table.as_text(choice.unchanged)
 

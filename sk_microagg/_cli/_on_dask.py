@@ -1,4 +1,4 @@
-"""Anonymise a Parquet table that may be larger than memory."""
+"""Anonymize a Parquet table that may be larger than memory."""
 
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,7 @@ def anonymize_on_dask(options, progress):
     dask, dd, aggregator_class, write = _import_dask()
     frame = _read(dd, options.input)
     choice = choose_columns(list(frame.columns), options.columns, options.drop)
-    meta = frame._meta[choice.anonymised]
+    meta = frame._meta[choice.anonymized]
     for name, dtype in meta.dtypes.items():
         if dtype.kind not in "iuf":
             raise CommandError(
@@ -48,7 +48,7 @@ def anonymize_on_dask(options, progress):
 
     aggregator = aggregator_class(
         options.k,
-        columns=choice.anonymised,
+        columns=choice.anonymized,
         builder=options.builder or "mdav",
         refiner=make_refiner(options.refiner, options.time_limit, "exchange"),
         random_state=options.seed,
@@ -68,11 +68,11 @@ def anonymize_on_dask(options, progress):
             release = release.map_partitions(rounded, integers(meta))
             write_rows = write_shuffled if options.shuffle else partial(write, keep_index=False)
             written = write_rows(release, draft)
-            level = anonymity_level(written[choice.anonymised])
+            level = anonymity_level(written[choice.anonymized])
             check_level(level, options.k)
             homogeneous = []
             if choice.unchanged:
-                homogeneous = homogeneity(written[choice.anonymised], written[choice.unchanged])
+                homogeneous = homogeneity(written[choice.anonymized], written[choice.unchanged])
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         about = "--engine dask takes columns without holes: " if "NaN" in str(error) else ""
         raise CommandError(about + one_line(error)) from error

@@ -23,12 +23,12 @@ Make a table k-anonymous: in the chosen columns, every row of OUT occurs at leas
 If all chosen columns hold numbers and nothing is missing, groups of rows become their means
 (MicroAggregator); means of integers are rounded to two decimals. Otherwise they become intervals,
 nodes of hierarchies and * (KAIM). Other columns come out as they are in IN, so choose all columns
-by which somebody could be recognised, and drop names and numbers of people.
+by which somebody could be recognized, and drop names and numbers of people.
 """
 
 RISK = """\
 Compare a release with the original, row by row: how anonymous it is, what an intruder who knows the
-original finds in it, and what it changes. Name the columns that were anonymised; others would count
+original finds in it, and what it changes. Name the columns that were anonymized; others would count
 as known to everybody.
 """
 
@@ -63,7 +63,7 @@ def make_parser():
     _add_risk(_command(commands, "risk", "compare a release with the original", RISK, FILES))
     _command(commands, "methods", "list builders and refiners")
     _command(
-        commands, "demo", "anonymise a table that ships with scikit-learn and show what was done"
+        commands, "demo", "anonymize a table that ships with scikit-learn and show what was done"
     )
     return parser
 
@@ -85,7 +85,7 @@ def _add_anonymize(parser):
     parser.add_argument("input", metavar="IN", help="the table")
     parser.add_argument("output", metavar="OUT", help="where to write the release")
     parser.add_argument("-k", type=_at_least_1, default=5, metavar="K", help="default: %(default)s")
-    _add_columns(parser, "columns to anonymise together; default: all that are not dropped")
+    _add_columns(parser, "columns to anonymize together; default: all that are not dropped")
     parser.add_argument(
         "--drop", type=_names, default=[], metavar="A,B", help="columns to leave out of OUT"
     )
@@ -116,7 +116,7 @@ def _add_anonymize(parser):
     parser.add_argument(
         "--hierarchies",
         metavar="FOLDER",
-        help="generalise with trees: COLUMN.csv files, without a header, in each row a value; what "
+        help="generalize with trees: COLUMN.csv files, without a header, in each row a value; what "
         "is above it; and so on, as ARX writes them",
     )
     parser.add_argument("--report", metavar="HTML", help="also write a report on the release")

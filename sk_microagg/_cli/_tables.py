@@ -28,7 +28,7 @@ class Table:
     Attributes
     ----------
     cells : pyarrow.Table
-        The cells as they are in the file: what is not anonymised leaves as it came.
+        The cells as they are in the file: what is not anonymized leaves as it came.
 
     is_text : bool
         Whether cells are text, and have to be parsed.

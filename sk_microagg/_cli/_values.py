@@ -94,7 +94,7 @@ def values_of_type(cells, name):
         return cells.cast(pa.float64()).to_numpy()
     if pa.types.is_nested(kind) or "binary" in str(kind):
         raise CommandError(
-            f"Column {name!r} has type {kind}, which cannot be anonymised: drop it with --drop, or "
+            f"Column {name!r} has type {kind}, which cannot be anonymized: drop it with --drop, or "
             "choose others with --columns."
         )
     return _categories(cells)

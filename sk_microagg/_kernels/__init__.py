@@ -2,7 +2,7 @@
 
 from sk_microagg._kernels._annealing import Annealer
 from sk_microagg._kernels._ascent import Ascent
-from sk_microagg._kernels._centre_index import CentreIndex
+from sk_microagg._kernels._center_index import CenterIndex
 from sk_microagg._kernels._columns import Columns
 from sk_microagg._kernels._cut_check import CutCheck
 from sk_microagg._kernels._descent import Descent
@@ -19,7 +19,7 @@ from sk_microagg._kernels._walls import center_weights
 __all__ = [
     "Annealer",
     "Ascent",
-    "CentreIndex",
+    "CenterIndex",
     "Columns",
     "CutCheck",
     "Descent",

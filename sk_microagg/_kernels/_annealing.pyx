@@ -1,7 +1,7 @@
 """Annealing: single moves at random, of which those that raise the SSE pass the more rarely, the
 more they raise it and the lower the temperature is (Metropolis).
 
-At a temperature only some records matter: where neighbours are much nearer than it, all is
+At a temperature only some records matter: where neighbors are much nearer than it, all is
 shuffled; where they are much farther away, all is frozen. The caller says which records are
 active, and most steps begin with one of those.
 """
@@ -38,7 +38,7 @@ cdef class Annealer:
 
     by_scale : ndarray of shape (n_records,), intp
         The records in the order of their scale, smallest first: of the squared distance to their
-        nearest neighbours.
+        nearest neighbors.
 
     seed : int
         Of all that is left to chance.
@@ -86,7 +86,7 @@ cdef class Annealer:
             Number of active records.
 
         chance_of_jump : float
-            How often the partner of a record is any such one instead of a neighbour.
+            How often the partner of a record is any such one instead of a neighbor.
         """
         cdef Py_ssize_t step
         self.temperature = temperature
@@ -157,7 +157,7 @@ cdef class Annealer:
     # Groups come and go: records are carried one after the other, and back if it costs too much.
 
     cdef int _create(self, Py_ssize_t record) except -1 nogil:
-        """Make a group of a record and its nearest neighbours, from groups that can spare them."""
+        """Make a group of a record and its nearest neighbors, from groups that can spare them."""
         cdef Py_ssize_t k = self.partition.k, n_groups = self.partition.n_groups
         cdef Py_ssize_t source = self.partition.group_of[record], i = 0, neighbor, group
         cdef double rise
@@ -188,7 +188,7 @@ cdef class Annealer:
         return 0
 
     cdef int _dissolve(self, Py_ssize_t group) except -1 nogil:
-        """Hand the records of a group to those of their neighbours where each costs least."""
+        """Hand the records of a group to those of their neighbors where each costs least."""
         cdef Py_ssize_t target
         cdef double rise = -self.partition.measure(group), cost = 0.0
         # Drawn beforehand, since a rise can only grow: most groups are given up after a record.
@@ -204,7 +204,7 @@ cdef class Annealer:
         return 0
 
     cdef Py_ssize_t _cheapest_other(self, Py_ssize_t record, double *cost) noexcept nogil:
-        """The group of a neighbour, other than the record's own and not full, or -1 for none."""
+        """The group of a neighbor, other than the record's own and not full, or -1 for none."""
         cdef Py_ssize_t i, group, best = -1
         cdef double candidate
         cost[0] = INFINITY

@@ -1,4 +1,4 @@
-"""A first-order method for the linear programme of prices, on a pool of columns.
+"""A first-order method for the linear program of prices, on a pool of columns.
 
 Raise the sum of the records' prices, less those of the cuts, while no column pays more than it
 costs: a column pays the prices of its records, less those of its cuts. Prices stay in a box. This

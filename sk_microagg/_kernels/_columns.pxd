@@ -38,11 +38,11 @@ cdef class Columns:
     cdef double loss(self, Py_ssize_t j, int lo, int hi) noexcept nogil
     cdef double info(self, Py_ssize_t j, int lo, int hi) noexcept nogil
     cdef double content(self, Py_ssize_t j, int lo, int hi) noexcept nogil
-    cdef double lost(self, Py_ssize_t j, int centre_lo, int centre_hi, int n_known, int lo,
+    cdef double lost(self, Py_ssize_t j, int center_lo, int center_hi, int n_known, int lo,
                      int hi) noexcept nogil
-    cdef double rate(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo,
+    cdef double rate(self, Py_ssize_t j, int center_lo, int center_hi, double size, int lo,
                      int hi) noexcept nogil
-    cdef double least_rate(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo,
+    cdef double least_rate(self, Py_ssize_t j, int center_lo, int center_hi, double size, int lo,
                            int hi, double largest_content) noexcept nogil
     cdef bint is_missing(self, Py_ssize_t j, int hi) noexcept nogil
 

@@ -1,7 +1,7 @@
-"""What a generalised value loses, for columns of categories and of numbers alike.
+"""What a generalized value loses, for columns of categories and of numbers alike.
 
 The leaves of a column, its categories or its distinct numbers in order, have positions 0, 1, ...
-A generalised value is the smallest node, or the interval, that covers the leaves from `lo` to `hi`.
+A generalized value is the smallest node, or the interval, that covers the leaves from `lo` to `hi`.
 One position comes after all leaves and is covered by the root alone: a missing value reaches from
 the first position to that one, and so does everything that is merged with it.
 """
@@ -18,7 +18,7 @@ cdef enum:
 
 
 cdef class Columns:
-    """Loss and entropy of generalised values, for every column of a table.
+    """Loss and entropy of generalized values, for every column of a table.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ cdef class Columns:
                 self._tabulate(j)
 
     def loss_of(self, Py_ssize_t column, int lo, int hi):
-        """Weighted loss of a generalised value."""
+        """Weighted loss of a generalized value."""
         return self.loss(column, lo, hi)
 
     @property
@@ -92,14 +92,14 @@ cdef class Columns:
         """Number of leaves of each column: the position that only a missing value reaches."""
         return np.array([self.columns[j].width - 1 for j in range(self.n_columns)], np.int32)
 
-    def costs(self, const int[:, ::1] centre_lo, const int[:, ::1] centre_hi,
+    def costs(self, const int[:, ::1] center_lo, const int[:, ::1] center_hi,
               const int[:, ::1] n_known, const Py_ssize_t[::1] sizes, const int[::1] lo,
               const int[::1] hi, *, bint by_entropy=False):
         """What it costs each of several groups to take a record in.
 
-        Groups have such centres, so many known values in each column, and so many members. All that
-        is known loses what the merged centre loses, instead of what the old centre did; or by
-        entropy, members and record are generalised at certain rates.
+        Groups have such centers, so many known values in each column, and so many members. All that
+        is known loses what the merged center loses, instead of what the old center did; or by
+        entropy, members and record are generalized at certain rates.
         """
         cdef double[::1] costs = np.zeros(sizes.shape[0])
         cdef Py_ssize_t group, j
@@ -108,20 +108,20 @@ cdef class Columns:
                 for j in range(self.n_columns):
                     if by_entropy:
                         costs[group] += self.rate(
-                            j, centre_lo[group, j], centre_hi[group, j], sizes[group], lo[j], hi[j]
+                            j, center_lo[group, j], center_hi[group, j], sizes[group], lo[j], hi[j]
                         )
                     else:
                         costs[group] += self.lost(
-                            j, centre_lo[group, j], centre_hi[group, j], n_known[group, j], lo[j],
+                            j, center_lo[group, j], center_hi[group, j], n_known[group, j], lo[j],
                             hi[j],
                         )
                         costs[group] -= n_known[group, j] * self.loss(
-                            j, centre_lo[group, j], centre_hi[group, j]
+                            j, center_lo[group, j], center_hi[group, j]
                         )
         return costs.base
 
     def info_of(self, Py_ssize_t column, int lo, int hi):
-        """Information of a generalised value, and what the entropy divides by for it."""
+        """Information of a generalized value, and what the entropy divides by for it."""
         return self.info(column, lo, hi), self.content(column, lo, hi)
 
     cdef double loss(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
@@ -153,7 +153,7 @@ cdef class Columns:
         return column.info_before[min(hi + 1, column.width - 1)] - column.info_before[lo]
 
     cdef double content(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
-        """What the entropy divides by when this value is generalised."""
+        """What the entropy divides by when this value is generalized."""
         cdef Column *column = &self.columns[j]
         if column.kind == TABLE:
             return column.content[lo * column.width + hi]
@@ -163,37 +163,37 @@ cdef class Columns:
             column.mass_before[min(hi + 1, column.width - 1)] - column.mass_before[lo]
         )
 
-    cdef double lost(self, Py_ssize_t j, int centre_lo, int centre_hi, int n_known, int lo,
+    cdef double lost(self, Py_ssize_t j, int center_lo, int center_hi, int n_known, int lo,
                      int hi) noexcept nogil:
         """What a group has lost with a record taken in: a missing value has nothing to lose."""
         return (n_known + (not self.is_missing(j, hi))) * self.loss(
-            j, min(centre_lo, lo), max(centre_hi, hi)
+            j, min(center_lo, lo), max(center_hi, hi)
         )
 
-    cdef double rate(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo,
+    cdef double rate(self, Py_ssize_t j, int center_lo, int center_hi, double size, int lo,
                      int hi) noexcept nogil:
-        """What it costs, by entropy, to merge a value with the centre of so many.
+        """What it costs, by entropy, to merge a value with the center of so many.
 
-        The rates at which all of them are generalised to the value that covers both, and that value
+        The rates at which all of them are generalized to the value that covers both, and that value
         to itself.
         """
-        cdef int merged_lo = min(centre_lo, lo), merged_hi = max(centre_hi, hi)
+        cdef int merged_lo = min(center_lo, lo), merged_hi = max(center_hi, hi)
         cdef double info = self.info(j, merged_lo, merged_hi)
         cdef double to_itself = share(info, self.content(j, merged_lo, merged_hi))
         return self.columns[j].weight * (
             (share(info, self.content(j, lo, hi)) + to_itself)
-            + size * (share(info, self.content(j, centre_lo, centre_hi)) + to_itself)
+            + size * (share(info, self.content(j, center_lo, center_hi)) + to_itself)
         )
 
-    cdef double least_rate(self, Py_ssize_t j, int centre_lo, int centre_hi, double size, int lo,
+    cdef double least_rate(self, Py_ssize_t j, int center_lo, int center_hi, double size, int lo,
                            int hi, double largest_content) noexcept nogil:
         """What no value costs less than, if it covers `lo` and `hi` and has no larger content."""
-        cdef double info = self.info(j, min(centre_lo, lo), max(centre_hi, hi))
+        cdef double info = self.info(j, min(center_lo, lo), max(center_hi, hi))
         # The rate of a value to itself need not grow with the value; this bound of it does.
         cdef double to_itself = share(info, info + self.largest_constant)
         return self.columns[j].weight / SAFETY * (
             (share(info, largest_content) + to_itself)
-            + size * (share(info, self.content(j, centre_lo, centre_hi)) + to_itself)
+            + size * (share(info, self.content(j, center_lo, center_hi)) + to_itself)
         )
 
     cdef bint is_missing(self, Py_ssize_t j, int hi) noexcept nogil:

@@ -1,8 +1,8 @@
 """Sets of k records that pay more than their SSE, found by two quick heuristics.
 
-Around each record a set grows by the neighbour that costs least, given those in it. Then, from the
+Around each record a set grows by the neighbor that costs least, given those in it. Then, from the
 record and from the mean of that set, a set is improved as in Lloyd's method: the mean c of a set is
-kept, the set becomes the k neighbours with the least |x - c|² - u(x), and so on.
+kept, the set becomes the k neighbors with the least |x - c|² - u(x), and so on.
 """
 
 import numpy as np

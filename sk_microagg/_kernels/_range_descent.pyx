@@ -1,4 +1,4 @@
-"""Local search for generalised groups: the best swap or shift of each record, again and again.
+"""Local search for generalized groups: the best swap or shift of each record, again and again.
 
 A record looks at the few groups that would take it in at the least cost. It may go to one of them
 if its own group has more than k records, or change places with any record there.
@@ -70,7 +70,7 @@ cdef class RangeDescent(Sweeps):
         for record in self.records:
             if self.partition.group_of[record] != group or self.partition.group_cost[group] == 0.0:
                 continue
-            # A record is compared with all of its neighbours.
+            # A record is compared with all of its neighbors.
             if self.is_over(self.partition.k):
                 break
             self._find_best(record, &best)

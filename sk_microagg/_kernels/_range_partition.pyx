@@ -1,4 +1,4 @@
-"""Groups of records that are generalised: what they lose, and every way to change them.
+"""Groups of records that are generalized: what they lose, and every way to change them.
 
 A group costs, in each column, the loss of the value that covers all its members, times the number
 of members whose value is known: a missing value that is released as missing has lost nothing.
@@ -26,7 +26,7 @@ cdef double ROUNDING = 1e-9
 
 @cython.final
 cdef class GroupTree(RangeTree):
-    """The centres of groups, searched for those that take a record in at the least cost."""
+    """The centers of groups, searched for those that take a record in at the least cost."""
 
     def __init__(self, RangePartition partition):
         self.partition = partition
@@ -89,12 +89,12 @@ cdef class GroupTree(RangeTree):
 
 @cython.final
 cdef class RangePartition(Ledger):
-    """Groups of generalised records, with moves between them and a journal to take moves back.
+    """Groups of generalized records, with moves between them and a journal to take moves back.
 
     Parameters
     ----------
     columns : Columns
-        What generalised values lose.
+        What generalized values lose.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32, C-contiguous
         The leaf range of each cell.
@@ -148,8 +148,8 @@ cdef class RangePartition(Ledger):
 
     # What a partition is
 
-    def centres(self):
-        """First and last position of what each group is generalised to, in the order of slots."""
+    def centers(self):
+        """First and last position of what each group is generalized to, in the order of slots."""
         cdef Py_ssize_t i, j, group
         groups = self.groups()
         cdef int[:, ::1] low = np.empty((len(groups), self.n_columns), np.int32)
@@ -336,7 +336,7 @@ cdef class RangePartition(Ledger):
     # Index
 
     cdef int settle_with_index(self) except -1 nogil:
-        """Measure the groups that have changed, and have an index over the centres."""
+        """Measure the groups that have changed, and have an index over the centers."""
         cdef Py_ssize_t group
         self.settle()
         # Groups that have moved away make boxes large.

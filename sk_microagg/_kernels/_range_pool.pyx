@@ -20,11 +20,11 @@ _CRITERIA = {"ncp": LOSS, "entropy": ENTROPY}
 
 @cython.final
 cdef class RecordTree(RangeTree):
-    """Distinct records. What they cost depends on the centre that they would be merged with."""
+    """Distinct records. What they cost depends on the center that they would be merged with."""
 
     cdef Criterion criterion
-    cdef const int *centre_lo
-    cdef const int *centre_hi
+    cdef const int *center_lo
+    cdef const int *center_hi
     cdef const int *n_known
     cdef double size
     # By node and column: the largest content of a record, which the entropy divides by.
@@ -48,12 +48,12 @@ cdef class RecordTree(RangeTree):
         return total
 
     cdef double _cell_cost(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
-        cdef int centre_lo = self.centre_lo[j], centre_hi = self.centre_hi[j]
+        cdef int center_lo = self.center_lo[j], center_hi = self.center_hi[j]
         if self.criterion == ENTROPY:
-            return self.columns.rate(j, centre_lo, centre_hi, self.size, lo, hi)
+            return self.columns.rate(j, center_lo, center_hi, self.size, lo, hi)
         if self.criterion == FARTHEST:
-            return -self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
-        return self.columns.lost(j, centre_lo, centre_hi, self.n_known[j], lo, hi)
+            return -self.columns.loss(j, min(center_lo, lo), max(center_hi, hi))
+        return self.columns.lost(j, center_lo, center_hi, self.n_known[j], lo, hi)
 
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
         cdef Py_ssize_t j, at = node * self.n_columns
@@ -65,18 +65,18 @@ cdef class RecordTree(RangeTree):
         return total
 
     cdef double _cell_bound(self, Py_ssize_t j, Py_ssize_t at) noexcept nogil:
-        cdef int centre_lo = self.centre_lo[j], centre_hi = self.centre_hi[j]
+        cdef int center_lo = self.center_lo[j], center_hi = self.center_hi[j]
         cdef int lo = self.max_lo[at], hi = self.min_hi[at]
         if self.criterion == ENTROPY:
             return self.columns.least_rate(
-                j, centre_lo, centre_hi, self.size, lo, hi, self.largest_content[at]
+                j, center_lo, center_hi, self.size, lo, hi, self.largest_content[at]
             )
         if self.criterion == FARTHEST:
             lo, hi = self.min_lo[at], self.max_hi[at]
-            return -self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
+            return -self.columns.loss(j, min(center_lo, lo), max(center_hi, hi))
         # A record for which nothing is known here has nothing to lose.
         return (self.n_known[j] + (not self.columns.is_missing(j, self.max_hi[at]))) * (
-            self.columns.loss(j, min(centre_lo, lo), max(centre_hi, hi))
+            self.columns.loss(j, min(center_lo, lo), max(center_hi, hi))
         )
 
     cdef int find_contents(self) except -1 nogil:
@@ -108,8 +108,8 @@ cdef class RecordTree(RangeTree):
                          const int *n_known, double size) except -1 nogil:
         """The record that costs least."""
         self.criterion = criterion
-        self.centre_lo = lo
-        self.centre_hi = hi
+        self.center_lo = lo
+        self.center_hi = hi
         self.n_known = n_known
         self.size = size
         self.search(1)
@@ -126,13 +126,13 @@ cdef class RangePool:
     Parameters
     ----------
     columns : Columns
-        What generalised values lose.
+        What generalized values lose.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32, C-contiguous
         The leaf range of each cell.
 
     distance : {"ncp", "entropy"}, default="ncp"
-        What the nearest record makes least: what is lost by merging, or the generalisation rates.
+        What the nearest record makes least: what is lost by merging, or the generalization rates.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ cdef class RangePool:
                 Py_ssize_t size):
         """The record that a group takes in best.
 
-        The group has such a centre, so many known values in each column, and so many records.
+        The group has such a center, so many known values in each column, and so many records.
         """
         return self._find(self.criterion, lo, hi, n_known, size)
 

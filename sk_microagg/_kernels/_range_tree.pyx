@@ -1,6 +1,6 @@
 """A tree over leaf ranges, for exact questions with any cost that has a bound for a box of them.
 
-An item is a record or the centre of a group: in each column a range from `lo` to `hi`. Merged with
+An item is a record or the center of a group: in each column a range from `lo` to `hi`. Merged with
 any item of a node, a range covers at least max_lo and min_hi of that node, and at most min_lo and
 max_hi: so much for bounds. Of items that cost the same, the one with the lowest rank wins; an item
 without a rank is not there.

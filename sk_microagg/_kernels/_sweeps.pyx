@@ -66,7 +66,7 @@ cdef class Sweeps:
         return n_improving
 
     cdef int _sweep(self, vector[Py_ssize_t] &targets) except -1 nogil:
-        """Visit each group once; afterwards `targets` are those that have changed."""
+        """Visit each group once; afterward `targets` are those that have changed."""
         cdef vector[Py_ssize_t] changed
         cdef size_t i
         self.n_sweeps += 1

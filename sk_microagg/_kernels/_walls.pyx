@@ -9,7 +9,7 @@ The wall between groups A and B is the least of |x - b|² - |x - a|² over the r
 centroids a and b: the most that the weight of B may be above that of A. What is left of this is the
 slack of the wall.
 
-Weights are moved, one at a time, towards the point where the product of all slacks is largest, the
+Weights are moved, one at a time, toward the point where the product of all slacks is largest, the
 analytic center of what records allow. That takes very long where groups lie along a line: a wall
 there moves only if all groups behind it move together. So they do, wherever a few groups separate
 those before from those behind.
@@ -29,7 +29,7 @@ cdef enum:
     # More binary digits than a float has.
     MOST_HALVINGS = 64
 
-# A step goes at most so far towards the nearest wall.
+# A step goes at most so far toward the nearest wall.
 cdef double LONGEST_STEP = 0.9
 
 

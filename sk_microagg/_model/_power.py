@@ -10,7 +10,7 @@ from sk_microagg._utils._statistics import group_sizes
 # Arcs of the exchange graph that are there from the start: to so many groups nearest to a record.
 N_NEAR = 8
 
-# Rounds in which all weights move towards the middle of what records allow: with more, an intruder
+# Rounds in which all weights move toward the middle of what records allow: with more, an intruder
 # who looks for records near the walls between groups finds no fewer.
 N_ROUNDS = 5
 

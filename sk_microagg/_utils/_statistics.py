@@ -39,7 +39,7 @@ def loss_share(sse, total):
 
 
 def squared_error(X, centers, labels):
-    """Sum of squared distances from each record to the centre that its label names."""
+    """Sum of squared distances from each record to the center that its label names."""
     total = 0.0
     for j in range(X.shape[1]):
         deviation = X[:, j] - centers[labels, j]

@@ -19,7 +19,7 @@ class FixedSizeGroups:
         Size of a group.
 
     growth : {"nn", "nc"}, default="nn"
-        How a group grows from its first record. "nn", nearest neighbours: the k - 1 records nearest
+        How a group grows from its first record. "nn", nearest neighbors: the k - 1 records nearest
         to the first one join it. "nc", nearest to the centroid: one at a time, the record nearest
         to the centroid of the group so far joins.
     """

@@ -1,4 +1,4 @@
-"""Mixed and incomplete tables, made k-anonymous by generalisation."""
+"""Mixed and incomplete tables, made k-anonymous by generalization."""
 
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._k_member import KMember

@@ -9,14 +9,14 @@ from sk_microagg._utils._statistics import group_sizes
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._validation import check_k, check_partition
 from sk_microagg._utils._version import __version__, complete_model
-from sk_microagg.generalization._centres import Centres
+from sk_microagg.generalization._centers import Centers
 from sk_microagg.generalization._grid import make_grid
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.generalization._table import Table
 
 
 class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Base of transformers that replace each record by what its group is generalised to.
+    """Base of transformers that replace each record by what its group is generalized to.
 
     A subclass has the parameters `k`, `hierarchies` and `grid`, and the methods `_group` and, if it
     needs them, `_weights`, `_constant` and `_write`.
@@ -48,12 +48,12 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
 
         kept = labels >= 0
         check_partition(labels[kept], k, kept.sum(), f"{type(self).__name__} made groups")
-        centres = Centres.of_groups(hierarchies, domains, lo[kept], hi[kept], labels[kept], weights)
-        loss = _mean_loss(centres.losses(), labels, table.missing, weights)
-        centres, centers = self._write(centres)
-        lo, hi = centres.encode(table)
-        assigned = centres.nearest_each(lo, hi)
-        exact_transform = bool(kept.all() and centres.are_alike(assigned, labels))
+        centers = Centers.of_groups(hierarchies, domains, lo[kept], hi[kept], labels[kept], weights)
+        loss = _mean_loss(centers.losses(), labels, table.missing, weights)
+        centers, centers = self._write(centers)
+        lo, hi = centers.encode(table)
+        assigned = centers.nearest_each(lo, hi)
+        exact_transform = bool(kept.all() and centers.are_alike(assigned, labels))
         training_digest = None if exact_transform else digest(np.hstack([lo, hi]))
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
@@ -68,7 +68,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         self.exact_transform_ = exact_transform
         for name, value in attributes.items():
             setattr(self, name, value)
-        self._centres = centres
+        self._centers = centers
         self._training_digest = training_digest
         self._sk_microagg_version = __version__
         return self
@@ -87,7 +87,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         Returns
         -------
         release : ndarray of shape (n_samples, n_features)
-            What each record's group is generalised to.
+            What each record's group is generalized to.
         """
         self.fit(X)
         release = self.centers_[self.labels_]
@@ -115,7 +115,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         return self.fit(X).labels_
 
     def transform(self, X):
-        """Replace each record by the centre of the group that it raises least.
+        """Replace each record by the center of the group that it raises least.
 
         Parameters
         ----------
@@ -126,15 +126,15 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         Returns
         -------
         X_new : ndarray of shape (n_samples, n_features)
-            A centre for each record, exactly as in the release.
+            A center for each record, exactly as in the release.
         """
         check_is_fitted(self)
         table = Table(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
         with complete_model(self):
-            lo, hi = self._centres.encode(table)
+            lo, hi = self._centers.encode(table)
             warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
-            return self.centers_[self._centres.nearest_each(lo, hi)]
+            return self.centers_[self._centers.nearest_each(lo, hi)]
 
     def _intervals(self, X):
         """What each group of the training data is released as with intervals, whatever the output.
@@ -146,7 +146,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         lo, hi = table.encode(domains)
         kept = self.labels_ >= 0
         weights = self._weights(len(table.names))
-        return Centres.of_groups(
+        return Centers.of_groups(
             hierarchies, domains, lo[kept], hi[kept], self.labels_[kept], weights
         ).labels()
 
@@ -165,9 +165,9 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
     def _constant(self):
         return -1.0
 
-    def _write(self, centres):
-        """Return the centres that the model keeps, and what they are released as."""
-        return centres, centres.labels()
+    def _write(self, centers):
+        """Return the centers that the model keeps, and what they are released as."""
+        return centers, centers.labels()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""What a hierarchy becomes with data: values as positions, and what the generalised ones lose.
+"""What a hierarchy becomes with data: values as positions, and what the generalized ones lose.
 
 A released cell is told apart from others by a tuple: in a tree the labels from below the root down
 to the node, for numbers the ends of the interval. The root is the empty tuple.
@@ -118,7 +118,7 @@ class TreeDomain:
 
 
 class NumberDomain:
-    """Numbers that are generalised to intervals.
+    """Numbers that are generalized to intervals.
 
     Parameters
     ----------

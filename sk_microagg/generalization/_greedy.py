@@ -26,7 +26,7 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
     Parameters
     ----------
     columns : Columns
-        What generalised values lose.
+        What generalized values lose.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32
         The records, as leaf ranges.
@@ -39,7 +39,7 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
 
     distance : {"ncp", "entropy"}, default="ncp"
         What is to be least when a record joins a group: how much more is lost then, or the rates at
-        which all are generalised.
+        which all are generalized.
 
     seeds : callable, default=random_seeds
         Finds the first record of each group.

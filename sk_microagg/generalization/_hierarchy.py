@@ -1,4 +1,4 @@
-"""Generalisation hierarchies."""
+"""Generalization hierarchies."""
 
 from collections import Counter
 from itertools import pairwise
@@ -18,15 +18,15 @@ from sk_microagg.generalization._tree import Tree
 
 
 class Hierarchy:
-    """How the values of one column are generalised.
+    """How the values of one column are generalized.
 
-    Most hierarchies are trees: values are leaves, a generalised value is a node and stands for all
+    Most hierarchies are trees: values are leaves, a generalized value is a node and stands for all
     leaves below it. The root stands for everything, and for a missing value. Make one with the
     methods that begin with `from`, with `intervals` or with `flat`.
 
     See Also
     --------
-    KAIM : Anonymises tables with such hierarchies.
+    KAIM : Anonymizes tables with such hierarchies.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Hierarchy:
 
     @staticmethod
     def from_bins(edges, *coarser):
-        """Generalise numbers to bins, and these to coarser bins if there are any.
+        """Generalize numbers to bins, and these to coarser bins if there are any.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Hierarchy:
 
     @staticmethod
     def intervals():
-        """Generalise numbers to intervals with any ends.
+        """Generalize numbers to intervals with any ends.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class Hierarchy:
         Returns
         -------
         domain : TreeDomain or NumberDomain
-            Positions of values, and what generalised ones lose.
+            Positions of values, and what generalized ones lose.
         """
         raise NotImplementedError
 
@@ -203,7 +203,7 @@ class TreeHierarchy(Hierarchy):
     Attributes
     ----------
     leaves : list of str
-        Labels of the leaves, depth first: those below a node are neighbours.
+        Labels of the leaves, depth first: those below a node are neighbors.
 
     root : str
         Label of the root.
@@ -335,7 +335,7 @@ class FlatHierarchy(Hierarchy):
 
 
 class IntervalHierarchy(Hierarchy):
-    """Numbers that are generalised to intervals."""
+    """Numbers that are generalized to intervals."""
 
     def domain(self, values, column, grid=None):
         return NumberDomain(numbers(values, column), grid)

@@ -10,7 +10,7 @@ from sk_microagg.generalization._refine import make_policy, refine
 
 
 class KAIM(Generalizer):
-    """Make tables with categories, numbers and holes k-anonymous by generalisation [1]_.
+    """Make tables with categories, numbers and holes k-anonymous by generalization [1]_.
 
     The records are partitioned into groups of at least `k`. In each column, a group is released as
     the smallest node of a hierarchy, or an interval, that covers its members. A missing value is
@@ -29,7 +29,7 @@ class KAIM(Generalizer):
     distance : {"ncp", "entropy"}, default="ncp"
         What is to be least when a record joins a group: how much more is lost by then, where
         missing values have nothing to lose; or, as published, the rates at which all are
-        generalised, by entropy.
+        generalized, by entropy.
 
     c : "own" or float, default="own"
         For the entropy: what is added to the information of a value before dividing by it. "own":
@@ -120,8 +120,8 @@ class KAIM(Generalizer):
     Notes
     -----
     `fit_transform` is the release: every row occurs in it at least `k` times. `transform` sends a
-    record, usually a new one, to the group whose centre it raises least: whose loss would grow
-    least if it covered the record too; if there are centres that cover it already, to the one of
+    record, usually a new one, to the group whose center it raises least: whose loss would grow
+    least if it covered the record too; if there are centers that cover it already, to the one of
     these that loses least. That need not be the record's own group for the training data, so
     `exact_transform_` is False in general, and `transform` warns if it is given them. A value that
     its hierarchy does not have counts as missing there, and a number beyond all released intervals
@@ -220,11 +220,11 @@ class KAIM(Generalizer):
             return -1.0
         return check_number("c", self.c, at_least=0, or_option="own")
 
-    def _write(self, centres):
+    def _write(self, centers):
         if self.output == "interval":
-            return super()._write(centres)
-        centres = centres.in_the_middle()
-        return centres, centres.middles()
+            return super()._write(centers)
+        centers = centers.in_the_middle()
+        return centers, centers.middles()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

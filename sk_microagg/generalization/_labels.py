@@ -1,4 +1,4 @@
-"""How cells are written in a generalised table."""
+"""How cells are written in a generalized table."""
 
 from numbers import Integral, Real
 

@@ -1,4 +1,4 @@
-"""The paths of a generalisation tree, from each leaf up to the root, as users write trees down."""
+"""The paths of a generalization tree, from each leaf up to the root, as users write trees down."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Local search for generalised groups: the policies of the numeric refiners on another loss."""
+"""Local search for generalized groups: the policies of the numeric refiners on another loss."""
 
 import numpy as np
 
@@ -21,12 +21,12 @@ def make_policy(refiner, **defaults):
 
 
 def refine(columns, lo, hi, labels, k, total, policy, random_state):
-    """Lower the loss of a partition of generalised records.
+    """Lower the loss of a partition of generalized records.
 
     Parameters
     ----------
     columns : Columns
-        What generalised values lose.
+        What generalized values lose.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32
         The records, as leaf ranges.

@@ -1,4 +1,4 @@
-"""A table with categories, numbers and holes, ready to be generalised."""
+"""A table with categories, numbers and holes, ready to be generalized."""
 
 import reprlib
 from collections.abc import Hashable

@@ -1,4 +1,4 @@
-"""The nodes of a generalisation tree."""
+"""The nodes of a generalization tree."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a generalised table has lost."""
+"""What a generalized table has lost."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from sk_microagg.generalization._table import Table
 
 
 def generalization_loss(X, release, *, hierarchies=None, level="table"):
-    """What a table has lost by generalisation.
+    """What a table has lost by generalization.
 
     A cell that is released as it was, known or missing, loses nothing. A category loses the share
     of the leaves that are below its node, a number the share of the column's range that is in its
@@ -22,7 +22,7 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
         The table as it was. None, NaN, pandas.NA and "*" are missing.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The generalised table, in text as :class:`KAIM` releases it: labels of nodes, intervals such
+        The generalized table, in text as :class:`KAIM` releases it: labels of nodes, intervals such
         as "[30, 39]", and "*".
 
     hierarchies : dict or None, default=None

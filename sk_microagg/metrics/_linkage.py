@@ -57,7 +57,7 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
         What was released for each of them, in the units of `X`.
 
     scaler : "standard", transformer or None, default="standard"
-        The space in which distances are taken, fitted to `X`: standardised columns, any transformer
+        The space in which distances are taken, fitted to `X`: standardized columns, any transformer
         that takes an array, or with None the columns as they are.
 
     n_jobs : int or None, default=None

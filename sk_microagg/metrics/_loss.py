@@ -44,7 +44,7 @@ def sse(X, labels):
 def information_loss(X, labels):
     """Share of the total sum of squares that is lost when groups become their centroids.
 
-    The loss depends on the space of `X`: it is usually measured on standardised columns.
+    The loss depends on the space of `X`: it is usually measured on standardized columns.
 
     Parameters
     ----------

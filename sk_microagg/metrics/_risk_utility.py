@@ -54,7 +54,7 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None):
 
         - `k`;
         - `information_loss`: squared distances from records to what was released for them, as a
-          share of the total sum of squares, in standardised columns;
+          share of the total sum of squares, in standardized columns;
         - `linked` and `expected_matches`: see :func:`record_linkage`;
         - `interval_disclosure` and `rank_disclosure`: means over the columns;
         - `correlation_change`: mean over all pairs of columns;

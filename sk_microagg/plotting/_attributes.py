@@ -14,7 +14,7 @@ PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
 class AttributeDisplay:
     """The distribution of every column before and after, a panel for each.
 
-    The original is a grey area, the release a dark line. Numbers are counted in bins, other values
+    The original is a gray area, the release a dark line. Numbers are counted in bins, other values
     by category: the most frequent ones, and one bar for the others. A column of numbers that is
     released as text, such as intervals, has a note instead.
 

@@ -51,7 +51,7 @@ class Histogram:
     missing: tuple
 
     def draw(self, ax):
-        """Draw the original as a grey area, the release as a line; a merged bin at its mean."""
+        """Draw the original as a gray area, the release as a line; a merged bin at its mean."""
         widths = np.diff(self.edges) / self.unit
         ax.stairs(self.before / widths, self.edges, fill=True, color=FILL, label="original")
         ax.stairs(self.after / widths, self.edges, color=INK, linewidth=1.3, label="release")
@@ -85,7 +85,7 @@ class Bars:
     after: np.ndarray
 
     def draw(self, ax):
-        """Draw the original as grey bars, the release as thin ones in front."""
+        """Draw the original as gray bars, the release as thin ones in front."""
         places = np.arange(len(self.categories))
         ax.barh(places, self.before, height=0.8, color=FILL, label="original")
         ax.barh(places, self.after, height=0.3, color=INK, label="release")

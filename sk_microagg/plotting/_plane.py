@@ -20,19 +20,19 @@ class Plane:
     """
 
     def __init__(self, X):
-        self.centre = X.mean(axis=0)
+        self.center = X.mean(axis=0)
         self.axes = np.zeros((2, X.shape[1]))
         self.shares = (0.0, 0.0)
-        centred = X - self.centre
-        total = centred.var(axis=0).sum()
+        centered = X - self.center
+        total = centered.var(axis=0).sum()
         if len(X) > 1 and total > 0:
-            self.axes = PCA(n_components=2, svd_solver="covariance_eigh").fit(centred).components_
-            shares = (centred @ self.axes.T).var(axis=0) / total
+            self.axes = PCA(n_components=2, svd_solver="covariance_eigh").fit(centered).components_
+            shares = (centered @ self.axes.T).var(axis=0) / total
             self.shares = tuple(float(share) for share in shares)
 
     def place(self, X):
         """Records in the plane, shape (n_samples, 2)."""
-        return (X - self.centre) @ self.axes.T
+        return (X - self.center) @ self.axes.T
 
     def axis_names(self, name="principal component"):
         """What the axes are, and how much they show."""

@@ -10,7 +10,7 @@ FIELDS = ("k", "information_loss", "expected_matches")
 class RiskUtilityDisplay:
     """Disclosure risk against information loss, over k.
 
-    Every point is a release, labelled by its k. The risk is the share of the records that record
+    Every point is a release, labeled by its k. The risk is the share of the records that record
     linkage by distance is expected to re-identify: an intruder who knows all original values, and
     takes the nearest row of the release, or any of those that are equally near. Hollow points are
     what k-anonymity alone promises: no more than 1 / k.
@@ -69,12 +69,12 @@ class RiskUtilityDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, ks, ax=None):
-        """Anonymise a table with several k, and draw what each risks and loses.
+        """Anonymize a table with several k, and draw what each risks and loses.
 
         Parameters
         ----------
         estimator : MicroAggregator
-            What anonymises; a clone of it is fitted with each k.
+            What anonymizes; a clone of it is fitted with each k.
 
         X : array-like of shape (n_samples, n_features)
             The records.

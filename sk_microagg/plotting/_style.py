@@ -1,6 +1,6 @@
-"""What the displays have in common: colours that differ in lightness, and axes to draw in."""
+"""What the displays have in common: colors that differ in lightness, and axes to draw in."""
 
-# Black, greys and a colour of Okabe and Ito. No two differ in hue alone.
+# Black, grays and a color of Okabe and Ito. No two differ in hue alone.
 INK, SOFT, FILL = "#000000", "#808080", "#cccccc"
 BLUE = "#0072b2"
 
@@ -41,7 +41,7 @@ def tidy(ax):
 
 
 def percent_axis(axis):
-    """Show shares as per cent, without digits that say nothing."""
+    """Show shares as percent, without digits that say nothing."""
     axis.set_major_formatter(lambda share, _: f"{100 * share:.5g}%")
 
 

@@ -123,7 +123,7 @@ def anneal(surroundings, labels, seed, heat, max_iter, time_limit, progress):
 
 
 class Surroundings:
-    """The neighbours of each record, and the scale of each: how far away they are.
+    """The neighbors of each record, and the scale of each: how far away they are.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Surroundings:
         For each record the others that are near to it, nearest first.
 
     scales : ndarray of shape (n_samples,)
-        Mean squared distance of each record to its nearest neighbours; above 0, unless all are 0.
+        Mean squared distance of each record to its nearest neighbors; above 0, unless all are 0.
     """
 
     def __init__(self, X, k, neighbors, scales):
@@ -169,7 +169,7 @@ class Surroundings:
 
     @property
     def are_frozen(self):
-        """Whether no record is any distance away from its neighbours: there is nothing to do."""
+        """Whether no record is any distance away from its neighbors: there is nothing to do."""
         return self.sorted_scales[-1] == 0
 
 

@@ -23,10 +23,10 @@ HOTTEST = 1e9
 class Annealing(CallbackSupportMixin, Refiner):
     """Move records at random, and ever more rarely where it raises the loss, until all is frozen.
 
-    A step moves a record to the group of a neighbour, or swaps it with a record of that group;
+    A step moves a record to the group of a neighbor, or swaps it with a record of that group;
     now and then a step makes a new group around a record, or dissolves one. A step that raises the
     sum of squared errors by Δ is taken with probability exp(-Δ / T). The temperature T falls with
-    the scale of the records, the mean squared distance to their k - 1 nearest neighbours: first
+    the scale of the records, the mean squared distance to their k - 1 nearest neighbors: first
     from `hottest` times the scale of the outliers, in the end to `coldest` times that of the
     densest. At each temperature most steps are for the records whose scale it suits, and the more
     of them there are, the slower it falls. In the end :class:`Exchange` refines the best.

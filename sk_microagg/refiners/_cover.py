@@ -9,14 +9,14 @@ from scipy.sparse import csc_array
 
 from sk_microagg._kernels import Partition
 
-# A programme over so many groups of a partition takes about a second; one over twice as many may
+# A program over so many groups of a partition takes about a second; one over twice as many may
 # take a minute.
 GROUPS_OF_A_REGION = 150
 
 # Regions follow one another until all groups were among so many in the middle of one.
 GROUPS_IN_THE_MIDDLE = 75
 
-# A partition that is better by less than this share may be rounding; and when a programme may end.
+# A partition that is better by less than this share may be rounding; and when a program may end.
 LEAST_GAIN = 1e-9
 
 
@@ -64,7 +64,7 @@ class Groups:
             Where regions begin is drawn from it.
 
         node_limit : int
-            Nodes that an integer programme may explore.
+            Nodes that an integer program may explore.
 
         deadline : float, default=inf
             Stop when `time.monotonic()` has passed this.
@@ -74,15 +74,15 @@ class Groups:
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
-        catalogue = _Catalogue(self.cost, len(self.X))
+        catalog = _Catalog(self.cost, len(self.X))
         is_open = np.ones(len(self.X), dtype=bool)
         while is_open.any() and time.monotonic() < deadline:
             record = random_state.choice(np.flatnonzero(is_open))
-            region = catalogue.region(labels, labels[record])
+            region = catalog.region(labels, labels[record])
             is_open[np.isin(labels, region[:GROUPS_IN_THE_MIDDLE])] = False
             records = np.flatnonzero(np.isin(labels, region))
             seconds = max(deadline - time.monotonic(), 0.0)
-            part = catalogue.best_cover(records, node_limit, seconds)
+            part = catalog.best_cover(records, node_limit, seconds)
             if part is None:
                 continue
             better = with_part(labels, records, part)
@@ -93,7 +93,7 @@ class Groups:
         return labels
 
 
-class _Catalogue:
+class _Catalog:
     """Groups to choose from, and which records they hold."""
 
     def __init__(self, cost, n_records):
@@ -111,7 +111,7 @@ class _Catalogue:
     def region(self, labels, group):
         """Groups of a partition that others connect with one, and with each other: the best first.
 
-        Two groups are connected by every group of the catalogue that has records of both. Distance
+        Two groups are connected by every group of the catalog that has records of both. Distance
         does not matter: outliers that are far apart may be exchanged, too.
         """
         n_records, n_groups = len(labels), labels.max() + 1

@@ -35,8 +35,8 @@ SHORTEST_RUN = 0.3
 # With fewer disputed records than so many groups, all are annealed again.
 FEWEST_GROUPS = 4
 
-# What is left for the last integer programmes, as a share of the time.
-SHARE_OF_LAST_PROGRAMMES = 0.01
+# What is left for the last integer programs, as a share of the time.
+SHARE_OF_LAST_PROGRAMS = 0.01
 
 # What runs have even if time is up.
 LEAST_SECONDS = 1e-3
@@ -53,10 +53,10 @@ HEATS = (
 class Recombination(CallbackSupportMixin, Refiner):
     """Anneal several times, and put the best partition together from all groups that were found.
 
-    Runs of annealing end in different partitions, each good in other places. An integer programme
+    Runs of annealing end in different partitions, each good in other places. An integer program
     chooses from all their groups those that hold every record once and lose least. Then, round
     after round, the groups of the best partition on which the last runs agree stay as they are, the
-    other records are annealed four times again, and the programme chooses anew. In the end
+    other records are annealed four times again, and the program chooses anew. In the end
     :class:`Exchange` refines the best.
 
     Parameters
@@ -77,7 +77,7 @@ class Recombination(CallbackSupportMixin, Refiner):
         5000 times the number of records; or, with a `time_limit`, for as many as it allows.
 
     node_limit : int, default=1000
-        Number of nodes that the solver of the integer programme may explore, each time.
+        Number of nodes that the solver of the integer program may explore, each time.
 
     n_jobs : int or None, default=None
         Number of runs at the same time, in threads. The result does not depend on it.
@@ -102,7 +102,7 @@ class Recombination(CallbackSupportMixin, Refiner):
 
     Notes
     -----
-    The programme is solved by HiGHS, through :func:`scipy.optimize.milp`.
+    The program is solved by HiGHS, through :func:`scipy.optimize.milp`.
 
     Examples
     --------
@@ -268,5 +268,5 @@ class _Search:
         return math.ceil(n_runs / effective_n_jobs(self.parameters.n_jobs))
 
     def _seconds_left(self):
-        """Seconds left for runs: some are kept for the programmes that come last."""
-        return (1 - SHARE_OF_LAST_PROGRAMMES) * self.time_limit - self.progress.seconds
+        """Seconds left for runs: some are kept for the programs that come last."""
+        return (1 - SHARE_OF_LAST_PROGRAMS) * self.time_limit - self.progress.seconds

@@ -1,4 +1,4 @@
-"""Pictures of a report, as SVG whose colours and fonts are those of the page.
+"""Pictures of a report, as SVG whose colors and fonts are those of the page.
 
 None shows an original record, or how far the original values reach. What is drawn of the original
 is counted in bins and bars that stand for several records; groups are drawn from the release alone.
@@ -25,7 +25,7 @@ from sk_microagg.report._html import Html, tag
 MOST_PANELS, MOST_GROUPS, MOST_STEPS = 24, 600, 300
 ROWS_FOR_THE_PLANE = 20_000
 
-COLOURS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "var(--accent)"}
+COLORS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "var(--accent)"}
 PANEL, PICTURE = (3.2, 2.1), (4.2, 3.1)
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
 
@@ -135,7 +135,7 @@ def _as_svg(draw, size, label):
 
 
 def _in_page_style(svg, label):
-    """Leave to the page what is the page's: colours, fonts, size and names."""
+    """Leave to the page what is the page's: colors, fonts, size and names."""
     svg = svg[svg.index("<svg") :]
     view_box = re.search(r'viewBox="([^"]*)"', svg)[1]
     drawing = svg[svg.index(">") + 1 : svg.rindex("</svg>")]
@@ -158,6 +158,6 @@ def _tag_in_page_style(written):
         (r"\s+", " "),
     ):
         written = re.sub(pattern, replacement, written)
-    for colour, variable in COLOURS.items():
-        written = written.replace(colour, variable)
+    for color, variable in COLORS.items():
+        written = written.replace(color, variable)
     return written

@@ -84,7 +84,7 @@ def share(value):
 
 
 def percent(value):
-    """A share in per cent, with one decimal, or two below 1%."""
+    """A share in percent, with one decimal, or two below 1%."""
     value = 100 * float(value)
     if value in (0.0, 100.0):
         return f"{value:.0f}%"

@@ -16,7 +16,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def render(X, release, estimator, facts, title, certificate=None):
     """The report as HTML."""
-    title = "Anonymisation report" if title is None else str(title)
+    title = "Anonymization report" if title is None else str(title)
     now = datetime.now().astimezone()
     trace = trace_of(estimator)
     body = tag(

@@ -38,7 +38,7 @@ def make_report(
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The columns that were anonymised, as they were.
+        The columns that were anonymized, as they were.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
         The same columns as they are released.

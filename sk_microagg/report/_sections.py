@@ -26,8 +26,8 @@ OUTERMOST = "Original values beyond the range of the release count in the outerm
 
 def done(estimator, facts):
     """What was done, and with what."""
-    is_generalised = isinstance(estimator, Generalizer)
-    how = _how_generalised(estimator, facts) if is_generalised else _how_aggregated(estimator)
+    is_generalized = isinstance(estimator, Generalizer)
+    how = _how_generalized(estimator, facts) if is_generalized else _how_aggregated(estimator)
     return section(
         "What was done",
         definitions(
@@ -68,10 +68,10 @@ def _how_aggregated(estimator):
     yield "Columns scaled by", "nothing" if scaler is None else describe(scaler)
 
 
-def _how_generalised(estimator, facts):
+def _how_generalized(estimator, facts):
     yield (
         "Method",
-        "Generalisation: in each column, a group is released as the smallest category or interval "
+        "Generalization: in each column, a group is released as the smallest category or interval "
         "that covers its records.",
     )
     yield "Missing before", facts.missing

@@ -51,7 +51,7 @@ class DaskMicroAggregator(BaseEstimator):
         Smallest size of a group.
 
     columns : list or None, default=None
-        The columns to anonymise, the quasi-identifiers: numeric and complete. Others are released
+        The columns to anonymize, the quasi-identifiers: numeric and complete. Others are released
         as they are. None for all.
 
     builder : str or Builder, default="mdav"
@@ -123,7 +123,7 @@ class DaskMicroAggregator(BaseEstimator):
         The fitted scaler, or None.
 
     n_features_in_ : int
-        Number of columns that are anonymised.
+        Number of columns that are anonymized.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names.

@@ -1,6 +1,6 @@
 """Rows go to their blocks and back by way of files: the memory of the workers may be small.
 
-Each part of the table is written once, sorted by block, so that the rows of neighbouring blocks are
+Each part of the table is written once, sorted by block, so that the rows of neighboring blocks are
 a slice of it. A bundle of blocks reads its slice of every part, and writes what became of these
 rows, in the same order. So a part finds its rows again as one slice of what each bundle wrote.
 """

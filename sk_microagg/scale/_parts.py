@@ -17,7 +17,7 @@ PART_BYTES = "64MiB"
 
 @dataclass(frozen=True)
 class Parts:
-    """A Dask DataFrame, of which some columns are to be anonymised.
+    """A Dask DataFrame, of which some columns are to be anonymized.
 
     Attributes
     ----------

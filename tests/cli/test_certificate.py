@@ -32,7 +32,7 @@ def certificate_in(printed):
     return " ".join(re.search(r"(?ms)^certificate (.*?)^\S", printed)[1].split())
 
 
-def standardised(table):
+def standardized(table):
     return ((table - table.mean()) / table.std(ddof=0)).to_numpy()
 
 
@@ -48,7 +48,7 @@ def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch)
     [(scaled, k, bound)] = proofs
     assert k == 4
     before, after = pd.read_csv(numbers)[COLUMNS], pd.read_csv(output)[COLUMNS]
-    np.testing.assert_allclose(scaled, standardised(before))
+    np.testing.assert_allclose(scaled, standardized(before))
     # A second proof might come to another bound in the same time.
     monkeypatch.setattr("sk_microagg.metrics._bound.loss_bound", lambda *_, **__: bound)
     gap = 100 * optimality_gap(scaled, groups_of(after), 4)

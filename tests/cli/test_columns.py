@@ -8,13 +8,13 @@ NAMES = ["a", "b", "c", "d"]
 
 def test_all_columns_by_default():
     choice = choose_columns(NAMES, None, [])
-    assert choice.anonymised == choice.kept == NAMES
+    assert choice.anonymized == choice.kept == NAMES
     assert choice.unchanged == []
 
 
 def test_columns_stay_in_the_order_of_the_table():
     choice = choose_columns(NAMES, ["d", "b"], ["a"])
-    assert choice.anonymised == ["b", "d"]
+    assert choice.anonymized == ["b", "d"]
     assert choice.unchanged == ["c"]
     assert choice.kept == ["b", "c", "d"]
 

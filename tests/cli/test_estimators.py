@@ -33,13 +33,13 @@ def test_settings_of_the_user():
 
 
 @pytest.mark.parametrize("values", [MIXED, HOLES])
-def test_others_are_generalised(values):
+def test_others_are_generalized(values):
     estimator = make(values)
     assert isinstance(estimator, KAIM)
     assert (estimator.refiner, estimator.random_state) == ("local_search", 0)
 
 
-def test_numbers_with_a_hierarchy_are_generalised():
+def test_numbers_with_a_hierarchy_are_generalized():
     hierarchy = Hierarchy.from_nested({"low": [1], "high": [2]})
     estimator = make(NUMBERS, hierarchies={"a": hierarchy})
     assert isinstance(estimator, KAIM)

@@ -49,7 +49,7 @@ def test_summary(run, patients, tmp_path):
     printed = run("anonymize", patients, output, *names(NUMERIC), "--drop", "id").out
     facts = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in printed.splitlines())
     assert facts["records"] == "54"
-    assert facts["anonymised"] == "age, height"
+    assert facts["anonymized"] == "age, height"
     assert facts["unchanged"] == "note, town, weight"
     assert facts["method"] == "MicroAggregator, builder mdav, refiner exchange"
     assert facts["groups"] == "10"

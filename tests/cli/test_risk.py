@@ -40,7 +40,7 @@ def test_columns_in_common_by_default(run, numbers, release):
     assert "compared numbers  count, size\n" in printed
 
 
-def test_generalised_columns_have_a_level_only(run, patients, tmp_path):
+def test_generalized_columns_have_a_level_only(run, patients, tmp_path):
     output = tmp_path / "out.csv"
     run("anonymize", patients, output, "--columns", "age,town", "--drop", "id")
     outcome = run("risk", patients, output, "--columns", "age,town")

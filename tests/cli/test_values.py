@@ -91,7 +91,7 @@ def test_types_with_categories():
 
 
 @pytest.mark.parametrize("cell", [[1, 2], {"a": 1}, b"bytes"])
-def test_types_that_cannot_be_anonymised(cell):
+def test_types_that_cannot_be_anonymized(cell):
     with pytest.raises(CommandError, match=r"Column 'x' has type .*--drop"):
         of_type([cell])
 

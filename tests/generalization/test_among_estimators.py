@@ -19,7 +19,7 @@ from sk_microagg.generalization import Hierarchy, KMember
 from sk_microagg.refiners import Exchange
 
 NOT_EXACT = (
-    "transform sends a training record to the tightest centre that covers it, not to its own"
+    "transform sends a training record to the tightest center that covers it, not to its own"
 )
 TEXT = "the check subtracts outputs, and these are text; test_new_records.py compares them"
 ESTIMATORS = {

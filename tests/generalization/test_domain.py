@@ -227,7 +227,7 @@ def test_intervals_reach_from_the_least_to_the_largest(values, are_halves, data)
     assert loss(domain, *some) == (0 if low == high else (high - low + unit) / width)
 
 
-def test_a_new_number_lies_between_its_neighbours_or_at_an_end():
+def test_a_new_number_lies_between_its_neighbors_or_at_an_end():
     domain = domain_of(Hierarchy.intervals())
     assert label_of(domain, 3) == "[2, 4]"
     assert label_of(domain, 3, 5.5) == "[2, 6]"

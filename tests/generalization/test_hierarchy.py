@@ -127,7 +127,7 @@ def test_nodes_with_one_label_in_several_places_are_told_apart(rows, data):
 
 @settings(deadline=None)
 @given(paths_with_few_labels())
-def test_leaves_below_any_node_are_neighbours(rows):
+def test_leaves_below_any_node_are_neighbors(rows):
     leaves = Hierarchy.from_paths(rows).leaves
     assert sorted(leaves) == sorted(row[0] for row in rows)
     for row in rows:
@@ -426,7 +426,7 @@ ALL_KINDS = {
     ids=["pickle", "deepcopy", "clone"],
 )
 @pytest.mark.parametrize("kind", [*ALL_KINDS, "flat"])
-def test_copies_generalise_alike(kind, copied):
+def test_copies_generalize_alike(kind, copied):
     hierarchy = Hierarchy.flat() if kind == "flat" else ALL_KINDS[kind][0]
     X = np.array([[1], [2], [2], [3], [5], [5]], dtype=object)
     assert_array_equal(release(copied(hierarchy), X, 0), release(hierarchy, X, 0))

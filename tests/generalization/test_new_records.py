@@ -64,16 +64,16 @@ def test_pickled_and_fitted_again(estimator, X, new):
     assert_array_equal(release, estimator.fit_transform(X))
 
 
-def test_a_record_that_some_centre_covers_gets_one_that_is_true_of_it(X):
+def test_a_record_that_some_center_covers_gets_one_that_is_true_of_it(X):
     kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         moved = kaim.transform(X)
-    # Every training record is covered by the centre of its own group.
+    # Every training record is covered by the center of its own group.
     assert all(map(covers, moved.ravel(), X.to_numpy().ravel()))
 
 
-def test_the_tightest_of_the_centres_that_cover_a_record():
+def test_the_tightest_of_the_centers_that_cover_a_record():
     X = [["a", 1], ["a", 1], ["a", 1], ["a", 9], ["b", 5], ["b", 6]]
     kaim = KAIM(2, grid=None, refiner=None, random_state=0).fit(X)
     assert kaim.transform([["a", 1]]).tolist() == [["a", "1"]]
@@ -174,7 +174,7 @@ def test_a_fitted_model_does_not_tell_what_was_suppressed(hierarchy):
         X = [[0, "a"], [1, "a"], [2, "b"], [3, "b"], [secret, "c"], [None, "c"]]
         kaim = KAIM(2, hierarchies={0: hierarchy}, refiner=None, random_state=0).fit(X)
         # How much is lost depends on the range of the column, and is told.
-        models.append(pickle.dumps((kaim.centers_, kaim._centres)))
+        models.append(pickle.dumps((kaim.centers_, kaim._centers)))
     assert models[0] == models[1]
 
 

@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 from sk_microagg._kernels import Ascent
 
 
-class Programme:
+class Program:
     """Columns of random records and cuts, with costs at random."""
 
     def __init__(self, seed, n_records=8, n_cuts=3, n_columns=40):
@@ -35,7 +35,7 @@ class Programme:
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("n_cuts", [0, 3])
 def test_it_comes_to_the_best_prices(seed, n_cuts):
-    case = Programme(seed, n_cuts=n_cuts)
+    case = Program(seed, n_cuts=n_cuts)
     prices, use = case.lowest.copy(), np.zeros(len(case.cost))
     mean, mean_use = case.ascent().run(
         prices, use, case.lowest, case.highest, weight=0.5, n_iter=20_000
@@ -47,7 +47,7 @@ def test_it_comes_to_the_best_prices(seed, n_cuts):
 
 
 def test_it_goes_on_from_where_it_was():
-    case = Programme(0)
+    case = Program(0)
     prices, use = case.lowest.copy(), np.zeros(len(case.cost))
     for _ in range(20):
         mean, _ = case.ascent().run(prices, use, case.lowest, case.highest, weight=0.5, n_iter=1000)
@@ -55,7 +55,7 @@ def test_it_goes_on_from_where_it_was():
 
 
 def test_it_stops_when_time_is_up():
-    case = Programme(0, n_records=2000, n_columns=20_000)
+    case = Program(0, n_records=2000, n_columns=20_000)
     prices, use = case.lowest.copy(), np.zeros(len(case.cost))
     mean, _ = case.ascent().run(
         prices, use, case.lowest, case.highest, weight=0.5, n_iter=10**9, deadline=0.0

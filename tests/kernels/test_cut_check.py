@@ -47,7 +47,7 @@ class Case:
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 @pytest.mark.parametrize("seed", range(8))
-def test_no_larger_set_within_a_cut_pays_too_much_afterwards(k, seed):
+def test_no_larger_set_within_a_cut_pays_too_much_afterward(k, seed):
     case = Case(k, seed)
     lowered = case.prices.copy()
     found = case.check.lower(lowered, case.cut_prices)

@@ -144,7 +144,7 @@ def test_arcs_are_added_for_records_and_groups():
 
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("margin", [0.0, 1.0])
-def test_cancelling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):
+def test_canceling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):
     rng = np.random.default_rng(1)
     for n, d, k in CASES:
         X = TABLES[table](rng, n, d)
@@ -163,7 +163,7 @@ def test_cancelling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):
 
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("margin", [0.0, 1.0])
-def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_cancelled(table, margin):
+def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_canceled(table, margin):
     rng = np.random.default_rng(2)
     for n, d, k in CASES:
         X = TABLES[table](rng, n, d)

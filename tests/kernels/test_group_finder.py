@@ -28,6 +28,6 @@ def test_what_is_found_pays_too_much(name, k):
     assert n_found >= n_cases - 1
 
 
-def test_too_few_neighbours_are_refused():
+def test_too_few_neighbors_are_refused():
     with pytest.raises(ValueError, match="2 near records are too few for sets of 3"):
         GroupFinder(np.zeros((4, 1)), np.zeros((4, 2), dtype=np.int32), 3)

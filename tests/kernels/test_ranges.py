@@ -10,7 +10,7 @@ from oracles.generalization import PlainPartition
 from oracles.mixed_tables import KINDS, SMALL, some_case
 from oracles.partition import canonical
 
-from sk_microagg._kernels import CentreIndex, Columns, RangeDescent, RangePartition, RangePool
+from sk_microagg._kernels import CenterIndex, Columns, RangeDescent, RangePartition, RangePool
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._table import Table
 
@@ -28,11 +28,11 @@ every_distance = pytest.mark.parametrize(
 )
 
 
-def some_centre(rng, case):
-    """The centre of some records: for the oracle, and its ends for the kernel."""
+def some_center(rng, case):
+    """The center of some records: for the oracle, and its ends for the kernel."""
     rows = rng.choice(case.n, size=rng.integers(1, min(case.n, 4) + 1), replace=False)
-    centre = oracle.centre(case.plain, [case.records[row] for row in rows])
-    return centre, case.lo[rows].min(axis=0), case.hi[rows].max(axis=0)
+    center = oracle.center(case.plain, [case.records[row] for row in rows])
+    return center, case.lo[rows].min(axis=0), case.hi[rows].max(axis=0)
 
 
 def some_labels(rng, n, k):
@@ -94,7 +94,7 @@ def test_losses_and_information_worked_out_by_hand():
 def test_what_a_record_costs_groups(kinds, distance, c):
     rng = np.random.default_rng(0)
     case = some_case(rng, 360, kinds, c)
-    centres, low, high = zip(*[some_centre(rng, case) for _ in range(20)], strict=True)
+    centers, low, high = zip(*[some_center(rng, case) for _ in range(20)], strict=True)
     n_known = rng.integers(0, 9, size=(20, len(kinds)), dtype=np.int32)
     groups = np.array(low), np.array(high), n_known, rng.integers(1, 9, size=20)
     for row in rng.integers(360, size=10):
@@ -102,7 +102,7 @@ def test_what_a_record_costs_groups(kinds, distance, c):
         costs = case.columns.costs(*groups, *record, by_entropy=distance == "entropy")
         assert costs.tolist() == [
             oracle.DISTANCES[distance](case.plain, case.records[row], *group)
-            for group in zip(centres, *groups[2:], strict=True)
+            for group in zip(centers, *groups[2:], strict=True)
         ]
 
 
@@ -113,12 +113,12 @@ def assert_same_as_a_scan_until_empty(rng, case, distance):
     pool = RangePool(case.columns, case.lo, case.hi, distance=distance)
     left = set(range(case.n))
     while left:
-        centre, low, high = some_centre(rng, case)
+        center, low, high = some_center(rng, case)
         size = int(rng.integers(1, 6))
         n_known = rng.integers(0, size, size=len(low), endpoint=True, dtype=np.int32)
-        near = oracle.nearest(case.plain, case.records, left, centre, n_known, size, distance)
+        near = oracle.nearest(case.plain, case.records, left, center, n_known, size, distance)
         assert pool.nearest(low, high, n_known, size) == near
-        assert pool.farthest(low, high) == oracle.farthest(case.plain, case.records, left, centre)
+        assert pool.farthest(low, high) == oracle.farthest(case.plain, case.records, left, center)
         for row in {near, *rng.choice(sorted(left), size=1 + len(left) // 20).tolist()}:
             pool.remove(row)
             left.remove(row)
@@ -216,7 +216,7 @@ def assert_same(partition, plain):
     assert partition.cost == pytest.approx(math.fsum(costs), rel=1e-9, abs=0)
     assert sorted(map(partition.larger_group, range(partition.n_larger))) == plain.larger
     assert [partition.size(g) for g in range(partition.n_slots)] == list(map(len, plain.groups))
-    low, high = partition.centres()
+    low, high = partition.centers()
     for number, cost, *ends in zip(numbers, costs, low, high, strict=True):
         members = plain.groups[number]
         assert partition.members_of(number).tolist() == members
@@ -224,7 +224,7 @@ def assert_same(partition, plain):
         assert partition.cost_of(number) == cost
         assert partition.excess(number).tolist() == plain.excess(number)
         cells = zip(plain.columns, *ends, strict=True)
-        assert tuple(c.covering(*position) for c, *position in cells) == plain.centre(number)
+        assert tuple(c.covering(*position) for c, *position in cells) == plain.center(number)
 
 
 SIZES = {"seed": seeds, "n": st.integers(1, 30), "k": st.integers(1, 5), "kinds": few_columns}
@@ -265,7 +265,7 @@ def test_rollback_returns_to_the_mark(seed, n, k, kinds):
 
 @pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["deep", "decimals"]], ids="-".join)
 def test_groups_that_come_and_go_among_a_hundred(kinds):
-    # So many that the index over the centres prunes, and is built anew after many changes.
+    # So many that the index over the centers prunes, and is built anew after many changes.
     rng = np.random.default_rng(0)
     partition, plain = both_partitions(some_case(rng, 360, kinds), some_labels(rng, 360, 3), 3)
     for step in range(60):
@@ -407,30 +407,30 @@ def test_a_deadline_that_has_passed_stops_the_search_early():
     assert partition.cost < 0.9 * stopped_at
 
 
-# Centres
+# Centers
 
 
-def assert_same_centres(rng, case, n_centres):
-    centres = [some_centre(rng, case)[0] for _ in range(n_centres)]
+def assert_same_centers(rng, case, n_centers):
+    centers = [some_center(rng, case)[0] for _ in range(n_centers)]
     ends = [
-        [c.positions(node) for c, node in zip(case.plain, centre, strict=True)]
-        for centre in centres
+        [c.positions(node) for c, node in zip(case.plain, center, strict=True)]
+        for center in centers
     ]
     low, high = np.ascontiguousarray(np.moveaxis(np.array(ends, dtype=np.int32), 2, 0))
-    found = CentreIndex(case.columns, low, high).nearest_each(case.lo, case.hi)
+    found = CenterIndex(case.columns, low, high).nearest_each(case.lo, case.hi)
     assert found.tolist() == [
-        oracle.nearest_centre(case.plain, record, centres) for record in case.records
+        oracle.nearest_center(case.plain, record, centers) for record in case.records
     ]
 
 
 @settings(deadline=None, max_examples=100)
-@given(seed=seeds, n=st.integers(1, 40), kinds=few_columns, n_centres=st.integers(1, 40))
-def test_a_record_goes_to_the_centre_that_it_raises_least(seed, n, kinds, n_centres):
+@given(seed=seeds, n=st.integers(1, 40), kinds=few_columns, n_centers=st.integers(1, 40))
+def test_a_record_goes_to_the_center_that_it_raises_least(seed, n, kinds, n_centers):
     rng = np.random.default_rng(seed)
-    assert_same_centres(rng, some_case(rng, n, kinds), n_centres)
+    assert_same_centers(rng, some_case(rng, n, kinds), n_centers)
 
 
 @pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["deep", "decimals"]], ids="-".join)
-def test_a_record_goes_to_the_best_of_a_hundred_centres(kinds):
+def test_a_record_goes_to_the_best_of_a_hundred_centers(kinds):
     rng = np.random.default_rng(0)
-    assert_same_centres(rng, some_case(rng, 360, kinds), 120)
+    assert_same_centers(rng, some_case(rng, 360, kinds), 120)

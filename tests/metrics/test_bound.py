@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from oracles.bound import least_squared_errors, value_of_programme
+from oracles.bound import least_squared_errors, value_of_program
 from oracles.partition import sst
 from oracles.tables import TABLES
 from sklearn.preprocessing import StandardScaler
@@ -59,11 +59,11 @@ def test_no_partition_of_a_small_table_is_below_the_bound(k, n):
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize("name", SMALL_TABLES)
-def test_the_bound_is_not_below_the_linear_programme(name, k):
+def test_the_bound_is_not_below_the_linear_program(name, k):
     rng = np.random.default_rng(k)
     for n in (2 * k, 11):
         X = TABLES[name](rng, n, 2)
-        least = (1 - 1e-3) * value_of_programme(X, k) - 1e-8 * sst(X)
+        least = (1 - 1e-3) * value_of_program(X, k) - 1e-8 * sst(X)
         assert loss_bound(X, k, time_limit=2.0, tol=1e-5) * sst(X) >= least
 
 
@@ -73,7 +73,7 @@ def test_cuts_prove_that_a_group_of_five_is_best():
     best = information_loss(X, np.repeat([0, 1], 5))
     bound = loss_bound(X, 3, time_limit=2.0)
     assert 0.99 * best <= bound <= best
-    assert_allclose(value_of_programme(X, 3) / sst(X), 5 / 6 * best, rtol=1e-6)
+    assert_allclose(value_of_program(X, 3) / sst(X), 5 / 6 * best, rtol=1e-6)
 
 
 @given(

@@ -105,7 +105,7 @@ def random_table(seed, n=60):
 
 
 def random_cover(rng, name, known, value):
-    """A label that stands for a value, or for more: as it was, generalised, or the root."""
+    """A label that stands for a value, or for more: as it was, generalized, or the root."""
     if pd.isna(value):
         return rng.choice(objects(["*", None, NAN]))
     covers = ["*", f"{value}"]

@@ -13,7 +13,7 @@ LABELS = {
     "fractions": np.random.default_rng(3).choice([0.25, 0.5], size=40),
     "list": np.random.default_rng(4).choice(["a", "b", "c"], size=40).tolist(),
 }
-every_labelling = pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+every_labeling = pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 
 
 @pytest.fixture(name="X")
@@ -31,18 +31,18 @@ def naive_sse(X, labels):
     return total
 
 
-@every_labelling
+@every_labeling
 def test_sse_is_that_of_a_plain_loop(X, labels):
     assert_allclose(sse(X, labels), naive_sse(X, labels), rtol=1e-12)
 
 
-@every_labelling
+@every_labeling
 def test_information_loss_is_the_share_of_a_plain_loop(X, labels):
     expected = naive_sse(X, labels) / naive_sse(X, [0] * len(X))
     assert_allclose(information_loss(X, labels), expected, rtol=1e-12)
 
 
-@every_labelling
+@every_labeling
 def test_a_large_offset_costs_no_accuracy(labels):
     # Integers and halves: the shifted records are exact, so that only the metric can lose digits.
     X = np.random.default_rng(6).integers(-50, 50, size=(40, 3)) / 2

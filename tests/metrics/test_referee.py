@@ -50,7 +50,7 @@ def test_blocks(k, block_size, stitch):
 
 @every_data
 @every_k
-def test_generalised_numbers(data, k):
+def test_generalized_numbers(data, k):
     release = KAIM(k=k, refiner=None, random_state=0).fit_transform(DATA[data]().data[:, :4])
     assert release.dtype == object
     assert_referee_agrees(release, k)
@@ -59,7 +59,7 @@ def test_generalised_numbers(data, k):
 @every_k
 @pytest.mark.parametrize("share_missing", [0, 0.2])
 @pytest.mark.parametrize("output", ["default", "pandas"])
-def test_generalised_text(k, share_missing, output):
+def test_generalized_text(k, share_missing, output):
     kaim = KAIM(k=k, hierarchies=HIERARCHIES, refiner=None, random_state=0)
     release = kaim.set_output(transform=output).fit_transform(draw(120, k, share_missing))
     assert_referee_agrees(release, k)

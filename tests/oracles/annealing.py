@@ -114,7 +114,7 @@ class PlainAnnealer:
             self.return_to(before)
 
     def dissolve(self, group):
-        """Each record, from the last, to the group among its neighbours' where it costs least."""
+        """Each record, from the last, to the group among its neighbors' where it costs least."""
         before = list(self.group_of)
         most = -self.temperature * math.log(1 - self.random.share())
         for record in self.groups[group][::-1]:

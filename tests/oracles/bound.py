@@ -1,4 +1,4 @@
-"""The least squared error of all partitions, and the linear programme behind the bound."""
+"""The least squared error of all partitions, and the linear program behind the bound."""
 
 from functools import cache
 from itertools import combinations
@@ -22,7 +22,7 @@ def admissible_groups(n, k, largest=None):
 
 
 def least_squared_errors(tables, k):
-    """The SSE of the best k-partition of each of several tables, by a programme over subsets.
+    """The SSE of the best k-partition of each of several tables, by a program over subsets.
 
     `tables` has shape (n_tables, n_samples, n_features); at least k records, few.
     """
@@ -47,7 +47,7 @@ def least_squared_errors(tables, k):
     return least[(1 << n) - 1]
 
 
-def value_of_programme(X, k):
+def value_of_program(X, k):
     """The largest sum of prices with which no group of k records pays more than its SSE."""
     groups = admissible_groups(len(X), k, k)[k]
     costs = squared_errors_of(X[None], groups)[0]

@@ -1,4 +1,4 @@
-"""Generalisation as its description reads, in plain Python.
+"""Generalization as its description reads, in plain Python.
 
 A node of a tree is the tuple of labels from below the root down to it, an interval the pair of its
 ends. The root is the empty tuple, and so is a missing value. A record is a tuple of nodes, one a
@@ -123,7 +123,7 @@ def ends_on_a_grid(values, k, step):
 
 
 class NumberColumn(Column):
-    """Numbers, generalised to intervals; `grid` is the k and the step of one, or None.
+    """Numbers, generalized to intervals; `grid` is the k and the step of one, or None.
 
     A node is the least and the largest value in it, wherever the interval ends.
     """
@@ -193,14 +193,14 @@ def records_of(columns, cells):
     return list(zip(*nodes, strict=True))
 
 
-# Records and centres
+# Records and centers
 
 
 def join(columns, one, other):
     return tuple(c.join(a, b) for c, a, b in zip(columns, one, other, strict=True))
 
 
-def centre(columns, records):
+def center(columns, records):
     merged, *others = records
     for record in others:
         merged = join(columns, merged, record)
@@ -241,8 +241,8 @@ def entropy(columns, record, middle, n_known, size):
         info = column.info(s)
         to_itself = share(info, column.content(s))
         of_record = share(info, column.content(t)) + to_itself
-        of_centre = share(info, column.content(g)) + to_itself
-        total += column.weight * (of_record + size * of_centre)
+        of_center = share(info, column.content(g)) + to_itself
+        total += column.weight * (of_record + size * of_center)
     return total
 
 
@@ -263,7 +263,7 @@ def known_cells(records):
 
 def describe(columns, records):
     """What distances need to know of a group."""
-    return centre(columns, records), known_cells(records), len(records)
+    return center(columns, records), known_cells(records), len(records)
 
 
 def farthest(columns, records, rows, record):
@@ -305,10 +305,10 @@ def greedy(columns, records, k, order, distance="ncp", seeds="random"):
 
 
 def group_cost(columns, records):
-    """What the known cells of a group lose when all become the centre."""
+    """What the known cells of a group lose when all become the center."""
     total = 0.0
     if records:
-        for j, (column, node) in enumerate(zip(columns, centre(columns, records), strict=True)):
+        for j, (column, node) in enumerate(zip(columns, center(columns, records), strict=True)):
             total += sum(record[j] != ROOT for record in records) * column.loss(node)
     return total
 
@@ -327,17 +327,17 @@ def loss_rate(columns, records, labels, n_dropped=0):
     return total / ((len(records) + n_dropped) * of_a_record)
 
 
-def nearest_centre(columns, record, centres):
-    """The centre that a record raises least; of those that cover it, the one that loses least."""
+def nearest_center(columns, record, centers):
+    """The center that a record raises least; of those that cover it, the one that loses least."""
 
     def key(number):
-        merged = join(columns, record, centres[number])
+        merged = join(columns, record, centers[number])
         rise = 0.0
-        for column, new, old in zip(columns, merged, centres[number], strict=True):
+        for column, new, old in zip(columns, merged, centers[number], strict=True):
             rise += column.loss(new) - column.loss(old)
-        return merged != centres[number], rise, loss(columns, centres[number]), number
+        return merged != centers[number], rise, loss(columns, centers[number]), number
 
-    return min(range(len(centres)), key=key)
+    return min(range(len(centers)), key=key)
 
 
 class PlainPartition:
@@ -368,8 +368,8 @@ class PlainPartition:
     def group(self, row):
         return next(number for number, members in enumerate(self.groups) if row in members)
 
-    def centre(self, number):
-        return centre(self.columns, [self.records[row] for row in self.groups[number]])
+    def center(self, number):
+        return center(self.columns, [self.records[row] for row in self.groups[number]])
 
     def cost(self, rows):
         return group_cost(self.columns, [self.records[row] for row in rows])

@@ -443,6 +443,6 @@ def test_bad_parameters(X, labels, parameters, error, message):
 def test_below_the_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, mean of 20", 3]
-    X = published.standardised("Census")
+    X = published.standardized("Census")
     refined = Annealing(max_iter=10_000_000).refine(X, MDAV().build(X, 3), 3, random_state=0)
     assert 100 * information_loss(X, refined) < figure

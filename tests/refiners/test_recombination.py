@@ -97,7 +97,7 @@ def test_more_rounds_end_lower(X, labels):
 
 
 def test_finds_the_optimum_of_few_records():
-    # In one column, groups of an optimum are neighbours (Hansen and Mukherjee, 2003): all such
+    # In one column, groups of an optimum are neighbors (Hansen and Mukherjee, 2003): all such
     # partitions are looked at, by the number of records left of a group.
     k = 3
     X = np.sort(np.random.default_rng(0).normal(size=(25, 1)), axis=0)
@@ -189,7 +189,7 @@ def test_bad_parameters(X, labels, parameters, error, message):
 def test_below_the_best_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, best of 20", 3]
-    X = published.standardised("Census")
+    X = published.standardized("Census")
     search = Recombination(n_init=3, max_iter=1, n_steps=3_000_000)
     refined = search.refine(X, MDAV().build(X, 3), 3, random_state=0)
     assert 100 * information_loss(X, refined) < figure

@@ -296,7 +296,7 @@ def test_a_refiner_of_ones_own_gets_checked_arguments():
 @pytest.mark.parametrize(("dataset", "most"), [("Census", 5.30), ("Tarragona", 14.95)])
 def test_local_search_alone_on_real_data(dataset, most, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
-    X = published.standardised(dataset)
+    X = published.standardized(dataset)
     labels = MDAV().build(X, 3)
     for seed in range(5):
         refined = LocalSearch().refine(X, labels, 3, random_state=seed)

@@ -149,19 +149,19 @@ def test_no_wider_than_the_screen(reports, tmp_path, name, width):
 
 @pytest.mark.parametrize("is_dark", [False, True])
 @pytest.mark.parametrize("name", ["numbers", "mixed"])
-def test_pictures_are_of_the_colours_of_the_page(reports, tmp_path, name, is_dark):
+def test_pictures_are_of_the_colors_of_the_page(reports, tmp_path, name, is_dark):
     options = [f"--blink-settings=preferredColorScheme={int(not is_dark)}"]
     seen = measure(reports[name], 1280, tmp_path, *options)
     if seen["dark"] != is_dark:
-        pytest.skip("this browser does not take the colour scheme from its command line")
+        pytest.skip("this browser does not take the color scheme from its command line")
     lightness = {key: np.mean(_channels(seen[key])) for key in ("paper", "ink")}
     assert (lightness["paper"] < lightness["ink"]) == is_dark
     # Nothing was left in the black of matplotlib.
     assert "rgb(0, 0, 0)" not in seen["inks"]
 
 
-def _channels(colour):
-    return [int(channel) for channel in re.findall(r"\d+", colour)[:3]]
+def _channels(color):
+    return [int(channel) for channel in re.findall(r"\d+", color)[:3]]
 
 
 def test_the_browser_would_tell(tmp_path):

@@ -105,7 +105,7 @@ def test_bad_values_in_some_partition(table, X, value, message):
     aggregator.fit(X)
     with pytest.raises(ValueError, match=message):
         aggregator.transform(bad)
-    # What is not anonymised may have any value.
+    # What is not anonymized may have any value.
     release = DaskMicroAggregator(k=3, columns=["age"]).fit_transform(bad)
     assert_array_equal(release["income"].compute(), table["income"])
 

@@ -1,12 +1,12 @@
-"""The centres of groups: what a release tells, and all that a fitted model keeps."""
+"""The centers of groups: what a release tells, and all that a fitted model keeps."""
 
 import numpy as np
 
-from sk_microagg._kernels import CentreIndex, Columns
+from sk_microagg._kernels import CenterIndex, Columns
 
 
-class Centres:
-    """The cells that groups are generalised to, and which group new records go to.
+class Centers:
+    """The cells that groups are generalized to, and which group new records go to.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class Centres:
 
     @classmethod
     def of_groups(cls, hierarchies, domains, lo, hi, labels, weights):
-        """Generalise groups.
+        """Generalize groups.
 
         Parameters
         ----------
         hierarchies : list of Hierarchy
-            How each column is generalised.
+            How each column is generalized.
 
         domains : list
             What the hierarchies have become with the training data.
@@ -49,7 +49,7 @@ class Centres:
 
         Returns
         -------
-        centres : Centres
+        centers : Centers
             Nothing is known to them of a value that is in no cell.
         """
         shape = (labels.max() + 1, lo.shape[1])
@@ -67,10 +67,10 @@ class Centres:
         return cls(published, cells, weights)
 
     def in_the_middle(self):
-        """Centres that know of each interval the number in its middle, and not its ends."""
+        """Centers that know of each interval the number in its middle, and not its ends."""
         pairs = zip(self._domains, self._cells, strict=True)
         domains, cells = zip(*[domain.with_middles(c) for domain, c in pairs], strict=True)
-        return Centres(list(domains), list(cells), self._weights)
+        return Centers(list(domains), list(cells), self._weights)
 
     def losses(self):
         """What each group loses in each column, without weights."""
@@ -115,8 +115,8 @@ class Centres:
         return table.encode(self._domains)
 
     def nearest_each(self, lo, hi):
-        """The group whose centre each record raises least."""
-        index = CentreIndex(Columns(self._domains, self._weights), self._low, self._high)
+        """The group whose center each record raises least."""
+        index = CenterIndex(Columns(self._domains, self._weights), self._low, self._high)
         distinct, places = np.unique(np.hstack([lo, hi]), axis=0, return_inverse=True)
         distinct_lo, distinct_hi = map(np.ascontiguousarray, np.hsplit(distinct, 2))
         return index.nearest_each(distinct_lo, distinct_hi)[places.reshape(-1)]

@@ -1,4 +1,4 @@
-"""The centres of groups, and which of them a new record fits best."""
+"""The centers of groups, and which of them a new record fits best."""
 
 import numpy as np
 
@@ -14,30 +14,30 @@ cdef enum:
 
 
 @cython.final
-cdef class CentreIndex(RangeTree):
-    """Finds the centre that a record raises least: that would lose least more if it covered both.
+cdef class CenterIndex(RangeTree):
+    """Finds the center that a record raises least: that would lose least more if it covered both.
 
-    If there are centres that cover the record already, the one of these that loses least is the
+    If there are centers that cover the record already, the one of these that loses least is the
     answer, and the first of several.
 
     Parameters
     ----------
     columns : Columns
-        What generalised values lose.
+        What generalized values lose.
 
-    low, high : ndarray of shape (n_centres, n_columns), int32, C-contiguous
-        First and last position that each centre covers.
+    low, high : ndarray of shape (n_centers, n_columns), int32, C-contiguous
+        First and last position that each center covers.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_microagg._kernels import CentreIndex, Columns
+    >>> from sk_microagg._kernels import CenterIndex, Columns
     >>> from sk_microagg.generalization import Hierarchy
     >>> columns = Columns([Hierarchy.intervals().domain([1, 2, 9, 10], "x")], [1.0])
     >>> low, high = np.array([[0], [2]], dtype=np.int32), np.array([[1], [3]], dtype=np.int32)
-    >>> centres = CentreIndex(columns, low, high)  # [1, 2] and [9, 10]
+    >>> centers = CenterIndex(columns, low, high)  # [1, 2] and [9, 10]
     >>> position = np.arange(4, dtype=np.int32)[:, None]
-    >>> centres.nearest_each(position, position)
+    >>> centers.nearest_each(position, position)
     array([0, 0, 1, 1])
     """
 
@@ -46,18 +46,18 @@ cdef class CentreIndex(RangeTree):
     cdef Py_ssize_t[::1] by_loss
 
     def __init__(self, Columns columns, const int[:, ::1] low, const int[:, ::1] high):
-        cdef Py_ssize_t centre, j
+        cdef Py_ssize_t center, j
         cdef double[::1] losses = np.zeros(low.shape[0])
         if high.shape[0] != low.shape[0] or low.shape[0] == 0 or not (
             low.shape[1] == high.shape[1] == columns.n_columns
         ):
-            raise ValueError(f"Centres must have {columns.n_columns} columns, and two ends each.")
+            raise ValueError(f"Centers must have {columns.n_columns} columns, and two ends each.")
         self.columns = columns
         self.n_columns = columns.n_columns
         self.n_items = low.shape[0]
-        for centre in range(self.n_items):
+        for center in range(self.n_items):
             for j in range(self.n_columns):
-                losses[centre] += columns.loss(j, low[centre, j], high[centre, j])
+                losses[center] += columns.loss(j, low[center, j], high[center, j])
         # Ties go to the lowest rank.
         self.by_loss = np.argsort(losses, kind="stable")
         self.rank.resize(self.n_items)
@@ -66,9 +66,9 @@ cdef class CentreIndex(RangeTree):
         self.build(&low[0, 0], &high[0, 0])
 
     def nearest_each(self, const int[:, ::1] lo, const int[:, ::1] hi):
-        """Index of the centre that each of many records raises least."""
+        """Index of the center that each of many records raises least."""
         cdef Py_ssize_t i
-        cdef Py_ssize_t[::1] centres = np.empty(lo.shape[0], dtype=np.intp)
+        cdef Py_ssize_t[::1] centers = np.empty(lo.shape[0], dtype=np.intp)
         if hi.shape[0] != lo.shape[0] or not lo.shape[1] == hi.shape[1] == self.n_columns:
             raise ValueError(f"Records must have {self.n_columns} columns, and two ends each.")
         with nogil:
@@ -79,8 +79,8 @@ cdef class CentreIndex(RangeTree):
                 self.record_lo = &lo[i, 0]
                 self.record_hi = &hi[i, 0]
                 self.search(1)
-                centres[i] = self.by_loss[self.best[0].second]
-        return centres.base
+                centers[i] = self.by_loss[self.best[0].second]
+        return centers.base
 
     cdef double cost(self, Py_ssize_t place, double limit) noexcept nogil:
         cdef Py_ssize_t j, at = place * self.n_columns
@@ -95,7 +95,7 @@ cdef class CentreIndex(RangeTree):
             ) - self.columns.loss(j, self.lo[at + j], self.hi[at + j])
             if total > limit:
                 break
-        # No record that is not covered passes for one that is, even if it raises a centre by less
+        # No record that is not covered passes for one that is, even if it raises a center by less
         # than can be seen.
         return total if is_covered else max(total, TINY)
 

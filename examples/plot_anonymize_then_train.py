@@ -1,5 +1,5 @@
 """
-Anonymise, then train
+Anonymize, then train
 =====================
 
 What does anonymity cost a model that is trained on the release?
@@ -11,7 +11,7 @@ other, so a grid search answers.
 # The task
 # --------
 # Will the disease of a patient go farther than that of most? Somebody outside may know age, sex,
-# body mass index and blood pressure of a patient, so these columns are anonymised. Nobody outside
+# body mass index and blood pressure of a patient, so these columns are anonymized. Nobody outside
 # knows the six blood tests, which stay as they are.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,11 +34,11 @@ known = ["age", "sex", "bmi", "bp"]
 # ------------
 # In each fold, the classifier is trained on the release of the training patients. A test patient
 # gets the row of the group that he or she falls in, so the classifier never sees an original value
-# of an anonymised column. The sex is a number here: for a group of both it is somewhere between.
-anonymise = make_column_transformer((MicroAggregator(), known), remainder="passthrough")
+# of an anonymized column. The sex is a number here: for a group of both it is somewhere between.
+anonymize = make_column_transformer((MicroAggregator(), known), remainder="passthrough")
 # A solver that is fast where columns are few.
 classify = make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky"))
-model = make_pipeline(anonymise, classify)
+model = make_pipeline(anonymize, classify)
 
 # %%
 # The grid search
@@ -51,20 +51,20 @@ some = GridSearchCV(model, {"columntransformer__microaggregator__k": ks}, cv=fol
 original = cross_val_score(classify, X, y, cv=folds)
 
 # %%
-# The same once more with all ten columns anonymised, as if the blood tests were known as well.
+# The same once more with all ten columns anonymized, as if the blood tests were known as well.
 model_of_all = make_pipeline(MicroAggregator(), classify)
 all_columns = GridSearchCV(model_of_all, {"microaggregator__k": ks}, cv=folds).fit(X, y)
 
 # %%
 # What it costs
 # -------------
-# As long as only those columns are anonymised that have to be, the model hardly suffers: means of
+# As long as only those columns are anonymized that have to be, the model hardly suffers: means of
 # a few similar patients tell as much as the patients. Groups that have to be alike in ten columns
 # are less alike in each of them, and the model notices. So choose the columns with care.
 #
 # Bars and the shaded band are one standard deviation over the folds, up and down. All models share
 # the folds, so the order of the curves is surer than the bars suggest.
-searches = {"four columns anonymised": some, "all ten columns anonymised": all_columns}
+searches = {"four columns anonymized": some, "all ten columns anonymized": all_columns}
 scores = pd.DataFrame(
     {label: search.cv_results_["mean_test_score"] for label, search in searches.items()}, index=ks
 )
@@ -77,13 +77,13 @@ axes.axhspan(mean - spread, mean + spread, color="#eeeeee")
 axes.axhline(mean, color="black", linestyle=":", label="original table")
 # Moved aside a little, so that bars do not hide each other.
 looks = [("o-", "black", 0.97), ("s--", "#0072b2", 1.03)]
-for (label, search), (style, colour, shift) in zip(searches.items(), looks, strict=True):
+for (label, search), (style, color, shift) in zip(searches.items(), looks, strict=True):
     axes.errorbar(
         np.multiply(ks, shift),
         scores[label],
         search.cv_results_["std_test_score"],
         fmt=style,
-        color=colour,
+        color=color,
         capsize=3,
         label=label,
     )
