@@ -50,7 +50,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         check_partition(labels[kept], k, kept.sum(), f"{type(self).__name__} made groups")
         centers = Centers.of_groups(hierarchies, domains, lo[kept], hi[kept], labels[kept], weights)
         loss = _mean_loss(centers.losses(), labels, table.missing, weights)
-        centers, centers = self._write(centers)
+        centers, centroids = self._write(centers)
         lo, hi = centers.encode(table)
         assigned = centers.nearest_each(lo, hi)
         exact_transform = bool(kept.all() and centers.are_alike(assigned, labels))
@@ -59,9 +59,9 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
         validate_data(self, X, skip_check_array=True)
         self.labels_ = labels
-        self.centers_ = centers
+        self.centers_ = centroids
         self.group_sizes_ = group_sizes(labels[kept])
-        self.n_groups_ = len(centers)
+        self.n_groups_ = len(centroids)
         self.information_loss_ = loss
         self.value_missing_rate_ = float(table.missing.mean())
         self.record_missing_rate_ = float(table.missing.any(axis=1).mean())

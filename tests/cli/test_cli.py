@@ -19,7 +19,7 @@ def test_version(capsys):
     "arguments",
     [
         [],
-        ["anonymize"],
+        ["anonymous"],
         ["demo", "table.csv"],
         ["anonymize", "in.csv"],
         ["anonymize", "in.csv", "out.csv", "-k", "0"],
