@@ -2,7 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
-from oracles.tables import in_units
+from tables.numbers import in_units
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.blocks import Blocks, nearest_in_block
-from oracles.tables import TABLES, in_units
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
+from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import anonymity_level, information_loss, sse

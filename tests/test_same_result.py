@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_array_equal
-from oracles.tables import in_units
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
+from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV

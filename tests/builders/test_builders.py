@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import builders as oracles
 from oracles.pool import ScanPool
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import generalization as oracle
-from oracles.mixed_tables import SMALL, some_case, some_table
 from oracles.partition import canonical
 from sklearn.base import clone
+from tables.mixed import SMALL, some_case, some_table
 
 from sk_microagg.generalization import KAIM, KMember
 from sk_microagg.generalization._greedy import farthest_seeds, group_greedily

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from oracles.mixed_tables import HIERARCHIES, covers, draw, ends_of
+from tables.mixed import HIERARCHIES, covers, draw, ends_of
 
 from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_census

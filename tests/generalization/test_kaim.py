@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from oracles.mixed_tables import (
+from tables.mixed import (
     COUNTRIES,
     HIERARCHIES,
     covers,

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from oracles.mixed_tables import HIERARCHIES, covers, draw
+from tables.mixed import HIERARCHIES, covers, draw
 
 from sk_microagg import KAIM
 from sk_microagg.generalization import Hierarchy, KMember

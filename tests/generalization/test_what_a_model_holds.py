@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracles.byte_search import found_in, rare_numbers, recognizable
-from oracles.mixed_tables import HIERARCHIES, draw, ends_of
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from tables.mixed import HIERARCHIES, draw, ends_of
 
 from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_adult, fetch_census

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.annealing import PlainAnnealer
 from oracles.partition import canonical, total_sse
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg._kernels import Annealer, Partition, Pool
 

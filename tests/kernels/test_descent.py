@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.partition import canonical, centroid, groups_of, total_sse
 from oracles.refiners import improve_pair, local_search, no_pair_improves
-from oracles.tables import TABLES
 from scipy.spatial.distance import cdist
+from tables.numbers import TABLES
 
 from sk_microagg._kernels import Descent, Partition
 from sk_microagg.builders import MDAV

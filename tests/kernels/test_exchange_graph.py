@@ -10,7 +10,7 @@ from oracles.refiners import (
     power_assign,
     with_dummy,
 )
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg._kernels import ExchangeGraph, Partition
 from sk_microagg._model._power import power_weights

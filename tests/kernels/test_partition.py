@@ -11,7 +11,7 @@ from oracles.partition import (
     total_sse,
 )
 from oracles.refiners import best_removal, dissolve
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg._kernels import Partition
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.pool import ScanPool
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg._kernels import Pool
 

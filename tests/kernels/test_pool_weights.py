@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.partition import squared_distances
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg._kernels import Pool
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import generalization as oracle
 from oracles.generalization import PlainPartition
-from oracles.mixed_tables import KINDS, SMALL, some_case
 from oracles.partition import canonical
+from tables.mixed import KINDS, SMALL, some_case
 
 from sk_microagg._kernels import CenterIndex, Columns, RangeDescent, RangePartition, RangePool
 from sk_microagg.generalization import Hierarchy

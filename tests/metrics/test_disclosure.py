@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import shares_in_interval, shares_in_ranks
-from oracles.tables import TABLES, in_units
+from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator
 from sk_microagg.metrics import (

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles.mixed_tables import ends_of, limited_to_what_is_shown
+from tables.mixed import ends_of, limited_to_what_is_shown
 
 from sk_microagg import KAIM
 from sk_microagg.generalization import Hierarchy, KMember

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import linkage, share_of_unique
-from oracles.tables import TABLES, in_units
 from sklearn.preprocessing import QuantileTransformer, RobustScaler, StandardScaler
+from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import RecordLinkage, anonymity_level, record_linkage, uniqueness

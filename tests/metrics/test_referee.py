@@ -2,8 +2,8 @@
 
 import pandas as pd
 import pytest
-from oracles.mixed_tables import HIERARCHIES, draw
 from sklearn import datasets
+from tables.mixed import HIERARCHIES, draw
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg.metrics import anonymity_level, uniqueness

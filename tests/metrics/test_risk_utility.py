@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles.tables import TABLES, in_units
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
+from tables.numbers import TABLES, in_units
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg.metrics import (

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import changes, correlation_changes
-from oracles.tables import TABLES, in_units
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator
 from sk_microagg.metrics import (

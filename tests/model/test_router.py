@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from oracles.blocks import Blocks, cuts
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg._model._router import Router
 

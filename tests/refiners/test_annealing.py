@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.partition import canonical, total_sse
-from oracles.tables import TABLES
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from tables.numbers import TABLES
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV

@@ -3,7 +3,7 @@ import time
 import numpy as np
 import pytest
 from oracles.partition import canonical, total_sse
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg.refiners import LocalSearch
 from sk_microagg.refiners import _cover as cover

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
-from oracles.tables import TABLES
 from sklearn.base import clone
+from tables.numbers import TABLES
 
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from oracles.pages import Reader
+from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg.generalization import KMember

@@ -9,7 +9,7 @@ from sk_microagg.scale import _bundles
 
 @pytest.fixture(name="table")
 def table_of_300():
-    from oracles.dask_tables import draw
+    from tables.on_dask import draw
 
     return draw()
 
@@ -23,7 +23,7 @@ def dask_table(table):
 
 @pytest.fixture(name="new")
 def table_of_new_rows():
-    from oracles.dask_tables import draw
+    from tables.on_dask import draw
 
     return draw(n=80, seed=1)
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from oracles.dask_tables import NAMES, Fails, assert_fit_fails, draw, every_shuffle  # noqa: E402
+from tables.on_dask import NAMES, Fails, assert_fit_fails, draw, every_shuffle  # noqa: E402
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 

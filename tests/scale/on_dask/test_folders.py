@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from oracles.dask_tables import (  # noqa: E402
+from tables.on_dask import (  # noqa: E402
     NAMES,
     Fails,
     assert_is_release,

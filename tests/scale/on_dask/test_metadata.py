@@ -9,7 +9,7 @@ import pytest
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from oracles.dask_tables import NAMES, draw  # noqa: E402
+from tables.on_dask import NAMES, draw  # noqa: E402
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 

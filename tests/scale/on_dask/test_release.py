@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from oracles.tables import TABLES
 from sklearn.preprocessing import RobustScaler
+from tables.numbers import TABLES
 
 from sk_microagg import MicroAggregator
 from sk_microagg.builders import MDAV
@@ -15,7 +15,7 @@ from sk_microagg.metrics import anonymity_level
 from sk_microagg.refiners import IteratedLocalSearch
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from oracles.dask_tables import (  # noqa: E402
+from tables.on_dask import (  # noqa: E402
     INDEXES,
     NAMES,
     SEARCH,

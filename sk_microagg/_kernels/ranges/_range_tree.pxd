@@ -1,6 +1,6 @@
 from libcpp.vector cimport vector
 
-from ._boxes cimport Hit
+from ..points._boxes cimport Hit
 from ._columns cimport Columns
 
 cdef Py_ssize_t NOWHERE

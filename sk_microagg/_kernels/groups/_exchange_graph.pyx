@@ -24,7 +24,7 @@ from libc.math cimport INFINITY, fabs
 from libcpp.vector cimport vector
 
 from ._arcs cimport NARROWED, ROUNDING, Arc, Arcs
-from ._boxes cimport squared_distance
+from ..points._boxes cimport squared_distance
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 4096

@@ -1,7 +1,7 @@
 from libcpp.vector cimport vector
 
 from ._columns cimport Columns
-from ._ledger cimport Ledger
+from ..common._ledger cimport Ledger
 from ._range_tree cimport RangeTree
 
 

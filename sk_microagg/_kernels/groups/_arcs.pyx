@@ -14,9 +14,9 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
-from ._boxes cimport AUTO, squared_distance
+from ..points._boxes cimport AUTO, squared_distance
 from ._partition cimport Partition
-from ._tree cimport Tree
+from ..points._tree cimport Tree
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 4096

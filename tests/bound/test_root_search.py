@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.root_search import least_of_roots, reduced_costs, squared_distances
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg._kernels import RootSearch
 

@@ -13,8 +13,8 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ._boxes cimport AUTO, by_record, squared_distance
-from ._tree cimport Tree
+from ..points._boxes cimport AUTO, by_record, squared_distance
+from ..points._tree cimport Tree
 
 cdef enum:
     # Distances between the candidates of a root are kept: so many squared is the most.

@@ -12,7 +12,7 @@ from libc.stdint cimport INT64_MAX
 from libcpp.algorithm cimport nth_element
 from libcpp.vector cimport vector
 
-from ._boxes cimport Hit
+from ..points._boxes cimport Hit
 from ._columns cimport Columns
 
 cdef enum:

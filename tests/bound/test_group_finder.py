@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from oracles.root_search import reduced_costs, squared_distances
-from oracles.tables import TABLES
+from tables.numbers import TABLES
 
 from sk_microagg._kernels import GroupFinder
 

@@ -17,9 +17,9 @@ from libc.math cimport sqrt
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ._boxes cimport SAFETY, TINY, Hit, by_record, squared_distance
+from ..points._boxes cimport SAFETY, TINY, Hit, by_record, squared_distance
 from ._partition cimport Partition
-from ._sweeps cimport Sweeps
+from ..common._sweeps cimport Sweeps
 
 # A gain below this share of two groups' SSE may be rounding.
 cdef double LEAST_GAIN = 1e-12

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from oracles.bound import least_squared_errors, value_of_program
 from oracles.partition import sst
-from oracles.tables import TABLES
 from sklearn.preprocessing import StandardScaler
+from tables.numbers import TABLES
 
 from sk_microagg._bound._cuts import Cuts
 from sk_microagg._bound._records import near_records, sums_of_nearest

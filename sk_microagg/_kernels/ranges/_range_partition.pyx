@@ -12,9 +12,9 @@ from libc.math cimport INFINITY
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ._boxes cimport Hit
+from ..points._boxes cimport Hit
 from ._columns cimport Columns
-from ._ledger cimport Ledger
+from ..common._ledger cimport Ledger
 from ._range_tree cimport NOWHERE, RangeTree
 
 cdef enum:

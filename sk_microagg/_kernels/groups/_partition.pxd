@@ -1,8 +1,8 @@
 from libcpp.vector cimport vector
 
-from ._boxes cimport Hit
-from ._ledger cimport Ledger
-from ._tree cimport Tree
+from ..points._boxes cimport Hit
+from ..common._ledger cimport Ledger
+from ..points._tree cimport Tree
 
 
 cdef class Partition(Ledger):

@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport uint64_t
 
 from ._partition cimport Partition
-from ._random cimport next_random, random_below, random_share
+from ..common._random cimport next_random, random_below, random_share
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 1 << 20

@@ -5,7 +5,7 @@ import numpy as np
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
-from ._boxes cimport TINY
+from ..points._boxes cimport TINY
 from ._columns cimport Columns
 from ._range_tree cimport RangeTree
 

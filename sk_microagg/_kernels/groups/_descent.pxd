@@ -1,8 +1,8 @@
 from libcpp.vector cimport vector
 
-from ._boxes cimport Hit
+from ..points._boxes cimport Hit
 from ._partition cimport Partition
-from ._sweeps cimport Sweeps
+from ..common._sweeps cimport Sweeps
 
 
 # Moving a record to the other group of a pair, in exchange for a partner if that is not below 0.

@@ -1,9 +1,9 @@
 from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
-from ._boxes cimport Hit
+from ..points._boxes cimport Hit
 from ._partition cimport Partition
-from ._tree cimport Tree
+from ..points._tree cimport Tree
 
 # Share of the distances behind a cost that may be rounding.
 cdef double ROUNDING

@@ -8,7 +8,7 @@ cimport cython
 from libcpp.vector cimport vector
 
 from ._range_partition cimport RangePartition
-from ._sweeps cimport Sweeps
+from ..common._sweeps cimport Sweeps
 
 # A gain below this may be rounding.
 cdef double LEAST_GAIN = 1e-9

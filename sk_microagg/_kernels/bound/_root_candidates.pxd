@@ -1,8 +1,8 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from ._boxes cimport Hit
-from ._tree cimport Tree
+from ..points._boxes cimport Hit
+from ..points._tree cimport Tree
 
 
 cdef class RootCandidates:

@@ -11,7 +11,7 @@ import numpy as np
 from libc.math cimport exp, log
 from libcpp.vector cimport vector
 
-from ._boxes cimport SAFETY
+from ..points._boxes cimport SAFETY
 
 cdef enum:
     LARGEST_TABLE = 256

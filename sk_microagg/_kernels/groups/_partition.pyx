@@ -7,9 +7,9 @@ from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ._boxes cimport AUTO, NO_HIT, Hit, squared_distance
-from ._ledger cimport Ledger
-from ._tree cimport Tree
+from ..points._boxes cimport AUTO, NO_HIT, Hit, squared_distance
+from ..common._ledger cimport Ledger
+from ..points._tree cimport Tree
 
 cdef enum:
     FEW_LARGER_GROUPS = 64

@@ -1,0 +1,1 @@
+"""What the lower bound on the loss is computed with."""

@@ -1,0 +1,1 @@
+"""Groups of points, and searches over them."""

@@ -1,0 +1,1 @@
+"""Records as points: exact nearest and farthest queries."""
