@@ -1,0 +1,29 @@
+"""Public names that have changed: the old ones work for some releases more, with a warning."""
+
+import warnings
+
+
+def renamed_attribute(old, new):
+    """A property that gives the attribute `new` under its old name, with a FutureWarning.
+
+    Parameters
+    ----------
+    old, new : str
+        The names.
+
+    Returns
+    -------
+    attribute : property
+        To be assigned to the old name in a class.
+    """
+
+    def get(self):
+        value = getattr(self, new)
+        warnings.warn(
+            f"{type(self).__name__}.{old} is called {new} now; the old name will go away.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return value
+
+    return property(get, doc=f"The old name of `{new}`.")
