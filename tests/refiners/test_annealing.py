@@ -27,7 +27,7 @@ from sk_microagg.refiners import (
 from sk_microagg.refiners._split import split_large_groups
 
 ANNEALING = Annealing(max_iter=3000)
-RECOMBINATION = Recombination(n_init=2, max_iter=2, n_steps=1000)
+RECOMBINATION = Recombination(n_init=2, max_iter=2, annealing_max_iter=1000)
 
 either = pytest.mark.parametrize(
     "refiner", [ANNEALING, RECOMBINATION], ids=["Annealing", "Recombination"]
@@ -147,7 +147,7 @@ def test_transform_is_exact(refiner, load, X):
 @pytest.mark.parametrize("n_init", [1, 2])
 def test_long_jobs_end_at_the_time_limit_with_a_partition(refiner, n_init, X, labels):
     # Without the limit there are steps for days.
-    name = {Annealing: "max_iter", Recombination: "n_steps"}[type(refiner)]
+    name = {Annealing: "max_iter", Recombination: "annealing_max_iter"}[type(refiner)]
     search = clone(refiner).set_params(n_init=n_init, time_limit=0.3, **{name: 10**13})
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
     assert search.n_iter_ < 10**13
@@ -239,7 +239,7 @@ print([name for name in vars(refiner) if name.endswith("_")])
     [
         Annealing(max_iter=10**13),
         Annealing(max_iter=10**13, n_init=2, n_jobs=2),
-        Recombination(n_steps=10**13, n_jobs=2),
+        Recombination(annealing_max_iter=10**13, n_jobs=2),
     ],
     ids=str,
 )

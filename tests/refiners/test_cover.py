@@ -7,7 +7,7 @@ from tables.numbers import TABLES
 
 from sk_microagg.refiners import LocalSearch
 from sk_microagg.refiners import _cover as cover
-from sk_microagg.refiners._cover import Groups, members_of_all
+from sk_microagg.refiners._cover import SeenGroups, members_of_all
 
 PLENTY = 1000
 
@@ -19,7 +19,7 @@ def some_partition(rng, n, k):
 
 
 def pooled(X, k, partitions):
-    groups = Groups(X, k)
+    groups = SeenGroups(X, k)
     for labels in partitions:
         groups.add(labels)
     return groups
@@ -80,7 +80,7 @@ def test_the_good_halves_of_two_partitions_are_put_together():
 
 def test_groups_are_noted_with_their_records_and_costs():
     X = np.array([[0.0], [4.0], [1.0], [6.0]])
-    groups = Groups(X, 2)
+    groups = SeenGroups(X, 2)
     assert groups.add(np.array([0, 1, 0, 1])) == [(0, 2), (1, 3)]
     assert groups.add(np.array([1, 1, 0, 0])) == [(2, 3), (0, 1)]
     assert groups.cost == {(0, 2): 0.5, (1, 3): 2.0, (2, 3): 12.5, (0, 1): 8.0}
@@ -101,8 +101,8 @@ def test_small_regions_make_a_partition_better_and_never_worse(
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
     whole = groups.cost_of(recombined(groups, partitions[0]))
-    monkeypatch.setattr(cover, "GROUPS_OF_A_REGION", n_groups)
-    monkeypatch.setattr(cover, "GROUPS_IN_THE_MIDDLE", n_in_the_middle)
+    monkeypatch.setattr(cover, "GROUPS_PER_REGION", n_groups)
+    monkeypatch.setattr(cover, "CORE_GROUPS_PER_REGION", n_in_the_middle)
     before, after = [], []
     for seed, labels in enumerate(partitions):
         best = recombined(groups, labels, seed)
@@ -116,8 +116,8 @@ def test_small_regions_make_a_partition_better_and_never_worse(
 
 def test_a_region_of_one_group_leaves_all_as_it_is(monkeypatch):
     X, partitions = local_optima()
-    monkeypatch.setattr(cover, "GROUPS_OF_A_REGION", 1)
-    monkeypatch.setattr(cover, "GROUPS_IN_THE_MIDDLE", 1)
+    monkeypatch.setattr(cover, "GROUPS_PER_REGION", 1)
+    monkeypatch.setattr(cover, "CORE_GROUPS_PER_REGION", 1)
     best = recombined(pooled(X, 3, partitions), partitions[0])
     assert np.array_equal(best, partitions[0])
 

@@ -24,7 +24,7 @@ def built(X):
 
 
 def short(**parameters):
-    return Recombination(**{"n_init": 3, "max_iter": 2, "n_steps": 3000} | parameters)
+    return Recombination(**{"n_init": 3, "max_iter": 2, "annealing_max_iter": 3000} | parameters)
 
 
 def assert_valid(X, labels, refined, k=4):
@@ -44,9 +44,9 @@ def test_ends_below_local_search_and_exchange(X, labels):
 def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
     runs = []
 
-    def listening(surroundings, *arguments):
-        result = plain(surroundings, *arguments)
-        if len(surroundings.X) == len(X):
+    def listening(neighborhoods, *arguments):
+        result = plain(neighborhoods, *arguments)
+        if len(neighborhoods.X) == len(X):
             runs.append(total_sse(X, result[0]))
         return result
 
@@ -59,7 +59,7 @@ def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
 
 def test_a_partition_better_than_all_runs_is_kept_or_made_better(X, labels):
     good = Annealing(max_iter=500_000).refine(X, labels, 4, random_state=0)
-    refined = short(n_init=1, max_iter=1, n_steps=1).refine(X, good, 4, random_state=0)
+    refined = short(n_init=1, max_iter=1, annealing_max_iter=1).refine(X, good, 4, random_state=0)
     assert_valid(X, good, refined)
 
 
@@ -106,7 +106,9 @@ def test_finds_the_optimum_of_few_records():
         for start in range(max(0, end - 2 * k + 1), end - k + 1):
             cost = len(X[start:end]) * X[start:end].var()
             least[end] = min(least[end], least[start] + cost)
-    refined = short(n_init=8, n_steps=20_000).refine(X, np.arange(25) % 8, k, random_state=0)
+    refined = short(n_init=8, annealing_max_iter=20_000).refine(
+        X, np.arange(25) % 8, k, random_state=0
+    )
     assert total_sse(X, refined) == pytest.approx(least[-1], rel=1e-9)
 
 
@@ -116,7 +118,7 @@ def test_node_limit_1_gives_a_partition_nevertheless(X, labels):
 
 def test_by_name(X, monkeypatch):
     # As many as it does by default would take half a minute.
-    monkeypatch.setattr(recombination, "STEPS_A_RECORD", 20)
+    monkeypatch.setattr(recombination, "STEPS_PER_RECORD", 20)
     named, given = (
         microaggregate(X[:40], 3, refiner=refiner, random_state=0)
         for refiner in ("recombination", Recombination())
@@ -143,16 +145,16 @@ def test_a_time_limit_that_is_not_reached_changes_nothing(X, labels):
 def test_records_in_dispute_are_annealed_alone(X, labels, monkeypatch):
     sizes = []
 
-    def listening(surroundings, *arguments):
-        sizes.append(len(surroundings.X))
-        return plain(surroundings, *arguments)
+    def listening(neighborhoods, *arguments):
+        sizes.append(len(neighborhoods.X))
+        return plain(neighborhoods, *arguments)
 
     plain = recombination.anneal
     monkeypatch.setattr(recombination, "anneal", listening)
     # Two crowds of which one is without dispute: groups of twins that no run takes apart.
     Z = X.copy()
     Z[:100] = 100.0 + np.repeat(np.arange(25.0), 4)[:, None] * 10
-    search = short(n_steps=20_000)
+    search = short(annealing_max_iter=20_000)
     refined = search.refine(Z, np.arange(200) // 4, 4, random_state=0)
     assert canonical(refined)[:100].tolist() == (np.arange(100) // 4).tolist()
     assert sizes[:3] == [200] * 3
@@ -169,8 +171,12 @@ COUNT = "must be an integer of at least 1"
         ({"n_init": 2.0}, TypeError, rf"^n_init=2\.0 {COUNT}, got float\.$"),
         ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT}\.$"),
         ({"max_iter": None}, TypeError, rf"^max_iter=None {COUNT}, got NoneType\.$"),
-        ({"n_steps": 0}, ValueError, rf"^n_steps=0 {COUNT} or None\.$"),
-        ({"n_steps": "9"}, TypeError, rf"^n_steps='9' {COUNT} or None, got str\.$"),
+        ({"annealing_max_iter": 0}, ValueError, rf"^annealing_max_iter=0 {COUNT} or None\.$"),
+        (
+            {"annealing_max_iter": "9"},
+            TypeError,
+            rf"^annealing_max_iter='9' {COUNT} or None, got",
+        ),
         ({"node_limit": 0}, ValueError, rf"^node_limit=0 {COUNT}\.$"),
         ({"node_limit": True}, TypeError, rf"^node_limit=True {COUNT}, got bool\.$"),
         ({"time_limit": 0}, ValueError, r"^time_limit=0 must be a number above 0 or None\.$"),
@@ -186,10 +192,40 @@ def test_bad_parameters(X, labels, parameters, error, message):
     assert not [name for name in vars(search) if name.endswith("_")]
 
 
+# The old name of annealing_max_iter
+
+
+def test_n_steps_still_works_with_a_warning(X, labels):
+    expected = short(annealing_max_iter=100).refine(X, labels, 4, random_state=0)
+    search = Recombination(n_init=3, max_iter=2, n_steps=100)
+    with pytest.warns(FutureWarning, match="n_steps .* has been renamed annealing_max_iter"):
+        refined = search.refine(X, labels, 4, random_state=0)
+    assert np.array_equal(refined, expected)
+    assert search.get_params()["n_steps"] == 100
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_steps": 0}, ValueError, rf"^n_steps=0 {COUNT} or None\.$"),
+        ({"n_steps": "9"}, TypeError, rf"^n_steps='9' {COUNT} or None, got str\.$"),
+        (
+            {"n_steps": 9, "annealing_max_iter": 8},
+            ValueError,
+            "^n_steps=9 and annealing_max_iter=8 must not both be given",
+        ),
+    ],
+    ids=str,
+)
+def test_bad_values_of_n_steps(X, labels, parameters, error, message):
+    with pytest.warns(FutureWarning, match="n_steps"), pytest.raises(error, match=message):
+        Recombination(**parameters).refine(X, labels, 4)
+
+
 def test_below_the_best_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, best of 20", 3]
     X = published.standardized("Census")
-    search = Recombination(n_init=3, max_iter=1, n_steps=3_000_000)
+    search = Recombination(n_init=3, max_iter=1, annealing_max_iter=3_000_000)
     refined = search.refine(X, MDAV().build(X, 3), 3, random_state=0)
     assert 100 * information_loss(X, refined) < figure
