@@ -107,7 +107,7 @@ def n_right(tables):
 
 
 def test_a_cut_halfway_gives_the_smallest_positive_value_away(monkeypatch):
-    monkeypatch.setattr(_cuts, "_cuts_next_to_the_median", halfway)
+    monkeypatch.setattr(_cuts, "_cuts_near_median", halfway)
     for seed in range(10):
         X = spending(seed)
         assert 2 * cut_of(fit_in_blocks(X)) == pytest.approx(X[X[:, 0] > 0, 0].min(), rel=1e-9)
