@@ -151,7 +151,7 @@ def make_refiner(refiner, **defaults):
     elif isinstance(refiner, list) and refiner:
         if any(step is None for step in refiner):
             raise TypeError(
-                f"refiner={refiner!r} must contain names and refiners only: None stands for no "
+                f"refiner={refiner!r} must hold names and refiners only: None stands for no "
                 "refiner, and is not allowed in a list."
             )
         refiner = make_chain(*map(make_refiner, refiner))
