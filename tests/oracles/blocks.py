@@ -1,7 +1,7 @@
-"""Blocks as they are described, one record at a time: its way down the cuts, then its power cell.
+"""Blocks as described, one record at a time: it descends the cuts, then finds its power cell.
 
-A leaf of the tree is the number of a block, from the left to the right; any other node is a tuple
-of column, cut, what is on the left and what is on the right.
+A leaf of the tree is the number of a block, from left to right; any other node is a tuple of
+column, cut, left node and right node.
 """
 
 from fractions import Fraction
@@ -37,7 +37,7 @@ class Blocks:
 
 
 def best_cut(X, smallest, k):
-    """Column and place: of the widest column that is cut well, or else of the most even cut."""
+    """Return column and cut: in the widest column with a balanced cut, or the most even cut."""
     width, found = X.std(axis=0), []
     for column in sorted(range(X.shape[1]), key=lambda column: -width[column]):
         for n_smaller, place in cuts(X[:, column], k):
@@ -45,12 +45,12 @@ def best_cut(X, smallest, k):
                 if 10 * n_smaller >= 4 * len(X):
                     return column, place
                 found.append((n_smaller, column, place))
-    # The first of those that are as even, which is the widest.
+    # The first of the most even cuts, which is in the widest column.
     return max(found, key=lambda cut: cut[0])[1:] if found else None
 
 
 def cuts(values, k):
-    """The number of values on the smaller side, and the place, of the cuts next to the median."""
+    """Yield the number of values on the smaller side and the cut, for the cuts near the median."""
     ordered = sorted(values.tolist())
     n, median = len(ordered), ordered[(len(ordered) - 1) // 2]
     n_below, n_equal = ordered.index(median), ordered.count(median)
@@ -64,7 +64,7 @@ def cuts(values, k):
 
 
 def third_between(low, high):
-    """The lowest number between two others that is i / 3 times the largest power of two."""
+    """Return the lowest number between two others that is i / 3 times the largest power of two."""
     low, high = Fraction(low), Fraction(high)
     largest = frexp(max(abs(low), abs(high)))[1] + 3
     for exponent in range(largest, largest - 60, -1):
@@ -77,7 +77,7 @@ def third_between(low, high):
 
 
 def nearest_in_block(X, labels, weights, blocks, record):
-    """The group in whose power cell a record is, among the groups of its block."""
+    """Return the group in whose power cell a record lies, among the groups of its block."""
     groups = np.unique(labels[blocks.rows[blocks.block_of(record)]])
     centroids = np.array([centroid(X, np.flatnonzero(labels == group)) for group in groups])
     return groups[np.argmin(squared_distances(centroids, record) - weights[groups])]
