@@ -260,8 +260,8 @@ def draw_panel(panel, sweep, cells):
     if sweep == "n":
         panel.set_xscale("log")
         panel.minorticks_off()
-    places = sorted({position(cell) for cell in cells})
-    panel.set_xticks(places, [f"{value:g}" for value in places])
+    positions = sorted({position(cell) for cell in cells})
+    panel.set_xticks(positions, [f"{value:g}" for value in positions])
     panel.set_title(constants(sweep, cells[0]), fontsize=10)
     panel.set_xlabel(SWEEPS[sweep][1])
     panel.set_ylabel("information loss (%)")

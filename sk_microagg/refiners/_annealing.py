@@ -24,7 +24,7 @@ MAX_HOTTEST = 1e9
 
 
 class Annealing(CallbackSupportMixin, Refiner):
-    """Simulated annealing: random steps, with ever fewer of those that raise the loss accepted.
+    """Simulated annealing: random steps, of which those that raise the loss become ever rarer.
 
     A step moves a record to the group of a neighbor or swaps it with a record of that group;
     occasionally a step creates a group around a record or dissolves one. A step that raises the sum

@@ -23,16 +23,16 @@ class Blocks:
         if best is None:
             self.rows.append(list(rows))
             return len(self.rows) - 1
-        column, place = best
-        low = [row for row in rows if X[row, column] <= place]
-        high = [row for row in rows if X[row, column] > place]
-        return column, place, self.grow(X, low), self.grow(X, high)
+        column, cut = best
+        low = [row for row in rows if X[row, column] <= cut]
+        high = [row for row in rows if X[row, column] > cut]
+        return column, cut, self.grow(X, low), self.grow(X, high)
 
     def block_of(self, record):
         node = self.tree
         while isinstance(node, tuple):
-            column, place, low, high = node
-            node = low if record[column] <= place else high
+            column, cut, low, high = node
+            node = low if record[column] <= cut else high
         return node
 
 
@@ -40,11 +40,11 @@ def best_cut(X, smallest, k):
     """Return column and cut: in the widest column with a balanced cut, or the most even cut."""
     width, found = X.std(axis=0), []
     for column in sorted(range(X.shape[1]), key=lambda column: -width[column]):
-        for n_smaller, place in cuts(X[:, column], k):
+        for n_smaller, cut in cuts(X[:, column], k):
             if n_smaller >= smallest:
                 if 10 * n_smaller >= 4 * len(X):
-                    return column, place
-                found.append((n_smaller, column, place))
+                    return column, cut
+                found.append((n_smaller, column, cut))
     # The first of the most even cuts, which is in the widest column.
     return max(found, key=lambda cut: cut[0])[1:] if found else None
 
@@ -57,10 +57,10 @@ def cuts(values, k):
     middles = [n_below + n_equal, n_below] if n_equal >= k else [n - n // 2]
     for n_low in sorted(middles, key=lambda n_low: -min(n_low, n - n_low)):
         if k <= n_low <= n - k:
-            place = third_between(ordered[n_low - k], ordered[n_low + k - 1])
-            if place is not None:
-                n_placed = sum(value <= place for value in ordered)
-                yield min(n_placed, n - n_placed), place
+            cut = third_between(ordered[n_low - k], ordered[n_low + k - 1])
+            if cut is not None:
+                n_placed = sum(value <= cut for value in ordered)
+                yield min(n_placed, n - n_placed), cut
 
 
 def third_between(low, high):
@@ -69,10 +69,10 @@ def third_between(low, high):
     largest = frexp(max(abs(low), abs(high)))[1] + 3
     for exponent in range(largest, largest - 60, -1):
         third = Fraction(2) ** exponent / 3
-        places = [float(i * third) for i in range(low // third, low // third + 4) if i % 3]
-        places = [place for place in places if low < place < high]
-        if places and 24 * third > high - low:
-            return min(places)
+        numbers = [float(i * third) for i in range(low // third, low // third + 4) if i % 3]
+        numbers = [number for number in numbers if low < number < high]
+        if numbers and 24 * third > high - low:
+            return min(numbers)
     return None
 
 
