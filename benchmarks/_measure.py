@@ -1,4 +1,4 @@
-"""Seconds and peak memory of a call, measured in a process of its own."""
+"""Time and peak memory of a call, measured in a separate process."""
 
 import ctypes
 import json
@@ -20,7 +20,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def machine_facts():
-    """What matters of the machine, and nothing that tells which one it is."""
+    """Return the relevant properties of the machine, without identifying it."""
     packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return {
         "cpus": os.cpu_count(),
@@ -34,7 +34,7 @@ def machine_facts():
 def run_alone(script, task, timeout):
     """Run `script --cell task` in a new interpreter, and return the JSON that it prints.
 
-    A run that is too slow, or fails, gives {"error": why}.
+    A run that fails or exceeds the timeout gives {"error": reason}.
     """
     command = [sys.executable, script, "--cell", json.dumps(task)]
     environment = os.environ | ONE_THREAD
@@ -45,23 +45,23 @@ def run_alone(script, task, timeout):
     except subprocess.TimeoutExpired:
         return {"error": f"killed after {timeout:g} s"}
     if done.returncode:
-        complaint = done.stderr.strip() or f"exit code {done.returncode}"
-        return {"error": complaint.splitlines()[-1][:80]}
+        message = done.stderr.strip() or f"exit code {done.returncode}"
+        return {"error": message.splitlines()[-1][:80]}
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def measure(call, *, enough_seconds=1.0, most_runs=5):
-    """Call once, and again while that is cheap; return the first result and what was measured.
+    """Call a function once, and again while that is cheap; return result and measurements.
 
     Returns
     -------
     result : object
-        What the first call returned.
+        Result of the first call.
 
     measured : dict
-        "seconds" of the fastest run, the least "cpu_seconds", in which waiting for a busy machine
-        does not count, number of "runs", and "peak_mb": how far the memory of the process rose,
-        during the first run, above what it held before.
+        "seconds" of the fastest run; the minimum of "cpu_seconds", which excludes waiting for a
+        busy machine; the number of "runs"; and "peak_mb", the increase in the memory of the process
+        during the first run.
     """
     before = _restart_peak()
     times, result = _timed(call)
@@ -75,17 +75,17 @@ def measure(call, *, enough_seconds=1.0, most_runs=5):
 
 
 def predict_seconds(n, cells, least_growth):
-    """Seconds to expect of a method, from its cells at smaller n, in this order; 0 without any."""
+    """Predict the seconds of a method from its cells in ascending order of n; 0 without any."""
     ran = [cell for cell in cells if "seconds" in cell]
     if not ran:
         return 0.0
-    # The first steps, where fixed costs prevail, would predict too little.
+    # At small n fixed costs dominate, which would underestimate the growth.
     power = least_growth if len(ran) < 2 else max(least_growth, growth(ran))
     return ran[-1]["seconds"] * (n / ran[-1]["n"]) ** power
 
 
 def growth(cells):
-    """Slope of log seconds over log n between the two largest n that were run; None without two."""
+    """Return the slope of log seconds over log n between the two largest n run, or None."""
     ran = [cell for cell in cells if "seconds" in cell]
     if len(ran) < 2:
         return None
@@ -94,7 +94,7 @@ def growth(cells):
 
 
 def cap_memory(share=0.8):
-    """Let a process that asks for more than a share of the RAM fail, rather than harm others."""
+    """Make this process fail if it allocates more than a share of the RAM."""
     if resource is not None and hasattr(os, "sysconf"):
         most = int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
@@ -107,9 +107,9 @@ def _timed(call):
 
 
 def _restart_peak():
-    """Bring the peak down to the memory in use, where the system can; return it, in bytes."""
-    # Imports and making the data needed more for a moment. What they freed goes back to the system
-    # first: a method that takes it over would seem to need nothing.
+    """Reset the peak to the memory in use, if the system allows it; return it in bytes."""
+    # Imports and data generation temporarily used more. Return freed memory to the system first: a
+    # method that reuses it would appear to need none.
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError), open("/proc/self/clear_refs", "w") as control:
@@ -118,9 +118,9 @@ def _restart_peak():
 
 
 def _peak_memory():
-    """Peak memory of this process, in bytes."""
+    """Return the peak memory of this process in bytes."""
     try:
-        # Linux's ru_maxrss survives exec: a child would start at the peak of its parent.
+        # On Linux ru_maxrss survives exec: a child would start at the peak of its parent.
         with open("/proc/self/status") as status:
             peak = next(line for line in status if line.startswith("VmHWM"))
         return int(peak.split()[1]) * 1024

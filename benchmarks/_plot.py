@@ -1,9 +1,9 @@
-"""Loss over time, as `refiners.py --plot` draws it."""
+"""The plot of loss over time made by `refiners.py --plot`."""
 
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
-# Shapes tell refiners apart without color; dark is the first builder, light are the others.
+# Shapes distinguish refiners without color; the first builder is dark, the others are light.
 SHAPES = {
     "none": "o",
     "Decompose": "v",
@@ -14,12 +14,12 @@ SHAPES = {
     "Recombination": "X",
     "IteratedLocalSearch": "*",
 }
-NAMES = {"none": "no refiner", "IteratedLocalSearch": "IteratedLocalSearch and its way there"}
+NAMES = {"none": "no refiner", "IteratedLocalSearch": "IteratedLocalSearch over time"}
 DARK, LIGHT, SEARCH = "black", "0.75", "#0072B2"
 
 
 def plot_losses(cells, path):
-    """Draw a panel for each data set: a line for the iterated search, a point for each refiner."""
+    """Draw one panel per data set: a line for the iterated search, and a point per refiner."""
     cells = [cell for cell in cells if "loss_percent" in cell]
     names = list(dict.fromkeys(cell["data"] for cell in cells))
     n_columns = min(len(names) + 1, 3)
@@ -44,7 +44,7 @@ def plot_losses(cells, path):
 
 def draw_panel(panel, name, cells):
     first = cells[0]["builder"]
-    # The dark ones last, so that nothing hides them.
+    # Draw the dark ones last, on top.
     for cell in sorted(cells, key=lambda cell: cell["builder"] == first):
         is_first = cell["builder"] == first
         seconds = cell["builder_seconds"]
@@ -58,8 +58,8 @@ def draw_panel(panel, name, cells):
         )
     panel.set_xscale("log")
     panel.set_title(f"{name}, k = {cells[0]['k']}", fontsize=10)
-    panel.set_xlabel("seconds, with the builder's")
-    panel.set_ylabel("information loss, %")
+    panel.set_xlabel("seconds, including the builder")
+    panel.set_ylabel("information loss (%)")
     panel.grid(alpha=0.25)
 
 

@@ -1,9 +1,9 @@
-"""Tables of `scale.py`, and what follows from its cells."""
+"""The tables printed by `scale.py`, and statistics derived from its cells."""
 
 import math
 from collections import defaultdict
 
-# Title, key, width and format of the numbers in a row of the first part.
+# Title, key, width and format of each column of the first part.
 GROWTH_COLUMNS = [
     ("seconds", "seconds", 10, ".2f"),
     ("CPU s", "cpu_seconds", 10, ".2f"),
@@ -46,7 +46,7 @@ def titles(columns):
 
 
 def numbers(cell, columns):
-    """The numbers of a cell below the titles; a dash for what is not known."""
+    """Format the numbers of a cell; a dash stands for a missing number."""
     return "".join(f"{show(cell.get(key), form):>{width}}" for _, key, width, form in columns)
 
 
@@ -62,7 +62,7 @@ def remark(cell):
     if "error" in cell:
         return cell["error"]
     if cell["smallest_group"] < cell["k"]:
-        return f"a group of {cell['smallest_group']} only"
+        return f"smallest group has {cell['smallest_group']} records"
     return ""
 
 
@@ -76,7 +76,7 @@ def print_growth_row(cell):
 
 
 def exponents(cells, since):
-    """Powers of n with which times grow, from `since` records to the largest n that was run."""
+    """Return the exponents of n with which times grow, from `since` to the largest n run."""
     series = defaultdict(list)
     for cell in cells:
         if "seconds" in cell and cell["n"] >= since:
@@ -94,7 +94,7 @@ def slope(low, high, key):
 
 
 def print_exponents(table, since):
-    print(f"\nTimes grow as n to the power of, from {since} records on:")
+    print(f"\nTimes grow as n to these powers, from {since} records on")
     print(f"{'d':>3}  {'method':<13}{'jobs':>6}{'from n':>10}{titles(EXPONENT_COLUMNS)}")
     for row in table:
         start = f"{row['d']:>3}  {row['method']:<13}{row['jobs']:>6}{row['from']:>10}"
@@ -102,7 +102,7 @@ def print_exponents(table, since):
 
 
 def speedups(cells):
-    """Seconds of one job as a multiple of those of more jobs, on the same data."""
+    """Return the seconds of one job over those of several jobs, on the same data."""
     ran = {(c["d"], c["method"], c["n"], c["jobs"]): c for c in cells if "seconds" in c}
     table = []
     for (d, method, n, jobs), cell in ran.items():
@@ -120,7 +120,7 @@ def busy(cell):
 
 
 def print_speedups(table):
-    print("\nSeconds of one job to those of more, CPUs kept busy, and load averages before")
+    print("\nSeconds of one job over those of several, CPUs kept busy, and load averages before")
     print(f"{'d':>3}  {'method':<13}{'n':>10}{'jobs':>6}{titles(SPEEDUP_COLUMNS)}")
     for row in table:
         start = f"{row['d']:>3}  {row['method']:<13}{row['n']:>10}{row['jobs']:>6}"
@@ -135,7 +135,7 @@ def print_cuts_header():
 
 
 def print_cuts_row(cells):
-    """Print cuts alone and, if there is a second cell, stitched ones beside them."""
+    """Print the cell without stitching and, if there is one, the cell with stitching."""
     first = cells[0]
     size = first["block_size"] or "none"
     blocks = show(first.get("n_blocks"), "d")
@@ -146,28 +146,33 @@ def print_cuts_row(cells):
 
 
 def won_back(cells):
-    """Share of the loss by cuts that stitching undoes, in percent; None where cuts lose nothing."""
+    """Return the percentage of the loss due to cuts that stitching recovers, or None."""
     pairs = defaultdict(dict)
     for cell in cells:
         if "loss_above_percent" in cell:
             pair = pairs[cell["data"], cell["d"], cell["block_size"]]
             pair[cell["stitch"]] = cell["loss_above_percent"]
     return [
-        {"data": data, "d": d, "block_size": size, "percent": share_undone(pair[False], pair[True])}
+        {
+            "data": data,
+            "d": d,
+            "block_size": size,
+            "percent": percent_recovered(pair[False], pair[True]),
+        }
         for (data, d, size), pair in pairs.items()
         if len(pair) == 2
     ]
 
 
-def share_undone(cost, left):
-    return 100 * (1 - left / cost) if cost > 0 else None
+def percent_recovered(loss, remaining):
+    return 100 * (1 - remaining / loss) if loss > 0 else None
 
 
 def print_won_back(table):
-    print("\nShare of the cuts' cost that stitching wins back")
+    print("\nShare of the loss due to cuts that stitching recovers")
     lines = defaultdict(list)
     for row in table:
-        share = "–" if row["percent"] is None else f"{row['percent']:.0f} %"
+        share = "–" if row["percent"] is None else f"{row['percent']:.0f}%"
         lines[row["data"], row["d"]].append(f"{share} at blocks of {row['block_size']}")
     for (data, d), shares in lines.items():
         print(f"{data}, d = {d}: {', '.join(shares)}")

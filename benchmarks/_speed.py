@@ -1,7 +1,7 @@
-"""Speed of the refiners, of the default fit and of transform, as `refiners.py --speed` prints it.
+"""Speed of the refiners, of the default fit and of transform: `refiners.py --speed`.
 
-Every figure comes from a process of its own, on one thread, and is in seconds of the processor:
-other work on the machine counts little. Ratios are of times in one process.
+Each figure is measured in a separate process on one thread, in CPU seconds, which depend little on
+other load of the machine. Ratios are of times in the same process.
 """
 
 import sys
@@ -20,15 +20,15 @@ from sk_microagg import MicroAggregator
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch
 
-# The oracles stand with the tests.
+# The oracles are part of the tests.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
-# The fastest of three, unless they take long.
+# The fastest of three runs, unless they take long.
 THREE_RUNS = {"enough_seconds": 60.0, "most_runs": 3}
 
 
 def measure_task(task):
-    """Run one of the functions below, in this process."""
+    """Run one of the functions below in this process."""
     arguments = dict(task)
     return TASKS[arguments.pop("task")](**arguments)
 
@@ -40,8 +40,8 @@ def time_search(data, k, max_iter):
     return measure(lambda: search.refine(X, labels, k, random_state=0), **THREE_RUNS)[1]
 
 
-def search_beside_oracle(data, n, k, max_iter, oracle_max_iter):
-    """An iteration of ours and of the oracle's: what more iterations take than a single one."""
+def search_against_oracle(data, n, k, max_iter, oracle_max_iter):
+    """Compare the time per iteration with the oracle's, without the start of the search."""
     from oracles.iterated import iterated_local_search as oracle
 
     X = standardized(data)[:n]
@@ -59,11 +59,11 @@ def search_beside_oracle(data, n, k, max_iter, oracle_max_iter):
     )
 
 
-def refiner_beside_oracle(refiner, n, k):
-    """Local search as it is described: all pairs of groups. For the exchange, it and a last check.
+def refiner_against_oracle(refiner, n, k):
+    """Compare a refiner with the oracle of local search, which visits all pairs of groups.
 
-    There is no oracle of the exchange itself. It has to do a local search and to see that no cycle
-    is left, at the least.
+    There is no oracle of the exchange. At least, it must do a local search and verify that no cycle
+    is left, so the oracle does both.
     """
     from oracles.refiners import local_search, negative_cycle_free
 
@@ -81,20 +81,20 @@ def refiner_beside_oracle(refiner, n, k):
 
 
 def time_iteration(n, d, k, n_iterations):
-    """Of records with the same density, however many: windows of 250 iterations.
+    """Time windows of 250 iterations, on records of constant density.
 
-    The fastest shows what an iteration costs, the median also what a busy machine adds to it.
+    The minimum shows the cost of an iteration; the median includes the effect of a busy machine.
     """
     X = np.random.default_rng([0, n, d]).uniform(0, n ** (1 / d), size=(n, d))
     labels = MDAV().build(X, k)
-    # A few for each group, so that all sizes are at the same stage of the search.
+    # Proportional to the number of groups, so that all sizes reach the same stage of the search.
     search = IteratedLocalSearch(max_iter=n // 16)
     times = []
-    # The trace is to be in seconds of the processor.
+    # Makes the trace use CPU seconds.
     with mock.patch("time.monotonic", time.process_time):
         for seed in range(-(-n_iterations // search.max_iter)):
             search.refine(X, labels, k, random_state=seed)
-            # Neither the first descent nor the closing exchange, which are there once in a search.
+            # Exclude the first descent and the final exchange, which occur once per search.
             iterations, seconds, _ = search.trace_[:-1].T
             ends = np.linspace(0, iterations[-1], max(round(iterations[-1] / 250), 1) + 1)
             times.extend(np.diff(np.interp(ends, iterations, seconds)) / np.diff(ends))
@@ -107,10 +107,10 @@ def time_fit(n, d):
 
 
 def time_transform(n, d, n_groups):
-    """Transform onto more groups than there is time to fit.
+    """Time transform with more groups than could be fitted in reasonable time.
 
-    The model is one of fewer groups, with other centroids put in: normal ones. Each gets the weight
-    of the nearest group of that model, smaller as the squared distances between groups are.
+    A model of fewer groups gets normal random centroids. Each has the weight of the nearest group
+    of the original model, scaled down like the squared distances between groups.
     """
     rng = np.random.default_rng([0, n, d])
     model = MicroAggregator(k=5).fit(rng.normal(size=(min(5 * n_groups, 20_000), d)))
@@ -136,8 +136,8 @@ def side_by_side(oracle, ours):
 
 TASKS = {
     "search": time_search,
-    "search beside oracle": search_beside_oracle,
-    "refiner beside oracle": refiner_beside_oracle,
+    "search against oracle": search_against_oracle,
+    "refiner against oracle": refiner_against_oracle,
     "iteration": time_iteration,
     "fit": time_fit,
     "transform": time_transform,
@@ -145,7 +145,7 @@ TASKS = {
 
 
 class Figure(NamedTuple):
-    """What to measure, what of the result to print, and what it should be."""
+    """What to measure, the unit of the result, and the target."""
 
     what: str
     unit: str
@@ -153,7 +153,7 @@ class Figure(NamedTuple):
     target: str = ""
 
 
-# The key of a result that goes with a unit.
+# The key of the result for each unit.
 KEYS = {"s": "cpu_seconds", "ms": "ms", "times faster": "ratio"}
 
 SEARCHES = [("Census", 3), ("Census", 10), ("Tarragona", 10)]
@@ -165,13 +165,13 @@ def figures():
     for data, k in SEARCHES:
         task = {"task": "search", "data": data, "k": k, "max_iter": 5000}
         yield Figure(f"5000 iterations, {data}, k = {k}", "s", task)
-    task = {"task": "search beside oracle", "data": "Census", "n": 1080, "k": 3}
+    task = {"task": "search against oracle", "data": "Census", "n": 1080, "k": 3}
     task |= {"max_iter": 5000, "oracle_max_iter": 20}
     target = "at least 100"
-    yield Figure("an iteration beside the oracle's, Census, k = 3", "times faster", task, target)
+    yield Figure("an iteration against the oracle, Census, k = 3", "times faster", task, target)
     for refiner in ("LocalSearch", "Exchange"):
-        task = {"task": "refiner beside oracle", "refiner": refiner, "n": 300, "k": 3}
-        yield Figure(f"{refiner} beside the oracle, 300 of Census, k = 3", "times faster", task)
+        task = {"task": "refiner against oracle", "refiner": refiner, "n": 300, "k": 3}
+        yield Figure(f"{refiner} against the oracle, 300 of Census, k = 3", "times faster", task)
     for d, n in product((2, 3), SIZES):
         task = {"task": "iteration", "n": n, "d": d, "k": 5, "n_iterations": 4000}
         yield Figure(f"an iteration, {n} x {d} of one density, k = 5", "ms", task)
@@ -180,11 +180,11 @@ def figures():
         target = f"below {most}" if most else ""
         yield Figure(f"MicroAggregator(k=5).fit, {n} x {d}", "s", task, target)
     task = {"task": "transform", "n": 1_000_000, "d": 8, "n_groups": 200_000}
-    yield Figure("transform of 1000000 x 8 onto 200000 groups", "s", task, "below 60")
+    yield Figure("transform of 1000000 x 8 to 200000 groups", "s", task, "below 60")
 
 
 def growths():
-    """How much more one task takes than another: (what, key, smaller, larger, target)."""
+    """Yield ratios of the times of two tasks: (what, key, smaller, larger, target)."""
     for d, (key, name) in product((2, 3), (("ms", "fastest"), ("median_ms", "median"))):
         small, large = (f"an iteration, {n} x {d} of one density, k = 5" for n in SIZES[::2])
         what = f"an iteration, {SIZES[-1]} to {SIZES[0]} records, d = {d}, {name}"

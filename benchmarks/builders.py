@@ -1,17 +1,17 @@
-"""Seconds, peak memory and information loss of the builders, side by side with other software.
+"""Time, peak memory and information loss of the builders, compared with other software.
 
-Every cell of the table (a method on one data set) runs in a process of its own, on one thread. A
-method is not run where its smaller runs predict that it would take longer than the limit. The
-peers anonypyx and k-means-constrained take part where they are installed. Examples::
+Each cell of the table (a method on one data set) runs in a separate process on one thread. A
+method is skipped if its smaller runs predict that it would exceed the time limit. anonypyx and
+k-means-constrained are included if they are installed. Examples::
 
     python benchmarks/builders.py --json builders.json
     python benchmarks/builders.py --n 50000 --d 2 4 10 30 --data normal --methods MDAV oracle
     python benchmarks/builders.py --n 1000000 --d 4 --data normal --methods MDAV --limit 300
 
-The data are in comparable units and are not rescaled, except that anonypyx standardizes columns by
-itself. On tables without a categorical column anonypyx 0.2.11 does not run MDAV as published: its
-distances to the centroid are all NaN, so that the first record left is taken for the farthest one.
-Do not read its loss as that of MDAV.
+The columns have comparable units and are not rescaled, except that anonypyx always standardizes
+them. On tables without a categorical column anonypyx 0.2.11 does not run MDAV as published: its
+distances to the centroid are all NaN, so that the first remaining record is taken for the farthest
+one. Its loss is therefore not that of MDAV.
 """
 
 import argparse
@@ -29,10 +29,10 @@ from _measure import cap_memory, growth, machine_facts, measure, predict_seconds
 
 
 class Method(NamedTuple):
-    """A way to partition records: how to get the function (X, k) -> labels, and what to expect."""
+    """How to load a function (X, k) -> labels, how its time grows, and its package."""
 
     load: callable
-    growth: float = 1.0  # Seconds grow at least as n to this power.
+    growth: float = 1.0  # Seconds grow at least like n to this power.
     package: str = "sk_microagg"
 
 
@@ -50,7 +50,7 @@ def load_oracle():
     from oracles.builders import mdav
     from oracles.pool import ScanPool
 
-    # The oracle sums exactly, for the sake of ties in tests. A plain scan would not take that time.
+    # The oracle sums exactly, because of ties in tests. A plain scan would not need that time.
     ScanPool.centroid = lambda pool: pool.columns.mean(axis=1)
     return mdav
 
@@ -60,7 +60,7 @@ def load_anonypyx():
     from anonypyx import Anonymizer
 
     def mdav_generic(X, k):
-        # Only the groups: `anonymize` would go on to make a table of them.
+        # Only the groups: `anonymize` would also compute a table.
         groups = Anonymizer(pd.DataFrame(X), k=k, algorithm="MDAV-generic").algorithm.partition(k)
         labels = np.empty(len(X), dtype=np.intp)
         for number, members in enumerate(groups):
@@ -79,7 +79,7 @@ def load_k_means_constrained():
     return k_means
 
 
-# MDAV comes first: the others are compared with it.
+# MDAV must be the first: the others are compared with it.
 METHODS = {name: builder(name) for name in ("MDAV", "CBFS", "TFRP", "GSMS", "DBFS")} | {
     "oracle": Method(load_oracle, growth=2.0),
     "anonypyx": Method(load_anonypyx, growth=2.0, package="anonypyx"),
@@ -100,19 +100,19 @@ DATA = {"normal": normal, "blobs": blobs}
 
 
 def measure_cell(cell):
-    """Run one method on one data set, in this process."""
+    """Run one method on one data set in this process."""
     from sk_microagg.metrics import information_loss
 
     cap_memory()
     n, d, k = cell["n"], cell["d"], cell["k"]
     X = DATA[cell["data"]](np.random.default_rng([cell["seed"], n, d]), n, d)
     build = METHODS[cell["method"]].load()
-    build(X[: 20 * k], k)  # What is imported at the first use only is not the method's cost.
+    build(X[: 20 * k], k)  # Exclude imports at first use from the measurement.
     labels, measured = measure(lambda: build(X, k))
     _, first, group, sizes = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True
     )
-    # A group is named by its first record, so that equal partitions have equal digests.
+    # Groups are identified by their first record, so that equal partitions have equal digests.
     digest = hashlib.sha256(first[group].astype("<i8")).hexdigest()[:16]
     return measured | {
         "loss_percent": 100 * information_loss(X, labels),
@@ -122,7 +122,7 @@ def measure_cell(cell):
 
 
 def run_cells(arguments, methods):
-    """Run all cells that keep to the limit, and print each; return them as a list of dicts."""
+    """Run and print all cells within the time limit; return them as a list of dicts."""
     cells = []
     for data, d in product(arguments.data, arguments.d):
         print_header()
@@ -152,7 +152,7 @@ def run_or_skip(cell, past, limit):
 
 
 def compare(cell, mdav):
-    """A cell beside the one of our MDAV on the same data, where both were run."""
+    """Compare a cell with that of our MDAV on the same data, if both were run."""
     if mdav is None or "seconds" not in cell or "seconds" not in mdav:
         return {}
     return {
@@ -162,7 +162,7 @@ def compare(cell, mdav):
     }
 
 
-# Title, key and format of the numbers in a row.
+# Title, key and format of each column.
 COLUMNS = [
     ("seconds", "seconds", "10.4f"),
     ("MB", "peak_mb", "10.1f"),
@@ -189,14 +189,14 @@ def remark(cell):
     if "seconds" not in cell:
         return cell.get("skipped") or cell["error"]
     if cell["smallest_group"] < cell["k"]:
-        return f"a group of {cell['smallest_group']} only"
+        return f"smallest group has {cell['smallest_group']} records"
     if cell["method"] == "oracle" and "mdav_partition" in cell:
         return "same partition" if cell["mdav_partition"] else "ANOTHER PARTITION"
     return ""
 
 
 def growth_table(cells):
-    """Growth of each method on each kind of data, as a list of dicts."""
+    """Return the growth of each method on each kind of data, as a list of dicts."""
     series = defaultdict(list)
     for cell in cells:
         series[cell["method"], cell["data"], cell["d"]].append(cell)
@@ -223,7 +223,7 @@ def print_agreement(cells):
 
 
 def installed(methods):
-    """The methods whose package can be imported, with a note on the others."""
+    """Return the methods whose package is installed, and print the names of the others."""
     missing = [name for name in methods if not find_spec(METHODS[name].package)]
     for name in missing:
         print(f"{name} is not installed: skipped.")
@@ -233,15 +233,15 @@ def installed(methods):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    # 300, for the sake of k-means-constrained, which reaches no two of the larger sizes.
+    # 300 is for k-means-constrained, which is too slow for more than one of the larger sizes.
     sizes = [300, 1_000, 3_000, 10_000, 30_000, 100_000]
     add("--n", type=int, nargs="+", default=sizes, help="numbers of records")
     add("--d", type=int, nargs="+", default=[2, 4, 10], help="numbers of columns")
     add("--data", nargs="+", choices=DATA, default=list(DATA), help="kinds of data")
     add("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    add("--k", type=int, default=5, help="smallest size of a group (%(default)s)")
+    add("--k", type=int, default=5, help="minimum group size (%(default)s)")
     add("--seed", type=int, default=0, help="seed of the data (%(default)s)")
-    add("--limit", type=float, default=60, help="seconds that a cell may take (%(default)s)")
+    add("--limit", type=float, default=60, help="time limit of a cell in seconds (%(default)s)")
     add("--json", type=Path, help="file to write the results to")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -254,7 +254,7 @@ def main():
         return
     facts = machine_facts()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
-    print(f"k = {arguments.k}; one process and one thread a cell; limit {arguments.limit:g} s")
+    print(f"k = {arguments.k}; one process and one thread per cell; limit {arguments.limit:g} s")
     cells = run_cells(arguments, installed(arguments.methods))
     table = growth_table(cells)
     if table:

@@ -1,22 +1,23 @@
-"""Information loss, seconds and peak memory of KAIM beside k-member, on the Adult data.
+"""Information loss, time and peak memory of KAIM compared with k-member, on the Adult data.
 
-The methods are k-member, which drops incomplete records and is charged for all of their cells, and
-KAIM by entropy and by ncp, each without and with its refiner. One of four things varies at a time,
-over the values that are given: k, the number of quasi-identifiers, the number of records, and the
-share of missing cells (VMR), which rises from that of the data by deleting known cells at random.
-Otherwise k is 5 and the others are the largest given, with nothing deleted. Every cell (a method on
-one table) runs in a process of its own, on one thread, unless `--quick` is given. Examples::
+The methods are k-member, which drops incomplete records and is charged the full loss of their
+values, and KAIM with the distances entropy and ncp, each with and without its refiner. One
+parameter varies at a time, over the values given: k, the number of quasi-identifiers, the number of
+records, and the value missing rate (VMR), which is raised by deleting known values at random. By
+default k is 5, the others are the largest values given, and nothing is deleted. Each cell (a method
+on one table) runs in a separate process on one thread, unless `--quick` is given. Examples::
 
     python benchmarks/kaim.py --json kaim.json --plot kaim.png
     python benchmarks/kaim.py --n 4000 8000 --methods k-member ncp-refined
     python benchmarks/kaim.py --hierarchies adult_hierarchies
 
-Samples of records are nested, and so are deletions; they are the same for all methods. The folder
-of `--hierarchies` has a file `<column>.csv` for each column of categories; by default it is those
-of `fetch_adult`. Ages become intervals in any case. Seconds are CPU seconds of `fit`, so those of
-a refined method include the grouping before; memory is what `fit` needs beside the table.
+Samples of records and deletions are nested, and the same for all methods. The folder given by
+`--hierarchies` contains a file `<column>.csv` for each categorical column; by default the
+hierarchies of `fetch_adult` are used. Ages always become intervals. Seconds are CPU seconds of
+`fit`; those of a refined method include the initial grouping. Memory is what `fit` needs in
+addition to the table.
 
-The mean ratio of losses that the authors of KAIM report (Gong, Yang and Luo, 2013) is 0.438.
+The authors of KAIM (Gong, Yang and Luo, 2013) report a mean ratio of losses of 0.438.
 """
 
 import argparse
@@ -41,12 +42,12 @@ METHODS = {
 }
 BASELINE = "k-member"
 
-# What varies, and how it is called in tables and below the curves.
+# What varies, with its names in tables and in plots.
 SWEEPS = {
-    "k": ("k", "smallest size of a group, k"),
+    "k": ("k", "minimum group size, k"),
     "columns": ("|QI|", "quasi-identifiers"),
     "n": ("n", "records"),
-    "vmr": ("VMR %", "missing cells, %"),
+    "vmr": ("VMR %", "missing values (%)"),
 }
 K = 5
 QUICK = {"k": [2, 5], "columns": [2, 8], "n": [500, 1000], "vmr": [10.0]}
@@ -54,46 +55,46 @@ QUICK = {"k": [2, 5], "columns": [2, 8], "n": [500, 1000], "vmr": [10.0]}
 
 @cache
 def adult():
-    """The table of quasi-identifiers, their names, and our hierarchies by position."""
+    """Return the table of quasi-identifiers, their names, and our hierarchies by position."""
     data = fetch_adult()
-    names = data.feature_names[:-1]  # The last is the salary class.
+    names = data.feature_names[:-1]  # The last one is the salary class.
     positions = {name: j for j, name in enumerate(names)}
     hierarchies = {positions[name]: found for name, found in data.hierarchies.items()}
     return data.data[:, : len(names)], names, hierarchies
 
 
 def sample(n, n_columns):
-    """Some records of Adult, in its order, and the first columns."""
+    """Return some records of Adult, in their order, and the first columns."""
     X = adult()[0]
     rows = np.random.default_rng(0).permutation(len(X))[:n]
     return X[np.sort(rows), :n_columns]
 
 
 def delete(X, percent):
-    """Delete known cells at random, until this share of all cells is missing."""
+    """Delete known values at random until this percentage of all values is missing."""
     known = np.flatnonzero(np.not_equal(X, None))
     n_more = round(percent / 100 * X.size) - (X.size - len(known))
     if not 0 <= n_more <= len(known):
-        raise ValueError(f"{percent:g} % missing is not possible: some are missing before.")
+        raise ValueError(f"{percent:g}% missing is not possible: other values are missing already.")
     X = X.copy()
     X.flat[np.random.default_rng(1).permutation(known)[:n_more]] = None
     return X
 
 
 def hierarchies_of(folder, n_columns):
-    """Hierarchies of the first columns, by position: our own, or paths in a folder."""
+    """Return the hierarchies of the first columns by position: our own, or paths in a folder."""
     _, names, own = adult()
     chosen = {j: Path(folder) / f"{names[j]}.csv" for j in own} if folder else own
     return {j: hierarchy for j, hierarchy in chosen.items() if j < n_columns}
 
 
 def measure_cell(cell):
-    """Fit one method to one table, in this process."""
+    """Fit one method to one table in this process."""
     k, X = cell["k"], sample(cell["n"], cell["columns"])
     hierarchies = hierarchies_of(cell["hierarchies"], cell["columns"])
     method = clone(METHODS[cell["method"]])
     method.set_params(k=k, hierarchies=hierarchies, random_state=0)
-    method.fit(X[: 20 * k])  # What is imported at the first use only is not the method's cost.
+    method.fit(X[: 20 * k])  # Exclude imports at first use from the measurement.
     if cell["vmr"] is not None:
         X = delete(X, cell["vmr"])
     _, measured = measure(lambda: method.fit(X))
@@ -107,7 +108,7 @@ def measure_cell(cell):
 def run_cells(arguments):
     """Run and print all cells; return them as a list of dicts.
 
-    What several sweeps have in common is run once, and listed for each of them.
+    Cells shared by several sweeps are run once, and listed for each of them.
     """
     usual = {"k": K, "columns": max(arguments.columns), "n": max(arguments.n), "vmr": None}
     folder = str(arguments.hierarchies) if arguments.hierarchies else None
@@ -131,13 +132,13 @@ def run_cells(arguments):
 
 
 def run_cell(task, arguments):
-    if arguments.quick:  # To start an interpreter would take most of the time.
+    if arguments.quick:  # Starting an interpreter would take most of the time.
         return measure_cell(task)
     return run_alone(__file__, task, arguments.limit)
 
 
 def compare(cell, baseline):
-    """A cell beside the one of k-member on the same table, where both were run."""
+    """Compare a cell with that of k-member on the same table, if both were run."""
     return {
         f"{key}_ratio": cell[key] / baseline[key]
         for key in ("loss_percent", "cpu_seconds")
@@ -146,19 +147,19 @@ def compare(cell, baseline):
 
 
 def constants(sweep, table):
-    """What does not vary, for headings."""
+    """Return the parameters that do not vary, for headings."""
     names = [name for name in SWEEPS if name not in (sweep, "vmr")]
     return ", ".join(f"{SWEEPS[name][0]} = {table[name]}" for name in names)
 
 
-def place(cell):
-    """Where a cell is in its sweep; the VMR is as it was found, None if it was not."""
+def position(cell):
+    """Return the value that varies; for the VMR, the one measured, or None if it is unknown."""
     if cell["sweep"] != "vmr":
         return cell[cell["sweep"]]
     return round(cell["vmr_percent"], 2) if "vmr_percent" in cell else cell["vmr"]
 
 
-# Title, key and format of the numbers in a row. Ratios are those to k-member on the same table.
+# Title, key and format of each column. Ratios are relative to k-member on the same table.
 COLUMNS = [
     ("loss %", "loss_percent", "10.4f"),
     ("ratio", "loss_percent_ratio", "10.4f"),
@@ -178,14 +179,14 @@ def print_row(cell):
     numbers = "".join(
         f"{cell[key]:{form}}" if key in cell else f"{'–':>10}" for _, key, form in COLUMNS
     )
-    value = "–" if place(cell) is None else f"{place(cell):g}"
+    value = "–" if position(cell) is None else f"{position(cell):g}"
     print(
         f"{value:>6}  {cell['method']:<16}{numbers}  {cell.get('error', '')}".rstrip(), flush=True
     )
 
 
 def summarize(cells):
-    """Mean ratio of losses over k, and growth over n, of each method; None if not known."""
+    """Return the mean ratio of losses over k and the growth over n of each method, or None."""
     table = []
     for method in dict.fromkeys(cell["method"] for cell in cells):
         over_k, over_n = (series(cells, method, sweep) for sweep in ("k", "n"))
@@ -200,7 +201,7 @@ def series(cells, method, sweep):
 
 
 def growth(cells):
-    """Slope of log CPU seconds over log n, by least squares over all n; None if fewer than two."""
+    """Return the least-squares slope of log CPU seconds over log n; None with fewer than two n."""
     points = [(cell["n"], cell["cpu_seconds"]) for cell in cells if "cpu_seconds" in cell]
     if len({n for n, _ in points}) < 2:
         return None
@@ -208,7 +209,7 @@ def growth(cells):
 
 
 def print_summary(table, cells):
-    print("\nMean ratio to the loss of k-member over k; CPU seconds grow as n^growth")
+    print("\nMean over k of the loss relative to k-member; CPU seconds grow as n^growth")
     print(f"{'method':<16}{'mean ratio':>11}{'growth':>8}")
     for row in table:
         ratio, power = (
@@ -216,7 +217,7 @@ def print_summary(table, cells):
             for key, form in (("mean_ratio", ".4f"), ("growth", ".2f"))
         )
         print(f"{row['method']:<16}{ratio:>11}{power:>8}")
-    print(f"\nMost that a method took with all of these columns and records, and k = {K}")
+    print(f"\nMaximum over the methods, with all of these columns and records, and k = {K}")
     largest = max(cell["n"] for cell in cells)
     ran = [cell for cell in cells if (cell["sweep"], cell["n"]) == ("n", largest)]
     for what, refined in (("without refiner", False), ("with refiner", True)):
@@ -228,7 +229,7 @@ def print_summary(table, cells):
         print(f"{what:<16}{seconds:9.2f} s{peak:8.1f} MB")
 
 
-# Colors are those of a palette for color-blind readers; filled marks and full lines are refined.
+# A color-blind safe palette; filled markers and solid lines are refined.
 STYLES = {
     "k-member": ("k-member", "black", "s"),
     "entropy": ("KAIM, entropy", "#D55E00", "v"),
@@ -239,7 +240,7 @@ STYLES = {
 
 
 def plot_losses(cells, path):
-    """Draw a panel for each thing that varies, with a line for each method."""
+    """Draw one panel per parameter that varies, with one line per method."""
     from matplotlib.figure import Figure
 
     cells = [cell for cell in cells if "loss_percent" in cell]
@@ -259,11 +260,11 @@ def draw_panel(panel, sweep, cells):
     if sweep == "n":
         panel.set_xscale("log")
         panel.minorticks_off()
-    places = sorted({place(cell) for cell in cells})
-    panel.set_xticks(places, [f"{value:g}" for value in places])
+    positions = sorted({position(cell) for cell in cells})
+    panel.set_xticks(positions, [f"{value:g}" for value in positions])
     panel.set_title(constants(sweep, cells[0]), fontsize=10)
     panel.set_xlabel(SWEEPS[sweep][1])
-    panel.set_ylabel("information loss, %")
+    panel.set_ylabel("information loss (%)")
     panel.set_ylim(bottom=0)
     panel.grid(alpha=0.25)
 
@@ -272,7 +273,7 @@ def draw_line(panel, method, cells):
     name, color, mark = STYLES[method]
     refined = method.endswith("refined")
     panel.plot(
-        [place(cell) for cell in cells],
+        [position(cell) for cell in cells],
         [cell["loss_percent"] for cell in cells],
         label=name,
         color=color,
@@ -285,17 +286,23 @@ def draw_line(panel, method, cells):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("-k", type=int, nargs="+", default=[2, 5, 10], help="smallest sizes of groups")
+    add("-k", type=int, nargs="+", default=[2, 5, 10], help="minimum group sizes")
     add("--columns", type=int, nargs="+", default=[2, 5, 8], help="numbers of quasi-identifiers")
     sizes = [4_000, 8_000, 16_000, 32_000, 48_842]
     add("--n", type=int, nargs="+", default=sizes, help="numbers of records")
-    add("--vmr", type=float, nargs="+", default=[5, 10, 16, 22], help="shares of missing cells, %%")
+    add(
+        "--vmr",
+        type=float,
+        nargs="+",
+        default=[5, 10, 16, 22],
+        help="missing values, %%",
+    )
     add("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     add("--hierarchies", type=Path, help="folder with <column>.csv files, instead of ours")
-    add("--limit", type=float, default=600, help="seconds that a cell may take (%(default)s)")
-    add("--quick", action="store_true", help="only few and small tables")
+    add("--limit", type=float, default=600, help="time limit of a cell in seconds (%(default)s)")
+    add("--quick", action="store_true", help="only a few small tables")
     add("--json", type=Path, help="file to write the results to")
-    add("--plot", type=Path, help="file to draw the four curves to")
+    add("--plot", type=Path, help="file for the plot of the four sweeps")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.quick:
@@ -303,7 +310,7 @@ def parse_arguments():
     arguments.methods = [method for method in METHODS if method in arguments.methods]
     for sweep in SWEEPS:
         setattr(arguments, sweep, sorted(set(getattr(arguments, sweep))))
-    arguments.vmr.insert(0, None)  # That of the data.
+    arguments.vmr.insert(0, None)  # The rate of the data.
     if not arguments.cell:
         check(parser, arguments)
     return arguments
@@ -327,8 +334,8 @@ def main():
         return
     facts = machine_facts()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
-    print("one process" if arguments.quick else "one process and one thread a cell", end="; ")
-    print("ratios are those to k-member on the same table")
+    print("one process" if arguments.quick else "one process and one thread per cell", end="; ")
+    print("ratios are relative to k-member on the same table")
     cells = run_cells(arguments)
     summary = summarize(cells)
     print_summary(summary, cells)

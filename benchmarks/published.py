@@ -1,23 +1,23 @@
-"""Our information losses beside the published ones: builders, decomposition, iterated search.
+"""Our information losses compared with published ones: builders, decomposition, iterated search.
 
 The published figures are in `published.csv`, with their sources:
 
 - Khomnotai2018: L. Khomnotai, J.-L. Lin, Z.-Q. Peng, A. S. Santra (2018). Iterative group
-  decomposition for refining microaggregation solutions. Symmetry 10(7), 262. A method's name ends
-  in 2 where its groups were decomposed, in 3 where they were decomposed and shrunk in turns.
+  decomposition for refining microaggregation solutions. Symmetry 10(7), 262. The name of a method
+  ends in 2 if its groups were decomposed, and in 3 if they were decomposed and shrunk in turn.
 - Chang2007: C.-C. Chang, Y.-C. Li, W.-H. Huang (2007). TFRP: an efficient microaggregation
   algorithm for statistical disclosure control. Journal of Systems and Software 80, 1866–1878.
 - Bierman2020: Bierman (2020). Improvements to iterated local search for microaggregation.
   Dissertation, Nova Southeastern University.
 
-Where nobody has published a figure for a builder, ours stands alone. The searches take minutes::
+For builders without a published figure, only ours is shown. The searches take minutes::
 
     python benchmarks/published.py
     python benchmarks/published.py --search --n-jobs 2 --json published.json
 
-A search starts from MDAV and has 5000 iterations. "Mean" and "worst" are those of a few searches
-with different seeds (the published ones of 20), "best" is one run with `n_init=20`. Best of 5000
-restarts is compared with that too.
+A search starts from MDAV and has 5000 iterations. "Mean" and "worst" are over a few searches with
+different seeds (20 in the publication); "best" is one run with `n_init=20`, which is also compared
+with the published best of 5000 restarts.
 """
 
 import argparse
@@ -44,7 +44,7 @@ DATASETS = {
     "EIA-10": partial(fetch_eia, 10),
 }
 
-# By the names of the publications.
+# By their names in the publications.
 METHODS = {
     "MDAV-NN": MDAV(growth="nn"),
     "MDAV-NC": MDAV(growth="nc"),
@@ -63,7 +63,7 @@ SHRUNK = {f"{name}3": (builder, DecomposeShrink()) for name, builder in METHODS.
 PHASE_TWO = {"TFRP(global) phase I+II": (METHODS["TFRP(global) phase I"], Decompose())}
 REFINED = DECOMPOSED | SHRUNK | PHASE_TWO
 
-# The acceptance of a worse partition, by the start of a method's name.
+# The acceptance of worse partitions, by the first part of the name of a method.
 SEARCHES = {
     "ILSMC": "dynamic",
     "ILSM with bDissolve": 0.8,
@@ -71,16 +71,16 @@ SEARCHES = {
 }
 N_SEARCHES = 20
 
-# In percent. Most publications print three digits behind the point, that of the searches two.
+# In percent. Most publications give three decimals; that of the searches gives two.
 TOLERANCE = 0.0015
 SEARCH_TOLERANCE = 0.005
 
-# Two records are equally far, and the publication took the other one.
+# Two records are equally far, and the publication chose the other one.
 TIES = {("Census", "CBFS-NN", 10)}
 
 
 class Block(NamedTuple):
-    """Rows of a table that belong together: triples of data set, method and k."""
+    """Related rows of the table: triples of data set, method and k."""
 
     title: str
     rows: list
@@ -89,7 +89,7 @@ class Block(NamedTuple):
 
 
 def published_figures():
-    """Published losses in percent, by data set, method and k."""
+    """Return the published losses in percent, by data set, method and k."""
     with open(Path(__file__).with_name("published.csv"), newline="") as file:
         return {
             (row["dataset"], row["method"], int(row["k"])): float(row["il_percent"])
@@ -103,7 +103,7 @@ def standardized(dataset):
 
 
 def measure(dataset, method, k):
-    """Our loss in percent, and the seconds that building and refining took."""
+    """Return our loss in percent, and the seconds for building and refining."""
     X = standardized(dataset)
     builder, refiner = REFINED.get(method) or (METHODS[method], None)
     start = time.perf_counter()
@@ -114,7 +114,7 @@ def measure(dataset, method, k):
 
 
 def measure_search(dataset, method, k, n_seeds=5, n_jobs=None):
-    """Mean, worst or best loss in percent of searches, and the seconds that they took."""
+    """Return the mean, worst or best loss of searches in percent, and their seconds."""
     acceptance = next(SEARCHES[name] for name in SEARCHES if method.startswith(f"{name} "))
     if "best of" in method:
         return best_search(dataset, k, acceptance, n_jobs)
@@ -145,13 +145,13 @@ def search_loss(search, X, k, seed):
 
 
 def blocks(ks, search=None):
-    """The blocks to run; with `search`, a function like `measure`, those of searches as well."""
+    """Yield the blocks to run; with `search`, a function like `measure`, also the searches."""
     published = [row for row in published_figures() if row[2] in ks]
     built = [(dataset, method, k) for dataset in DATASETS for method in METHODS for k in ks]
     yield Block("Builders", built, measure)
     for title, methods in (
         ("Decomposition", DECOMPOSED),
-        ("Decomposition and shrinking in turns", SHRUNK),
+        ("Decomposition and shrinking in turn", SHRUNK),
         ("TFRP with its second phase", PHASE_TWO),
     ):
         yield Block(title, [row for row in published if row[1] in methods], measure)
@@ -161,7 +161,7 @@ def blocks(ks, search=None):
 
 
 def run(block):
-    """Measure the cells of a block, and print them with a summary; return them as dicts."""
+    """Measure and print the cells of a block, with a summary; return them as dicts."""
     published = published_figures()
     width = max(len(method) for _, method, _ in block.rows) + 1
     print(f"\n{block.title}\n{'data set':<10}{'method':<{width}}{'k':>3}", end="")
@@ -189,12 +189,12 @@ def print_row(cell, width, tolerance):
 
 
 def summary(cells, tolerance):
-    """How many of the published figures were reached; for builders, how many agree."""
+    """Summarize how many published figures were reached; for builders, how many agree."""
     known = [cell for cell in cells if cell["published"] is not None]
     below = sum(is_no_worse(cell, tolerance) for cell in known)
     excess = max(cell["ours"] / cell["published"] - 1 for cell in known)
     line = f"{below} of {len(known)} at or below (tolerance {tolerance}); "
-    line += f"largest excess {100 * max(excess, 0):.1f} %"
+    line += f"largest excess {max(excess, 0):.1%}"
     if all(cell["method"] in METHODS for cell in known):
         line += f"; {sum(map(agrees, known))} of {len(known)} agree within {TOLERANCE}"
     return f"{line}."
@@ -216,9 +216,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--k", type=int, nargs="+", default=[3, 5, 10])
-    add("--search", action="store_true", help="the iterated searches as well, which take minutes")
-    add("--seeds", type=int, default=5, help="searches of which to take the mean (%(default)s)")
-    add("--n-jobs", type=int, help="searches at the same time")
+    add("--search", action="store_true", help="include the iterated searches, which take minutes")
+    add("--seeds", type=int, default=5, help="number of searches to average (%(default)s)")
+    add("--n-jobs", type=int, help="number of searches in parallel")
     add("--json", type=Path, help="file to write the results to")
     arguments = parser.parse_args()
     search = partial(measure_search, n_seeds=arguments.seeds, n_jobs=arguments.n_jobs)

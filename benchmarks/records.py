@@ -1,18 +1,18 @@
-"""The least losses that we know, how long they take, and how far from the optimum they can be.
+"""The lowest losses known to us, their computing times, and bounds on their optimality gaps.
 
-Tarragona, Census and EIA (10 columns), standardized, k = 3, 4, 5, 6 and 10. For every cell and
-seed :class:`Recombination` searches from MDAV on one core, then the bound is proven, each for a
-number of seconds::
+The data are Tarragona, Census and EIA (10 columns), standardized, with k = 3, 4, 5, 6 and 10. For
+each cell and seed, :class:`Recombination` searches from MDAV on one core; for each cell a lower
+bound is proven. Both have a time limit::
 
     python benchmarks/records.py --json records.json
     python benchmarks/records.py --data Census -k 5 --seeds 0
     python benchmarks/records.py --annealing --search 10
 
-"gap" is how far the loss is above the bound, and so above the optimum, at most. "record" says
-whether the loss, rounded as published, is at or below the best that was ever published: Bierman
-(2020), Improvements to iterated local search for microaggregation, dissertation, Nova Southeastern
-University, and the works that it compares with. With --annealing, :class:`Annealing` and
-:class:`IteratedLocalSearch` are compared instead, from the same start with the same seconds.
+"gap" is the increase of the loss over the bound, and thus an upper bound on its increase over the
+optimum. "record" tells whether the loss, rounded as published, is at or below the best published
+one: Bierman (2020), Improvements to iterated local search for microaggregation, dissertation, Nova
+Southeastern University, and the works cited there. With --annealing, :class:`Annealing` and
+:class:`IteratedLocalSearch` are compared instead, with the same start and time limit.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def make_refiner(name, seconds):
 
 
 def measure_task(task):
-    """Search or prove, in this process."""
+    """Search or prove in this process."""
     X, k = standardized(task["data"]), task["k"]
     if "refiner" not in task:
         bound, measured = measure(lambda: loss_bound(X, k, time_limit=task["limit"]), most_runs=1)
@@ -71,7 +71,7 @@ def run(task):
 
 
 def search_records(arguments):
-    """Search and prove every cell; print a row for each, and return them as dicts."""
+    """Search and prove each cell; print one row per search, and return them as dicts."""
     print(
         f"{'data':<12}{'k':>3}{'seed':>6}{'published':>11}{'loss %':>10}{'seconds':>9}{'MB':>7}"
         f"{'bound %':>10}{'gap %':>8}{'seconds':>9}{'MB':>7}  record"
@@ -85,7 +85,7 @@ def search_records(arguments):
             cell["published_best"] = best = PUBLISHED_BEST[data].get(k)
             if "error" not in cell:
                 cell["gap_percent"] = 100 * (cell["loss_percent"] / cell["bound_percent"] - 1)
-                # Publications round to two digits behind the point.
+                # Publications give two decimals.
                 cell["is_record"] = best is None or round(cell["loss_percent"], 2) <= best
             print_record(cell)
             cells.append(cell)
@@ -110,7 +110,7 @@ def print_record(cell):
 
 
 def compare_searches(arguments):
-    """Annealing beside the iterated local search, from the same start with the same seconds."""
+    """Compare annealing with iterated local search, with the same start and time limit."""
     names = ("Annealing", "IteratedLocalSearch")
     print(f"{'data':<12}{'k':>3}{'seed':>6}{names[0]:>15}{names[1]:>22}{'ratio':>9}")
     cells = []
@@ -134,10 +134,16 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--data", nargs="+", choices=PUBLISHED_BEST, default=list(PUBLISHED_BEST))
-    add("-k", nargs="+", type=int, default=KS, help="smallest sizes of a group (%(default)s)")
-    add("--seeds", nargs="+", type=int, default=[0, 1, 2], help="of the searches (%(default)s)")
-    add("--search", type=float, default=60, help="seconds of a search (%(default)s)")
-    add("--prove", type=float, default=10, help="seconds of a proof (%(default)s)")
+    add("-k", nargs="+", type=int, default=KS, help="minimum group sizes (%(default)s)")
+    add(
+        "--seeds",
+        nargs="+",
+        type=int,
+        default=[0, 1, 2],
+        help="seeds of searches (%(default)s)",
+    )
+    add("--search", type=float, default=60, help="time limit of a search in seconds (%(default)s)")
+    add("--prove", type=float, default=10, help="time limit of a proof in seconds (%(default)s)")
     add("--annealing", action="store_true", help="compare annealing with iterated local search")
     add("--json", type=Path, help="file to write the results to")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)

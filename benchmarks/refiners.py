@@ -1,16 +1,16 @@
-"""Information loss against seconds and peak memory: every refiner, from every builder.
+"""Information loss, time and peak memory of all combinations of builders and refiners.
 
-Tarragona, Census and EIA (10 columns) are standardized; beside them are normal records. Every cell
-(a builder and a refiner on one data set) runs in a process of its own, on one thread. Examples::
+The data are Tarragona, Census and EIA (10 columns), standardized, and normal records. Each cell (a
+builder and a refiner on one data set) runs in a separate process on one thread. Examples::
 
     python benchmarks/refiners.py --json refiners.json --plot refiners.png
     python benchmarks/refiners.py --data Census --builders MDAV -k 3
     python benchmarks/refiners.py --speed
 
-On 100 000 records GSMS and DBFS are left out unless they are asked for: at 10 columns they take
-about a minute and half a minute to build the groups, again for every refiner. The iterated search
-has 5000 iterations on the real data. That would be one for every fourth group there, so it gets a
-time limit instead, and so do annealing and recombination.
+On 100 000 records GSMS and DBFS run only on request: with 10 columns they take about a minute and
+half a minute to build the groups, again for every refiner. The iterated search has 5000 iterations
+on the real data. On 100 000 records that would be one for every fourth group, so it gets a time
+limit instead, as do annealing and recombination.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from published import standardized
 from sk_microagg import builders, refiners
 from sk_microagg.metrics import information_loss, sse
 
-# The first of each is what the others are compared with.
+# The others are compared with the first builder and the first refiner.
 BUILDERS = ["MDAV", "CBFS", "TFRP", "GSMS", "DBFS"]
 REFINERS = ["none", "Decompose", "DecomposeShrink", "LocalSearch", "Exchange"]
 REFINERS += ["IteratedLocalSearch", "Annealing", "Recombination"]
@@ -37,7 +37,7 @@ NORMAL = {"normal 100000 x 4": (100_000, 4), "normal 100000 x 10": (100_000, 10)
 QUICK = {"normal 300 x 2": (300, 2)}
 SLOW_ON_MANY = ("GSMS", "DBFS")
 
-# Points of a trace to keep: a curve shows no more.
+# Maximum number of points of a curve.
 N_POINTS = 200
 
 
@@ -60,11 +60,11 @@ def make_refiner(name, time_limit):
 
 
 def measure_cell(cell):
-    """Build and refine groups on one data set, in this process."""
+    """Build and refine groups on one data set in this process."""
     cap_memory()
     X, k = load(cell["data"]), cell["k"]
     build = getattr(builders, cell["builder"])().build
-    build(X[: 20 * k], k)  # What is imported at the first use only is not the method's cost.
+    build(X[: 20 * k], k)  # Exclude imports at first use from the measurement.
     labels, built = measure(lambda: build(X, k))
     found = {"builder_seconds": built["seconds"], "builder_peak_mb": built["peak_mb"]}
     found |= {"seconds": 0.0, "peak_mb": 0.0}
@@ -83,13 +83,13 @@ def measure_cell(cell):
 
 
 def refine(refiner, X, labels, k):
-    """The labels, and how a search came to them: the trace of this run, not of a later one."""
+    """Return the labels and the trace of this run, which a later run would overwrite."""
     return refiner.refine(X, labels, k, random_state=0), getattr(refiner, "trace_", None)
 
 
 def curve(trace, X, labels, k):
-    """Seconds and loss in percent, evenly spread over the logarithm of time; the ends are kept."""
-    # A trace begins with the search, after a decomposition: only its last row counts that in.
+    """Return seconds and loss in percent, evenly spaced in log time, including both ends."""
+    # The trace starts after the decomposition; only its last row includes the time for that.
     _, opening = measure(lambda: refiners.DecomposeShrink(max_iter=1).refine(X, labels, k))
     _, seconds, errors = trace.T
     seconds[:-1] = np.minimum(seconds[:-1] + opening["seconds"], seconds[-1])
@@ -122,7 +122,7 @@ def run_cells(arguments):
     return cells
 
 
-# Title, key and format of the numbers in a row.
+# Title, key and format of each column.
 COLUMNS = [
     ("loss %", "loss_percent", "10.4f"),
     ("of built", "loss_to_built", "10.4f"),
@@ -153,13 +153,18 @@ def parse_arguments():
     add("--data", nargs="+", choices=every_data, default=every_data)
     add("--builders", nargs="+", choices=BUILDERS)
     add("--refiners", nargs="+", choices=REFINERS, default=REFINERS)
-    add("-k", type=int, default=5, help="smallest size of a group (%(default)s)")
-    add("--time-limit", type=float, default=60, help="seconds of a search among 100 000 records")
-    add("--limit", type=float, default=900, help="seconds that a cell may take (%(default)s)")
+    add("-k", type=int, default=5, help="minimum group size (%(default)s)")
+    add(
+        "--time-limit",
+        type=float,
+        default=60,
+        help="seconds of a search, 100 000 records",
+    )
+    add("--limit", type=float, default=900, help="time limit of a cell in seconds (%(default)s)")
     add("--quick", action="store_true", help="only a small data set, from one builder")
-    add("--speed", action="store_true", help="only the speed, beside oracles and over sizes")
+    add("--speed", action="store_true", help="only the speed, compared with oracles and over sizes")
     add("--json", type=Path, help="file to write the results to")
-    add("--plot", type=Path, help="file to draw loss over time to")
+    add("--plot", type=Path, help="file for the plot of loss over time")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.quick:
@@ -179,7 +184,7 @@ def main():
     if arguments.speed:
         results["speed"] = _speed.run(__file__, arguments.limit)
     else:
-        print(f"k = {arguments.k}; one process and one thread a cell")
+        print(f"k = {arguments.k}; one process and one thread per cell")
         results["cells"] = run_cells(arguments)
         if arguments.plot:
             from _plot import plot_losses

@@ -1,25 +1,25 @@
-"""Seconds, memory and information loss of MicroAggregator on many records, which it cuts in blocks.
+"""Time, memory and information loss of MicroAggregator on many records, divided into blocks.
 
 There are two parts. `growth` fits normal records, with the defaults and without a refiner, in one
-job and in two: time, peak memory beside a budget, and how seconds grow with the records. `cuts`
-asks what blocks cost: the loss of 2, 4 and 8 blocks beside one block of the same records, and how
-much of that stitching wins back. Every cell (one fit) runs in a process of its own, unless
-`--quick` is given, with one thread in a job. Examples::
+job and in two, and shows time, peak memory relative to a budget, and the growth of time with the
+number of records. `cuts` shows the loss of 2, 4 and 8 blocks compared with a single block, and how
+much of it stitching recovers. Each cell (one fit) runs in a separate process, unless `--quick` is
+given, with one thread per job. Examples::
 
     python benchmarks/scale.py --json scale.json
     python benchmarks/scale.py --parts growth --n 100000 1000000 --d 4 --jobs 1
     python benchmarks/scale.py --parts growth --n 10000000 --d 10 --jobs 2 --huge
     python benchmarks/scale.py --parts cuts --d 4
 
-Memory is what `fit` needs beside the records. Its budget is three times the array of the records,
-300 bytes for each and 150 MB for each job. Losses are those of standardized columns. Growth is
-counted from 100 000 records on: the defaults make one block of up to 25 000, where time grows
-faster than records do. Cuts halve, so that blocks have 25 000 of 100 000 records, but 15 625 of a
-million and 19 531 of ten million: a power below 1 is owed to smaller blocks.
+Memory is what `fit` needs in addition to the records. Its budget is three times the array of the
+records, plus 300 bytes per record and 150 MB per job. Losses refer to standardized columns. Growth
+is measured from 100 000 records on: up to 25 000 the defaults use a single block, where time grows
+faster than linearly. Cuts halve the records, so that blocks have 25 000 of 100 000 records, but
+15 625 of a million and 19 531 of ten million: an exponent below 1 is due to smaller blocks.
 
-Two jobs are faster than one to the extent that two CPUs are free, so that load averages stand
-beside the ratio. They are of the minute before a cell, in which the cell before it counts as well.
-"Busy" is CPU seconds by seconds: one job that kept less than one CPU busy had to wait for others.
+Two jobs are faster than one only if two CPUs are idle, so load averages are shown next to the
+ratio. They refer to the minute before a cell, which includes the previous cell. "Busy" is CPU
+seconds over seconds: a single job that kept less than one CPU busy had to wait for others.
 """
 
 import argparse
@@ -49,11 +49,11 @@ from sk_microagg import MicroAggregator
 K = 5
 METHODS = {"defaults": {}, "refiner=None": {"refiner": None}}
 
-# More values than this take long, even where they fit into memory.
+# More values than this take long, even if they fit into memory.
 HUGE = 40_000_000
 
-# Blocks of the second part hold at most these shares of the records: one in two, four and eight.
-SHARES = (2, 4, 8)
+# Numbers of blocks in the second part.
+NUMBERS_OF_BLOCKS = (2, 4, 8)
 
 QUICK = {"n": [400, 800], "d": [2], "jobs": [1, 2], "n_cuts": 1600, "since": 400}
 
@@ -76,10 +76,10 @@ def make_aggregator(cell):
 
 
 def measure_cell(cell):
-    """Fit one data set, in this process."""
+    """Fit one data set in this process."""
     X = DATA[cell["data"]](cell["n"], cell["d"])
     aggregator = make_aggregator(cell)
-    # What is imported at the first use only is not the method's cost.
+    # Exclude imports at first use from the measurement.
     aggregator.fit(X[: 20 * cell["k"]])
     _, measured = measure(lambda: aggregator.fit(X))
     return measured | {
@@ -91,15 +91,15 @@ def measure_cell(cell):
 
 
 def run_cell(cell, arguments):
-    """A cell with what was measured, and how busy the machine was before."""
+    """Return a cell with its measurements, and the load of the machine before it."""
     cell = cell | {"load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None}
-    if arguments.quick:  # To start an interpreter would take most of the time.
+    if arguments.quick:  # Starting an interpreter would take most of the time.
         return cell | measure_cell(cell)
     return cell | run_alone(__file__, cell, arguments.limit)
 
 
 def growth_cells(arguments):
-    """What to run for the first part: cells to compare follow each other."""
+    """Yield the cells of the first part; cells to be compared are consecutive."""
     for d, method, n, jobs in product(arguments.d, METHODS, arguments.n, arguments.jobs):
         if n * d <= HUGE or (arguments.huge and method == "refiner=None"):
             cell = {"part": "growth", "data": "normal", "d": d, "method": method, "n": n}
@@ -107,7 +107,7 @@ def growth_cells(arguments):
 
 
 def run_growth(arguments):
-    """Run and print the first part; return cells and what follows from them."""
+    """Run and print the first part; return cells and derived statistics."""
     print("\nGrowth: normal records")
     print_growth_header()
     cells = []
@@ -133,10 +133,8 @@ def compare_with_budget(cell):
 
 
 def run_cuts(arguments):
-    """Run and print the second part; return cells and what follows from them."""
-    print(
-        f"\nCuts: {arguments.n_cuts} records in one job; 'above' is the loss over that of one block"
-    )
+    """Run and print the second part; return cells and derived statistics."""
+    print(f"\nCuts: {arguments.n_cuts} records in one job; 'above' is the increase over one block")
     cells = []
     for data, d in product(DATA, arguments.d):
         print_cuts_header()
@@ -144,8 +142,8 @@ def run_cuts(arguments):
         whole = run_cell(table | {"block_size": None, "stitch": False}, arguments)
         print_cuts_row([whole])
         cells.append(whole)
-        for share in SHARES:
-            table["block_size"] = arguments.n_cuts // share
+        for n_blocks in NUMBERS_OF_BLOCKS:
+            table["block_size"] = arguments.n_cuts // n_blocks
             pair = [run_cell(table | {"stitch": stitch}, arguments) for stitch in (False, True)]
             for cell in pair:
                 cell |= compare_with_one_block(cell, whole)
@@ -158,7 +156,7 @@ def run_cuts(arguments):
 
 
 def compare_with_one_block(cell, whole):
-    """How far the loss is above that of one block, where both were run."""
+    """Return the increase over the loss of one block, if both were run."""
     if "loss_percent" not in cell or "loss_percent" not in whole:
         return {}
     return {"loss_above_percent": 100 * (cell["loss_percent"] / whole["loss_percent"] - 1)}
@@ -175,10 +173,10 @@ def parse_arguments():
     add("--n", type=int, nargs="+", default=sizes, help="numbers of records of the first part")
     add("--d", type=int, nargs="+", default=[4, 10], help="numbers of columns")
     add("--jobs", type=int, nargs="+", default=[1, 2], help="numbers of jobs of the first part")
-    huge = "also more than 40 million values, without refiner; they are left out otherwise"
+    huge = "include more than 40 million values, without a refiner"
     add("--huge", action="store_true", help=huge)
-    add("--limit", type=float, default=3600, help="seconds that a cell may take (%(default)s)")
-    add("--quick", action="store_true", help="only few and small tables")
+    add("--limit", type=float, default=3600, help="time limit of a cell in seconds (%(default)s)")
+    add("--quick", action="store_true", help="only a few small tables")
     add("--json", type=Path, help="file to write the results to")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)
     parser.set_defaults(n_cuts=100_000, since=100_000)
@@ -198,7 +196,7 @@ def main():
         return
     facts = machine_facts()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
-    processes = "one process" if arguments.quick else "one process a cell"
+    processes = "one process" if arguments.quick else "one process per cell"
     print(f"k = {K}; {processes}; limit {arguments.limit:g} s")
     results = {"machine": facts}
     for part in PARTS:

@@ -1,10 +1,10 @@
-"""A Parquet table larger than the memory of the workers, through DaskMicroAggregator.
+"""DaskMicroAggregator on a Parquet table larger than the memory of the workers.
 
     python benchmarks/scale_dask.py --rows 20000000 --refiner none --workers 2 --memory 1GiB
 
-Makes the table if the folder does not hold it yet, releases it, and checks the release row by row:
-k-anonymous, no id lost or moved, other columns as they were. Prints the seconds of each, and the
-peak memory of the workers.
+Creates the table if the folder does not contain it yet, releases it, and verifies the release:
+it must be k-anonymous, with the same ids in the same order and all other columns unchanged. Prints
+the time and the peak memory of the workers.
 """
 
 import argparse
@@ -28,14 +28,14 @@ from distributed import Client, LocalCluster
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.scale import DaskMicroAggregator
 
-ROWS_IN_A_FILE = 500_000
+ROWS_PER_FILE = 500_000
 
 
 def make_table(folder, n_rows, n_columns):
-    """Write normal rows with an id and a column that is to be kept, a file at a time."""
+    """Write normal rows with an id and a column to be kept, one file at a time."""
     folder.mkdir(parents=True)
-    for number, start in enumerate(range(0, n_rows, ROWS_IN_A_FILE)):
-        n = min(ROWS_IN_A_FILE, n_rows - start)
+    for number, start in enumerate(range(0, n_rows, ROWS_PER_FILE)):
+        n = min(ROWS_PER_FILE, n_rows - start)
         rng = np.random.default_rng([0, n_rows, number])
         table = pd.DataFrame(rng.normal(size=(n, n_columns)), columns=names(n_columns))
         table["id"] = np.arange(start, start + n)
@@ -48,7 +48,7 @@ def names(n_columns):
 
 
 class PeakMemory:
-    """The most that any worker process held, looked up ten times a second."""
+    """The peak memory of any worker process, sampled ten times a second."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -78,7 +78,7 @@ def worker_pids(cluster):
 
 
 def check(table, release, columns):
-    """Compare a release with its table, part by part; return what is not as it should be."""
+    """Compare a release with its table, part by part; return the number of parts that differ."""
 
     def compare(before, after):
         kept = [name for name in before.columns if name not in columns]
@@ -94,7 +94,7 @@ def check(table, release, columns):
 
 
 def kill_a_worker(cluster, seconds):
-    """Kill a worker process after some seconds."""
+    """Kill one worker process after some seconds."""
 
     def kill():
         time.sleep(seconds)
@@ -159,8 +159,8 @@ def main():
     parser.add_argument("--shuffle", default="auto")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="1GiB")
-    parser.add_argument("--kill-after", type=float, help="seconds after which a worker is killed")
-    parser.add_argument("--folder", type=Path, help="where to work; by default a temporary folder")
+    parser.add_argument("--kill-after", type=float, help="kill a worker after this many seconds")
+    parser.add_argument("--folder", type=Path, help="working folder; a temporary one by default")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,4 +1,4 @@
-"""k-anonymity by microaggregation, with little information loss, for scikit-learn."""
+"""k-anonymity by microaggregation with little information loss, compatible with scikit-learn."""
 
 from sk_microagg._microaggregate import microaggregate
 from sk_microagg._microaggregator import MicroAggregator

@@ -1,4 +1,4 @@
-"""Records in blocks, each microaggregated on its own."""
+"""Microaggregation of records in blocks, each independent of the others."""
 
 from dataclasses import replace
 
@@ -12,27 +12,27 @@ from sk_microagg._model._router import Router
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import Exchange
 
-# Groups of k that a block of "auto" size has room for: with twice as many, a record of ten columns
-# takes twice as long, and the loss is 2 % lower (benchmarks/scale.py).
-GROUPS_IN_A_BLOCK = 5_000
+# A block of "auto" size has this many times k records. With twice as many, tables of ten columns
+# take twice as long, and the loss is 2% lower (benchmarks/scale.py).
+GROUPS_PER_BLOCK = 5_000
 
 
 def check_block_size(block_size, k):
-    """Return the largest number of records of a block; infinity for one block."""
+    """Return the maximum number of records of a block; infinity for a single block."""
     if block_size is None:
         return np.inf
     if isinstance(block_size, str) and block_size == "auto":
-        return GROUPS_IN_A_BLOCK * k
+        return GROUPS_PER_BLOCK * k
     return check_count("block_size", block_size, or_options=", 'auto' or None")
 
 
 def aggregate(
     records, scaled, rounding, method, random_state, *, block_size, stitch, n_jobs, verbose, task
 ):
-    """Microaggregate records, in blocks of at least 2k if there are more than `block_size`.
+    """Microaggregate records, in blocks of at least 2k records if there are more than `block_size`.
 
-    With `stitch`, groups then exchange records across the cuts, and are one block in the end.
-    `rounding` is how far the scaled columns may be off when records come one by one.
+    With `stitch`, groups then exchange records across the cuts, which leaves a single block.
+    `rounding` is how much the scaled columns may differ when records are scaled one by one.
 
     Returns
     -------
@@ -40,10 +40,10 @@ def aggregate(
         Group of each record, numbered from 0.
 
     groups : FittedGroups
-        The groups, block after block.
+        The groups, block by block.
 
     cells : Cells
-        Where other records fall.
+        The power cells, to which new records are assigned.
     """
     router = Router.fit(scaled, block_size, 2 * method.k, method.k)
     if router.n_blocks == 1:
@@ -74,14 +74,14 @@ def aggregate(
 
 
 def block_seeds(random_state, n_blocks):
-    """A seed for each block; a single one has all that chance has to give."""
+    """Return a seed for each block; a single block gets the random state itself."""
     if n_blocks == 1:
         return [random_state]
     return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_blocks)
 
 
 def aggregate_block(records, scaled, rounding, method, random_state, task=None):
-    """Microaggregate the records of one block: a function of its arguments and nothing else.
+    """Microaggregate the records of one block; the result depends on the arguments only.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""From records to a partition: builder, then refiner, each checked."""
+"""Partition records: run the builder, then the refiner, and validate the result of each."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from sk_microagg.refiners import REFINERS, make_chain
 
 
 def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=None):
-    """Partition records into groups of at least `k` that lose little information.
+    """Partition records into groups of at least `k` with little information loss.
 
-    Records are compared as they are: scale the columns first if their units differ, or use
+    Columns are not scaled: scale them first if their units differ, or use
     :class:`MicroAggregator`, which does.
 
     Parameters
@@ -30,20 +30,22 @@ def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=Non
         The records.
 
     k : int
-        Smallest size of a group, from 1 to `n_samples`.
+        Minimum group size, from 1 to `n_samples`.
 
     builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
-        Makes the partition: the name of a method, or any object with `build(X, k) -> labels`.
+        Builds the initial partition: the name of a builder, or any object with a method
+        `build(X, k) -> labels`.
 
     refiner : {"exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
             default="exchange"
-        Improves the partition: the name of a method, any object with
-        `refine(X, labels, k, random_state=) -> labels`, a list of such that take their turns, or
-        None to take the partition as it was built.
+        Improves the partition: the name of a refiner, any object with a method
+        `refine(X, labels, k, random_state=) -> labels`, a list of these to be applied in sequence,
+        or None to use the partition as built.
 
     random_state : int, RandomState instance or None, default=None
-        Handed to the refiner. Builders leave nothing to chance, nor does "exchange".
+        Source of randomness, passed to the refiner. Pass an int for reproducible results. Builders
+        and "exchange" are deterministic.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=Non
 
     See Also
     --------
-    MicroAggregator : The same as a transformer, with scaling and a release.
+    MicroAggregator : Transformer that scales the columns and returns the release.
 
     Examples
     --------
@@ -68,25 +70,25 @@ def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=Non
 
 @dataclass(frozen=True)
 class Method:
-    """A way to make a partition into groups of at least `k`: builder, then refiner or None."""
+    """How to partition records into groups of at least `k`: a builder, and a refiner or None."""
 
     k: int
     builder: object
     refiner: object
 
     def partition(self, X, random_state, task=None):
-        """Build a partition of checked records and refine it; raise if any group is below `k`.
+        """Build and refine a partition; raise an error if any group is smaller than `k`.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            The records.
+            The records, already validated.
 
         random_state : int, RandomState instance or None
-            Handed to the refiner.
+            Source of randomness, passed to the refiner.
 
         task : CallbackContext or None, default=None
-            A task of which the work of the refiner becomes a part.
+            The task that the refiner becomes a part of, for callbacks.
 
         Returns
         -------
@@ -94,10 +96,10 @@ class Method:
             Group of each record, numbered from 0.
 
         n_iter : int
-            Iterations that the refiner reports.
+            Number of iterations of the refiner; 0 if it has no `n_iter_`.
         """
         X = X.view()
-        X.flags.writeable = False  # They are the user's records, and the release is made from them.
+        X.flags.writeable = False  # These are the user's records.
         labels = self._check(self.builder.build(X, self.k), X, f"builder={self.builder!r}")
         if self.refiner is None:
             return labels, 0
@@ -113,9 +115,9 @@ class Method:
         return check_partition(labels, self.k, len(X), f"{source} returned labels")
 
     def for_a_block(self, share_of_time=1.0):
-        """A copy for some of the records, with a share of the refiner's time limits.
+        """Return a copy for one block, with a share of the refiner's time limits.
 
-        It works in silence and in one thread: there are other blocks to keep the others busy.
+        It is silent and uses one thread: the other threads work on other blocks.
         """
         refiner = clone(self.refiner, safe=False)
         for parameter, value in _parameters(refiner).items():
@@ -128,7 +130,7 @@ class Method:
 
 
 def make_builder(builder):
-    """Return a builder of its own for each call, from a name or an object."""
+    """Return a new builder, from a name or an object."""
     if isinstance(builder, str):
         check_option("builder", builder, BUILDERS)
         return BUILDERS[builder]()
@@ -136,10 +138,10 @@ def make_builder(builder):
 
 
 def make_refiner(refiner, **defaults):
-    """Return a refiner of its own for each call, from a name, an object, a list of them, or None.
+    """Return a new refiner, from a name, an object, a list of these, or None.
 
-    `defaults` are put on `n_jobs` and `verbose`, also of refiners within, that are left at None
-    and 0.
+    `defaults` replace `n_jobs` and `verbose` of the refiner, and of refiners nested in it, where
+    these have their default values.
     """
     if refiner is None:
         return None
@@ -150,7 +152,7 @@ def make_refiner(refiner, **defaults):
         if any(step is None for step in refiner):
             raise TypeError(
                 f"refiner={refiner!r} must hold names and refiners only: None stands for no "
-                "refiner, and has no place in a list."
+                "refiner, and is not allowed in a list."
             )
         refiner = make_chain(*map(make_refiner, refiner))
     else:
@@ -164,10 +166,10 @@ def make_refiner(refiner, **defaults):
 
 
 def _is_positive(value):
-    """Whether a value is a time limit; what is not, is for the refiner to complain about."""
+    """Whether a value is a valid time limit; the refiner rejects others."""
     return isinstance(value, Real) and not isinstance(value, bool) and value > 0
 
 
 def _parameters(refiner):
-    """Parameters of a refiner and of those within; of an object that is no estimator, none."""
+    """Return the parameters of a refiner and of nested ones; none if it is not an estimator."""
     return refiner.get_params() if hasattr(refiner, "get_params") else {}

@@ -1,4 +1,4 @@
-"""The estimator: parameters, state and transform. Algorithms live in builders and refiners."""
+"""The estimator: parameters, fitted state and transform. Builders and refiners do the work."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -33,51 +33,54 @@ class MicroAggregator(
 ):
     """Make numeric records k-anonymous by microaggregation.
 
-    The records are partitioned into groups of at least `k`, and each is replaced by the centroid of
-    its group, with as little information loss as possible.
+    The records are partitioned into groups of at least `k`, and each record is replaced by the
+    centroid of its group, with as little information loss as possible.
 
     Parameters
     ----------
     k : int, default=5
-        Smallest size of a group. With 1 the release is the data itself.
+        Minimum group size. With 1, the release is the data itself.
 
     builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
-        Makes the partition: the name of a method, or any object with `build(X, k) -> labels`.
+        Builds the initial partition: the name of a builder, or any object with a method
+        `build(X, k) -> labels`.
 
     refiner : {"exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
             default="exchange"
-        Improves the partition: the name of a method, any object with
-        `refine(X, labels, k, random_state=) -> labels`, a list of such that take their turns, or
-        None to take the partition as it was built. "exchange" is fast and makes `transform` exact;
-        "iterated_local_search", "annealing" and "recombination" take longer, lose ever less and
-        are exact as well.
+        Improves the partition: the name of a refiner, any object with a method
+        `refine(X, labels, k, random_state=) -> labels`, a list of these to be applied in sequence,
+        or None to use the partition as built. "exchange" is fast and makes `transform` exact.
+        "iterated_local_search", "annealing" and "recombination" make it exact as well; in this
+        order, they take longer and lose less information.
 
     scaler : "standard", transformer or None, default="standard"
-        The space in which records are compared: standardized columns, any transformer that takes
-        an array, or with None the columns as they are. The release is in the units of `X`.
+        Defines the scaled space, in which distances are measured: "standard" standardizes the
+        columns, a transformer is fitted to `X` and applied to it, and None leaves the columns as
+        they are. The release is always in the units of `X`.
 
     block_size : "auto", int or None, default="auto"
-        Largest number of records that are microaggregated together, give or take 2k. More are cut
-        into blocks, by a kd-tree of cuts next to the median, of at least 2k records each. "auto" is
-        5000 `k`, a size at which blocks take little time and cuts cost little; None makes one block
-        of all records.
+        Maximum number of records that are microaggregated together, give or take 2k. Larger tables
+        are divided into blocks of at least 2k records by a kd-tree with cuts near the median.
+        "auto" is 5000 `k`, which keeps both the time per block and the loss due to cuts low; None
+        puts all records into one block.
 
     stitch : bool, default=False
-        Whether groups exchange records across the cuts between blocks in the end. It wins back
-        most of what the cuts cost, and takes longer than the blocks.
+        Whether groups finally exchange records across the cuts between blocks. This recovers most
+        of the loss due to cuts, but takes longer than the blocks themselves.
 
     random_state : int, RandomState instance or None, default=None
-        Handed to the refiner. Builders leave nothing to chance, nor does "exchange".
+        Source of randomness, passed to the refiner. Pass an int for reproducible results. Builders
+        and "exchange" are deterministic.
 
     n_jobs : int or None, default=None
-        Number of blocks at a time, of threads of `transform`, and of parallel jobs of a refiner
-        that has this parameter and leaves it at None. Blocks run in threads, or on the backend of
-        `joblib.parallel_config`. The result does not depend on it.
+        Number of blocks in parallel, and of threads of `transform`. It is also passed to a refiner
+        with this parameter, unless that is set. Blocks run in threads, or on the backend chosen
+        with `joblib.parallel_config`. It does not change the result.
 
     verbose : int, default=0
-        Verbosity of joblib over several blocks, or of a refiner that has the parameter and leaves
-        it at 0.
+        Verbosity of joblib if there are several blocks; otherwise passed to a refiner with this
+        parameter, unless that is set.
 
     Attributes
     ----------
@@ -85,7 +88,7 @@ class MicroAggregator(
         Group of each training record.
 
     centroids_ : ndarray of shape (`n_groups_`, `n_features_in_`)
-        Mean of each group's records, in the units of `X` and of its float type.
+        Mean of the records of each group, in the units and the float type of `X`.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -94,7 +97,7 @@ class MicroAggregator(
         Number of groups.
 
     n_blocks_ : int
-        Number of blocks that the records were cut into; 1 after `stitch`.
+        Number of blocks; 1 with `stitch`.
 
     sse_ : float
         Sum of squared distances to the centroids, in the scaled space.
@@ -103,58 +106,62 @@ class MicroAggregator(
         `sse_` as a share of the total sum of squares in the scaled space, from 0 to 1.
 
     weights_ : ndarray of shape (`n_groups_`,)
-        Power weight of each group: `transform` sends a record to the group for which the squared
-        distance to its centroid, less its weight, is least, among the groups of its block. All of
-        a block are 0, which means the nearest centroid, if there are no weights that send every
-        training record to its own group.
+        Power weight of each group: `transform` assigns a record to the group of its block that
+        minimizes the squared distance to the centroid minus the weight. If no weights assign every
+        training record of a block to its own group, all weights of the block are 0, which means
+        the nearest centroid.
 
     exact_transform_ : bool
-        Whether `transform` gives every training record the centroid of its own group.
+        Whether `transform` maps every training record to the centroid of its own group.
 
     n_iter_ : int
-        Iterations that the refiner reports, in all blocks; 0 without one.
+        Number of iterations performed by the refiner, in all blocks; 0 without a refiner.
 
     builder_, refiner_, scaler_ : objects
-        The builder, the refiner and the fitted scaler that were used; None where there is none.
-        Several blocks have copies of builder and refiner, which share a time limit.
+        The builder, the refiner and the fitted scaler used; None if there is none. If there are
+        several blocks, each uses its own copy of the builder and the refiner, and they share a time
+        limit.
 
     n_features_in_ : int
         Number of columns of `X`.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the columns, if `X` has names that are all strings.
+        Names of the columns of `X`, if they are all strings.
 
     See Also
     --------
-    microaggregate : The same on a bare array, without scaling.
-    sk_microagg.metrics.anonymity_level : Check of a release.
+    microaggregate : Partitions an array, without scaling.
+    sk_microagg.metrics.anonymity_level : Verifies a release.
 
     Notes
     -----
-    `fit_transform` is the release: every row occurs in it at least `k` times. `transform` sends a
-    record, usually a new one, to the group in whose power cell it falls, and so to a group that
-    already holds `k` training records. With the default refiner the groups are the cells of a power
-    diagram, and `transform` of the training data is the release: `exact_transform_` is True.
+    `fit_transform` returns the release, in which every row occurs at least `k` times. `transform`
+    assigns a record, usually a new one, to the group in whose power cell it lies, and thus to a
+    group that already holds `k` training records. With the default refiner the groups are the cells
+    of a power diagram, and `transform` of the training data equals the release: `exact_transform_`
+    is True.
 
-    Four things can stand in the way. Identical records may be in different groups: `transform`
-    cannot tell them apart, and sends all of them to one of these groups; no other record moves.
-    Other refiners, or none, may make groups that are no power diagram: `transform` then takes the
-    nearest centroid. Where scaled values differ by seven orders of magnitude or more, weights may
-    lack the digits. And a scaler may round a row differently when it comes alone. In each case
-    `exact_transform_` is False, `transform` of the training data need not be k-anonymous, and it
-    warns if it is given them; a copy of the model, pickled or not, does not know them.
+    There are four exceptions. Identical records may be in different groups: `transform` cannot
+    distinguish them, and assigns all of them to one of these groups; no other record is affected.
+    Other refiners, or none, may yield groups that do not form a power diagram: `transform` then
+    uses the nearest centroid. If scaled values differ by seven orders of magnitude or more, weights
+    may not be precise enough. And a scaler may round a record differently when it comes alone.
+    In each case `exact_transform_` is False, and `transform` of the training data need not be
+    k-anonymous. It warns when it is given the training data, but a copy of the model, pickled or
+    not, does not recognize them.
 
-    New rows that `transform` sends to groups are k-anonymous together with the release, not by
-    themselves. Two releases of one table, at different `k` say, can give whole records back.
+    New records transformed by the model are k-anonymous together with the release, not by
+    themselves. Two releases of the same table, for example at different `k`, can reveal whole
+    records.
 
-    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks; no training
-    record. Weights and cuts are coarse numbers that no single record decides on, so that
-    no record can be computed from them. Two things to know before you ship a model: with `k=1`,
-    and for a record that `k` or more people share, the centroid *is* the record; and a scaler
-    keeps statistics of the columns, StandardScaler means and variances, others also single values
+    A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, but no
+    training record. Weights and cuts are coarse numbers that no single record determines, so that
+    no record can be computed from them. Consider two things before you distribute a model. With
+    `k=1`, and for a record shared by `k` or more people, the centroid *is* the record. And a scaler
+    keeps statistics of the columns: StandardScaler means and variances, others also single values
     (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians, QuantileTransformer quantiles).
-    With a scaler that is not linear, such as a logarithm, means in both spaces together tell more
-    than the release: ship the release, not the model, or scale linearly.
+    With a nonlinear scaler, such as a logarithm, the means in both spaces together reveal more than
+    the release: distribute the release only, or use a linear scaler.
 
     Examples
     --------
@@ -205,8 +212,8 @@ class MicroAggregator(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The records, all numbers: no value is missing, infinite or masked, and dates have been
-            converted.
+            The records. All values must be numbers: missing, infinite and masked values are
+            rejected, and dates must be converted first.
 
         y : None
             Ignored.
@@ -217,18 +224,7 @@ class MicroAggregator(
             The fitted estimator.
         """
         records = check_records(X, dtype=FLOATS, estimator=self)
-        k = check_k(self.k, len(records))
-        block_size = check_block_size(self.block_size, k)
-        check_option("stitch", self.stitch, (False, True))
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
-        method = Method(
-            k,
-            make_builder(self.builder),
-            make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose),
-        )
-        scaler = make_scaler(self.scaler)
-
+        method, block_size, scaler = self._check_parameters(len(records))
         if scaler is not None:
             scaler.fit(own_floats(scaler, records))
         scaled = scale(scaler, records)
@@ -251,7 +247,7 @@ class MicroAggregator(
         training_digest = None if exact_transform else digest(records)
         task.call_on_fit_task_end(estimator=self, X=X)
 
-        # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
+        # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
         validate_data(self, X, skip_check_array=True)
         self.builder_ = method.builder
         self.refiner_ = method.refiner
@@ -271,6 +267,20 @@ class MicroAggregator(
         self._sk_microagg_version = __version__
         return self
 
+    def _check_parameters(self, n_samples):
+        """Return the method, the maximum block size and the scaler, or raise an error."""
+        k = check_k(self.k, n_samples)
+        block_size = check_block_size(self.block_size, k)
+        check_option("stitch", self.stitch, (False, True))
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
+        method = Method(
+            k,
+            make_builder(self.builder),
+            make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose),
+        )
+        return method, block_size, make_scaler(self.scaler)
+
     def fit_transform(self, X, y=None):
         """Partition the records and return the release.
 
@@ -285,8 +295,8 @@ class MicroAggregator(
         Returns
         -------
         release : ndarray of shape (n_samples, n_features)
-            The centroid of each record's group: every row occurs at least `k` times. float32 if
-            `X` is, otherwise float64.
+            The centroid of the group of each record: every row occurs at least `k` times. The type
+            is float32 if that of `X` is, otherwise float64.
         """
         self.fit(X)
         return self.centroids_[self.labels_]
@@ -310,19 +320,17 @@ class MicroAggregator(
         return self.fit(X).labels_
 
     def transform(self, X):
-        """Replace each record by the centroid of the group that it falls in.
+        """Replace each record by the centroid of the group in whose power cell it lies.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The records, usually new ones. The release of the training data is what `fit_transform`
-            returns.
+            The records, usually new ones. To release the training data, use `fit_transform`.
 
         Returns
         -------
         X_new : ndarray of shape (n_samples, n_features)
-            A centroid for each record, exactly as in the release: also its float type is that of
-            the training data.
+            The centroid for each record, exactly as in the release, including its float type.
         """
         records = self._check_new_records(X)
         with complete_model(self):
@@ -330,7 +338,7 @@ class MicroAggregator(
             return self.centroids_[self._cells.find(scale(self.scaler_, records), self.n_jobs)]
 
     def score(self, X, y=None):
-        """Minus the information loss of `transform` on `X`, in the scaled space.
+        """Return the negative information loss of `transform` on `X`, in the scaled space.
 
         Parameters
         ----------
@@ -343,16 +351,16 @@ class MicroAggregator(
         Returns
         -------
         score : float
-            Minus the sum of squared distances from the records to the centroids that `transform`
-            gives them, as a share of the total sum of squares of `X`; 0 if that is 0. Higher is
-            better.
+            The negative sum of squared distances between the records and the centroids that
+            `transform` assigns to them, as a share of the total sum of squares of `X`; 0 if that is
+            0. Higher is better.
         """
         records = self._check_new_records(X)
         with complete_model(self):
             scaled = scale(self.scaler_, records)
             groups = self._cells.find(scaled, self.n_jobs)
             errors = squared_error(scaled, self._cells.centroids, groups)
-        # Subtracted, since -0.0 would look odd.
+        # Subtract, to avoid -0.0.
         return 0.0 - share_of_total(errors, scaled)
 
     def _check_new_records(self, X):

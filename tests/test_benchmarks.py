@@ -25,7 +25,7 @@ def run(script, *arguments):
     return done.stdout, json.loads(path.read_text())
 
 
-def test_builders_benchmark_measures_ours_beside_the_oracle(tmp_path):
+def test_builders_benchmark_compares_with_the_oracle(tmp_path):
     sizes = ["--n", "60", "120", "--d", "2", "--data", "blobs"]
     methods = ["--methods", "MDAV", "oracle"]
     printed, results = run("builders.py", *sizes, *methods, "--json", tmp_path / "results.json")
@@ -77,10 +77,10 @@ def test_speed_is_measured(task):
     "task",
     [
         {"task": "search", "data": "Tarragona", "k": 3, "max_iter": 20},
-        {"task": "search beside oracle", "data": "Tarragona", "n": 60, "k": 3}
+        {"task": "search against oracle", "data": "Tarragona", "n": 60, "k": 3}
         | {"max_iter": 500, "oracle_max_iter": 5},
-        {"task": "refiner beside oracle", "refiner": "LocalSearch", "n": 40, "k": 3},
-        {"task": "refiner beside oracle", "refiner": "Exchange", "n": 40, "k": 3},
+        {"task": "refiner against oracle", "refiner": "LocalSearch", "n": 40, "k": 3},
+        {"task": "refiner against oracle", "refiner": "Exchange", "n": 40, "k": 3},
     ],
     ids=str,
 )
@@ -180,7 +180,7 @@ def test_kaim_benchmark_samples_and_deletes_nested(adult):
     assert np.all(np.equal(X, None) <= less)
     assert np.all(less <= gone)
     assert (less.sum(), gone.sum()) == (40, 160)
-    with pytest.raises(ValueError, match="0 % missing is not possible"):
+    with pytest.raises(ValueError, match="0% missing is not possible"):
         kaim.delete(X, 0)
 
 

@@ -21,7 +21,7 @@ MODELS = {
     "chain": {"refiner": ["local_search", "exchange"]},
     "iterated local search": {"refiner": IteratedLocalSearch(max_iter=200)},
     "annealing": {"refiner": Annealing(max_iter=100_000)},
-    "recombination": {"refiner": Recombination(n_init=2, max_iter=1, n_steps=20_000)},
+    "recombination": {"refiner": Recombination(n_init=2, max_iter=1, annealing_max_iter=20_000)},
 }
 
 every_table = pytest.mark.parametrize("table", TABLES)

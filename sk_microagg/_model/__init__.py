@@ -1,1 +1,1 @@
-"""What a fitted model holds: cuts between blocks, centroids, power weights; and no record."""
+"""The contents of a fitted model: cuts between blocks, centroids, power weights; no records."""

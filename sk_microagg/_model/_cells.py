@@ -1,4 +1,4 @@
-"""Which group a record falls in: its block, and the power cell there."""
+"""The group that a record belongs to: its block, then its power cell within the block."""
 
 from dataclasses import dataclass
 
@@ -8,28 +8,28 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sk_microagg._model._power import nearest_cells
 from sk_microagg._model._router import Router
 
-# So many rows of a block are looked up by one thread.
-FEW_ROWS = 10_000
+# Records of a block that are worth a thread of their own.
+RECORDS_PER_THREAD = 10_000
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A power diagram of the groups of each block.
+    """The power diagram of the groups of each block.
 
     Attributes
     ----------
     router : Router
-        Sends a record to its block.
+        Assigns records to blocks.
 
     starts : ndarray of shape (n_blocks + 1,)
-        Number of the first group of each block, and the number of all groups at the end.
+        Index of the first group of each block, followed by the total number of groups.
 
     centroids : ndarray of shape (n_groups, n_features)
-        Mean of each group, in the space in which records are compared.
+        Mean of each group, in the scaled space.
 
     weights : ndarray of shape (n_groups,)
-        A record is in the cell of the group for which the squared distance to its centroid, less
-        its weight, is least.
+        Power weight of each group: a record lies in the cell of the group that minimizes the
+        squared distance to the centroid minus the weight.
     """
 
     router: Router
@@ -39,7 +39,7 @@ class Cells:
 
     @classmethod
     def of(cls, blocks, router):
-        """Cells of the groups of all blocks."""
+        """Return the cells of the groups of all blocks."""
         return cls(
             router,
             np.cumsum([0] + [len(groups.weights) for groups in blocks]),
@@ -48,7 +48,7 @@ class Cells:
         )
 
     def find(self, X, n_jobs=None):
-        """Group of each record."""
+        """Return the group of each record."""
         groups = np.empty(len(X), dtype=np.intp)
 
         def find_some(block, rows):
@@ -66,5 +66,5 @@ class Cells:
 
 
 def _parts(rows, n_threads):
-    """Rows of a block as arrays, one for a thread."""
-    return np.array_split(rows, min(n_threads, -(-len(rows) // FEW_ROWS)))
+    """Divide the rows of a block among threads."""
+    return np.array_split(rows, min(n_threads, -(-len(rows) // RECORDS_PER_THREAD)))

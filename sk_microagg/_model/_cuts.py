@@ -1,8 +1,8 @@
-"""Where a part of the records is cut in two, by a number that tells of no single record.
+"""Cuts that divide records in two without revealing the value of any single record.
 
-A cut halfway between two values gives one of them to whoever knows the other. So a cut is chosen
-given the k-th value on either side of the middle only, wherever the records between these two are,
-and is as coarse a number as the two allow.
+A cut halfway between two values would reveal one of them to anyone who knows the other. A cut
+therefore depends only on the k-th value on either side of the middle, not on the records in
+between, and it is the coarsest number between these two values.
 """
 
 from fractions import Fraction
@@ -10,32 +10,33 @@ from math import frexp
 
 import numpy as np
 
-# A cut that leaves this share of the records on its smaller side is as good as one at the median.
-BALANCED = 0.4
+# A cut with at least this share of the records on its smaller side counts as balanced.
+BALANCED_SHARE = 0.4
 
 
 def best_cut(X, smallest, k):
-    """Column and place of the cut: through the widest column that can be cut in the middle.
+    """Return column and value of the cut: in the widest column that has a balanced cut.
 
-    Or of the most even cut, if no column can; None if no cut leaves `smallest` on both sides.
+    If no column has one, the most even cut is returned; (None, None) if no cut leaves at least
+    `smallest` records on both sides.
     """
     best_share, best = 0.0, (None, None)
     for column in np.argsort(-X.std(axis=0), kind="stable"):
-        for cut in _cuts_next_to_the_median(X[:, column], k):
+        for cut in _cuts_near_median(X[:, column], k):
             n_left = np.count_nonzero(X[:, column] <= cut)
             n_smaller = min(n_left, len(X) - n_left)
             if n_smaller >= smallest and n_smaller / len(X) > best_share:
                 best_share, best = n_smaller / len(X), (column, cut)
-            if best_share >= BALANCED:
+            if best_share >= BALANCED_SHARE:
                 return best
     return best
 
 
-def _cuts_next_to_the_median(values, k):
-    """Cuts between the k-th value below the middle and the k-th one above it.
+def _cuts_near_median(values, k):
+    """Yield cuts between the k-th value below the middle and the k-th value above it.
 
-    The middle is on either side of the median where k values or more are equal to it, first where
-    it is more even. There is no cut where fewer than `k` values are on a side.
+    If k or more values equal the median, the middle is next to all of them, first on the side that
+    gives the more even cut. There is no cut with fewer than `k` values on a side.
     """
     n_values = len(values)
     n_left = (n_values + 1) // 2
@@ -46,20 +47,20 @@ def _cuts_next_to_the_median(values, k):
         middles = sorted((n_up_to, n_below), key=lambda n_left: abs(2 * n_left - n_values))
     for n_left in middles:
         if k <= n_left <= n_values - k:
-            places = [n_left - k, n_left + k - 1]
-            low, high = np.partition(values, places)[places].tolist()
+            ranks = [n_left - k, n_left + k - 1]
+            low, high = np.partition(values, ranks)[ranks].tolist()
             cut = coarsest_between(low, high)
             if cut is not None:
                 yield cut
 
 
 def coarsest_between(low, high):
-    """The coarsest number that is strictly between two others; None if there is none.
+    """Return the coarsest number strictly between two others, or None if there is none.
 
-    It is a multiple of a third of a power of two, of the largest power that has one, and the lowest
-    if there are two. Multiples of the power itself are left out: so no number that ends after some
-    digits, decimal or binary, is a cut. Thus hardly any record lies on a cut, and no record has to
-    be looked at to avoid it, which would tell where that record is.
+    It is a multiple of a third of a power of two: of the largest such power possible, and the
+    lowest such multiple. Multiples of the power itself are excluded, so that no cut is a finite
+    decimal or binary fraction. Hardly any record lies on such a cut, and no record has to be
+    inspected to avoid that, which would reveal where it is.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def coarsest_between(low, high):
     (4.0, -21.5)
     """
     exact_low, width = Fraction(low), Fraction(high) - Fraction(low)
-    # A third of this is beyond both.
+    # A third of this exceeds both numbers.
     power = Fraction(2) ** (frexp(max(abs(low), abs(high)))[1] + 2)
     while 8 * power > width:
         first = 3 * exact_low // power + 1

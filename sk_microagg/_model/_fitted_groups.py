@@ -1,4 +1,4 @@
-"""FittedGroups as a fitted model knows them: what a release and `transform` need, and no record."""
+"""The groups of a fitted model: what the release and `transform` need, without any record."""
 
 from dataclasses import dataclass, fields
 
@@ -15,29 +15,29 @@ from sk_microagg._utils._statistics import group_means, group_sizes, squared_err
 
 @dataclass(frozen=True)
 class FittedGroups:
-    """Centroids of groups and what else there is to know of them.
+    """Centroids, sizes and weights of groups.
 
     Attributes
     ----------
     centroids, scaled_centroids : ndarray of shape (n_groups, n_features)
-        Means of the groups, in the units and the float type of the records, and in the space in
-        which these are compared.
+        Means of the groups, in the units and the float type of the records, and in the scaled
+        space.
 
     sizes : ndarray of shape (n_groups,)
         Number of records in each group.
 
     weights : ndarray of shape (n_groups,)
-        Power weights; all 0 if there are none with which every record is in its own cell.
+        Power weights; all 0 if no weights put every record into the cell of its own group.
 
     sse : float
-        Sum of squared distances to the scaled centroids.
+        Sum of squared distances to the centroids, in the scaled space.
 
     n_moved : int
-        Number of records that fall in the cell of a group with another centroid than their own's,
-        or may do so where the scaler rounds otherwise.
+        Number of records that lie in the cell of a group with a different centroid, or may do so if
+        the scaler rounds differently.
 
     n_iter : int
-        Iterations that the refiner reports.
+        Number of iterations of the refiner.
     """
 
     centroids: np.ndarray
@@ -50,9 +50,9 @@ class FittedGroups:
 
     @classmethod
     def of(cls, records, scaled, labels, n_iter, rounding):
-        """Describe the groups of a partition, with labels numbered from 0.
+        """Compute the groups of a partition, with labels numbered from 0.
 
-        `rounding` is how far the scaled columns may be off when records come one by one.
+        `rounding` is how much the scaled columns may differ when records are scaled one by one.
         """
         centroids = group_means(records, labels).astype(records.dtype, copy=False)
         scaled_centroids = group_means(scaled, labels)
@@ -62,8 +62,8 @@ class FittedGroups:
         if n_moved := _n_moved(centroids, labels, cells):
             twins = twins_of(scaled)
             power, power_cells = power_weights(scaled, labels, scaled_centroids, twins)
-            # Rounding can spoil weights where values differ by many orders of magnitude. Identical
-            # records in different groups cannot all stay where they are.
+            # Rounding can make weights useless if values differ by many orders of magnitude, and
+            # identical records in different groups cannot all keep their group.
             if power is not None and _n_strays(twins, labels, power_cells) <= _n_strays(
                 twins, labels, cells
             ):
@@ -81,18 +81,18 @@ class FittedGroups:
 
     @classmethod
     def joined(cls, parts):
-        """All groups of several blocks, in their order."""
+        """Return the groups of several blocks, in order."""
         return cls(*(_join([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 def _n_moved(centroids, labels, cells):
-    """Number of records whose cell has another centroid than their own group's."""
+    """Return the number of records in the cell of a group with a different centroid."""
     moved = np.flatnonzero(cells != labels)
     return int((centroids[cells[moved]] != centroids[labels[moved]]).any(axis=1).sum())
 
 
 def _n_strays(twins, labels, cells):
-    """Number of records whose cell is neither that of their group nor that of an identical one."""
+    """Return the number of records in a cell of neither their own group nor that of a duplicate."""
     return int(np.sum((cells != labels) & ~falls_among_twins(twins, labels, cells)))
 
 

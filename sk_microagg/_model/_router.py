@@ -1,4 +1,4 @@
-"""Which block a record belongs to: a kd-tree of cuts next to the median."""
+"""The block that a record belongs to: a kd-tree of cuts near the median."""
 
 from dataclasses import dataclass
 
@@ -6,30 +6,30 @@ import numpy as np
 
 from sk_microagg._model._cuts import best_cut
 
-# Rows that are routed at a time: what is known of them on the way fits into a cache.
-ROWS_AT_A_TIME = 65_536
+# Records routed at a time, so that intermediate results fit into the cache.
+BATCH_SIZE = 65_536
 
 
 @dataclass(frozen=True)
 class Router:
-    """A kd-tree of cuts through the space of the records; its leaves are the blocks.
+    """A kd-tree of cuts through the scaled space; its leaves are the blocks.
 
-    Nodes are numbered such that children come after their parent, and leaves from the left to the
-    right are the blocks 0, 1, ...
+    Children have larger numbers than their parent, and the leaves, from left to right, are blocks
+    0, 1, ...
 
     Attributes
     ----------
     column : ndarray of shape (n_nodes,)
-        The column that a node cuts.
+        The column cut at each node.
 
     cut : ndarray of shape (n_nodes,)
-        Records with at most this value go to the left. NaN at a leaf.
+        Records with at most this value go left. NaN at a leaf.
 
     children : ndarray of shape (n_nodes, 2)
-        The nodes on the left and the right; -1 at a leaf.
+        The left and the right child of each node; -1 at a leaf.
 
     block : ndarray of shape (n_nodes,)
-        Number of the block at a leaf; -1 elsewhere.
+        Number of the block at a leaf; -1 at other nodes.
     """
 
     column: np.ndarray
@@ -44,28 +44,28 @@ class Router:
 
     @classmethod
     def of_one_block(cls):
-        """A router that sends all records to one block."""
+        """Return a router that sends all records to a single block."""
         return cls._grown(None, lambda root: None)
 
     @classmethod
     def fit(cls, X, block_size, smallest, k):
-        """Cut the records in two, and each half again, until no part is above `block_size`.
+        """Cut the records in two, recursively, until no part is larger than `block_size`.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            The records, in the space in which they are compared.
+            The records, in the scaled space.
 
         block_size : float
-            A part with no more records is not cut, nor one with up to 2k - 2 more: cuts are not
-            quite at the median, and may have left it so many in all.
+            Maximum number of records of a part. Parts with up to 2k - 2 records more are not cut
+            either: cuts are not exactly at the median, so parts may exceed it by that many.
 
         smallest : int
-            Number of records that a cut leaves on both sides at least. A part stays whole if there
-            is no such cut.
+            Minimum number of records on either side of a cut. A part without such a cut stays
+            whole.
 
         k : int
-            No cut can be computed from fewer than `k` records on either side.
+            Every cut depends on at least `k` records on either side.
 
         Returns
         -------
@@ -86,13 +86,13 @@ class Router:
 
     @classmethod
     def _grown(cls, root, split):
-        """Grow a tree from what its root stands for, whatever that is.
+        """Grow a tree from an item that stands for its root.
 
-        `split` gives column, cut and what is on the left and the right, or None at a leaf. It is
-        called depth first, the left side first.
+        `split(item)` returns column, cut, left item and right item, or None at a leaf. It is called
+        depth first, left before right.
         """
         nodes, waiting = [], [(root, None, None)]
-        # No recursion: cuts that are far from even make a deep tree.
+        # Not recursive: uneven cuts make a deep tree.
         while waiting:
             item, parent, side = waiting.pop()
             if parent is not None:
@@ -106,21 +106,21 @@ class Router:
         return cls(column, cut, np.stack([left, right], axis=1), block)
 
     def route(self, X):
-        """Block of each record."""
+        """Return the block of each record."""
         blocks = np.empty(len(X), dtype=np.intp)
-        for start in range(0, len(X), ROWS_AT_A_TIME):
-            rows = slice(start, start + ROWS_AT_A_TIME)
+        for start in range(0, len(X), BATCH_SIZE):
+            rows = slice(start, start + BATCH_SIZE)
             blocks[rows] = self._route(X[rows])
         return blocks
 
     def n_near_cuts(self, X, rounding):
-        """Number of records that may go to another block if columns are off by some rounding."""
+        """Return the number of records whose block may change if columns change by `rounding`."""
         if not rounding.any():
             return 0
         return int(np.sum(self.route(X - rounding) != self.route(X + rounding)))
 
     def rows_of_blocks(self, X):
-        """Each block that holds some of the records, with the indices of these, ascending."""
+        """Yield each block that holds any of the records, with their indices in ascending order."""
         blocks = self.route(X)
         rows = np.argsort(blocks, kind="stable")
         starts = np.searchsorted(blocks, np.arange(self.n_blocks + 1), sorter=rows)
@@ -140,7 +140,7 @@ class Router:
             node[moving] = self.children[at, is_right.astype(np.intp)]
 
     def without_small_blocks(self, sizes, smallest):
-        """A router in which each block below `smallest` is one with all on its sibling's side.
+        """Merge each block smaller than `smallest` with all blocks on its sibling's side.
 
         Parameters
         ----------
@@ -148,15 +148,15 @@ class Router:
             Number of records of each block.
 
         smallest : int
-            Size that a block has at least, unless it is the only one.
+            Minimum size of a block, unless it is the only one.
 
         Returns
         -------
         router : Router
-            A router with fewer blocks, or as many.
+            A router with at most as many blocks.
 
         new_block : ndarray of shape (n_blocks,)
-            The block of that router that each block of this one is in.
+            The block of the new router that contains each block of this one.
         """
         in_node = np.where(self.block >= 0, sizes[self.block], 0)
         for node in reversed(range(len(self.block))):

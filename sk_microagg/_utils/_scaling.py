@@ -1,22 +1,22 @@
-"""The space in which records are compared."""
+"""The scaled space, in which distances between records are measured."""
 
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from sk_microagg._utils._validation import check_option, check_records, own_copy
 
-# What they make of a value depends on the value and its column only, to the last digit.
+# Scalers whose result for a value depends on the value and its column only, to the last digit.
 CELL_BY_CELL = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
-# Rows that are scaled alone, to see how that rounds.
+# Records scaled one by one, to measure the rounding differences.
 N_ALONE = 200
 
-# What is seen in some batches, times this, is taken for what may happen in any.
-SAFETY = 4.0
+# Factor by which differences in other batches may exceed those measured.
+SAFETY_FACTOR = 4.0
 
 
 def make_scaler(scaler):
-    """Return a scaler of its own for each call, from a name or an object, or None."""
+    """Return a new scaler, from a name or an object, or None."""
     if isinstance(scaler, str):
         check_option("scaler", scaler, ("standard",))
         return StandardScaler()
@@ -26,30 +26,30 @@ def make_scaler(scaler):
 
 
 def own_floats(scaler, records):
-    """Records as float64, in a copy unless the scaler is known to leave them alone."""
+    """Return records as float64, as a copy unless the scaler is known not to modify them."""
     is_harmless = type(scaler) is StandardScaler and scaler.copy
     return records.astype(np.float64, copy=not is_harmless)
 
 
 def scale(scaler, records):
-    """Records in the space in which they are compared."""
+    """Return records in the scaled space."""
     if scaler is None:
         return check_records(records)
     scaled = scaler.transform(own_floats(scaler, records))
     scaled = check_records(scaled, name=f"X scaled by {type(scaler).__name__}")
     if len(scaled) != len(records):
         raise ValueError(
-            f"scaler={scaler!r} made {len(scaled)} records of {len(records)}; "
-            "it must keep their number."
+            f"scaler={scaler!r} returned {len(scaled)} records for {len(records)}; it must not "
+            "change their number."
         )
     return scaled
 
 
 def rounding_of(scaler, records, scaled):
-    """How far scaled values may be off if their rows come in another batch, alone, or elsewhere.
+    """Return how much scaled values may differ if the records are scaled in another batch or order.
 
-    A matrix product rounds differently by the number of rows, and where a column holds nothing but
-    rounding, as a component without variance that is whitened, it is another one each time.
+    Matrix products round differently depending on the number of rows. A column may even consist of
+    rounding error only, such as a whitened component without variance.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def rounding_of(scaler, records, scaled):
         The fitted scaler.
 
     records, scaled : ndarray of shape (n_samples, n_features)
-        The records, and what the scaler has made of them all together.
+        The records, and the result of scaling all of them at once.
 
     Returns
     -------
     rounding : ndarray of shape (n_scaled_features,)
-        The largest difference in each column; all 0 for scalers that are known to make none.
+        The largest difference in each column; all 0 for scalers known to cause none.
     """
     if scaler is None or type(scaler) in CELL_BY_CELL:
         return np.zeros(scaled.shape[1])
@@ -72,5 +72,5 @@ def rounding_of(scaler, records, scaled):
     seen = np.maximum(
         np.abs(alone - scaled[rows]).max(axis=0), np.abs(backwards - scaled).max(axis=0)
     )
-    # A digit more than was seen may be lost elsewhere.
-    return SAFETY * np.maximum(seen, np.finfo(np.float64).eps * np.abs(scaled).max(axis=0))
+    # Other batches may lose more digits than were observed.
+    return SAFETY_FACTOR * np.maximum(seen, np.finfo(np.float64).eps * np.abs(scaled).max(axis=0))

@@ -1,4 +1,4 @@
-"""What newer versions of scikit-learn have, and a stand-in where it is missing."""
+"""Features of newer scikit-learn versions, with replacements where they are missing."""
 
 from contextlib import nullcontext
 
@@ -7,16 +7,16 @@ try:
 except ImportError:  # scikit-learn before 1.9, or after the experiment
 
     def with_callbacks(method):
-        """Return the method as it is."""
+        """Return the method unchanged."""
         return method
 
     class CallbackSupportMixin:
-        """Callbacks are not supported: the context of a task tells nobody."""
+        """Callbacks are not supported: the context of a task does nothing."""
 
         def _init_callback_context(self, **task):
-            return _Silence()
+            return _NullContext()
 
-    class _Silence:
+    class _NullContext:
         def subcontext(self, **task):
             return self
 

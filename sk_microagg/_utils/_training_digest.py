@@ -1,4 +1,4 @@
-"""Whether `transform` is given the training data, where that is not the release."""
+"""Recognition of the training data, for a warning where `transform` does not give the release."""
 
 from hashlib import sha256
 from warnings import warn
@@ -7,9 +7,10 @@ import numpy as np
 
 
 def digest(records):
-    """Fingerprint of a whole table, to know it again.
+    """Return a fingerprint of a whole table, by which to recognize it.
 
-    Who has it can try tables out, so it is not for anyone else: see `KnowsTrainingData`.
+    With it, guesses at the table can be tested, so it must not leave the process: see
+    `KnowsTrainingData`.
     """
     fingerprint = sha256(str(records.shape).encode())
     fingerprint.update(np.ascontiguousarray(records, dtype=np.float64))
@@ -17,9 +18,9 @@ def digest(records):
 
 
 class KnowsTrainingData:
-    """Mixin of estimators with a digest of their training data, which no copy of them has.
+    """Mixin for estimators with a digest of their training data, which copies do not contain.
 
-    A model is pickled to be shipped, and a digest would tell if a guess at the data is right.
+    Models are pickled to be distributed, and the digest would confirm a correct guess at the data.
     """
 
     def __getstate__(self):
@@ -30,11 +31,11 @@ class KnowsTrainingData:
 
 
 def warn_if_training_data(records, training_digest):
-    """Warn if these are the records with that digest; None stands for no records."""
+    """Warn if the records have the given digest; None means no digest."""
     if training_digest is not None and digest(records) == training_digest:
         warn(
-            "transform was given the training data, but for some of its records it returns what "
-            "another group than their own was given: the result need not be k-anonymous. The "
-            "release is what fit_transform returns.",
+            "transform was given the training data, but it maps some records to centroids of other "
+            "groups than their own: the result need not be k-anonymous. The release is what "
+            "fit_transform returns.",
             stacklevel=4,  # scikit-learn wraps transform
         )

@@ -1,4 +1,4 @@
-"""Checks of arguments that the estimator, the builders and the metrics share."""
+"""Validation of arguments, shared by the estimators, builders, refiners and metrics."""
 
 from math import inf
 from numbers import Integral, Real
@@ -11,12 +11,12 @@ from sk_microagg._utils._tables import columns_of, has_masked_rows, holds_dates,
 
 NOTHING = object()
 
-# A sum of squares of a table of any size is finite.
+# With values up to this, the sum of squares of a table of any size is finite.
 LARGEST_VALUE = 1e140
 
 
 def check_k(k, n_samples):
-    """Return `k` as an int, or say why it is not the size of a group among `n_samples` records."""
+    """Return `k` as an int; raise an error if it is not from 1 to `n_samples`."""
     if isinstance(k, bool) or not isinstance(k, Integral):
         raise TypeError(f"k={k!r} must be an integer, got {type(k).__name__}.")
     if k < 1:
@@ -27,9 +27,9 @@ def check_k(k, n_samples):
 
 
 def check_count(name, value, *, or_none=False, or_options=""):
-    """Return a number of iterations, or the like, as an int; -1 for None where that is allowed.
+    """Return a positive integer parameter as an int; -1 for None if that is allowed.
 
-    `or_options` are what else it can be, for the message.
+    `or_options` lists other allowed values, for the message.
     """
     if value is None and or_none:
         return -1
@@ -44,9 +44,9 @@ def check_count(name, value, *, or_none=False, or_options=""):
 
 
 def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_option=NOTHING):
-    """Return a parameter as a float, or say in which range it must be.
+    """Return a parameter as a float; raise an error if it is out of range.
 
-    `or_option` is what else it can be, for the message.
+    `or_option` is another allowed value, for the message.
     """
     bounds = [
         f"{words} {bound}"
@@ -66,7 +66,7 @@ def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_opti
 
 
 def check_n_jobs(n_jobs):
-    """Raise unless joblib knows what to do with a number of jobs."""
+    """Raise an error unless `n_jobs` is None or a nonzero integer."""
     allowed = "None or an integer other than 0"
     if n_jobs is None:
         return
@@ -77,7 +77,7 @@ def check_n_jobs(n_jobs):
 
 
 def check_verbose(verbose):
-    """Raise unless a verbosity is True, False or an integer of at least 0."""
+    """Raise an error unless `verbose` is a bool or a nonnegative integer."""
     allowed = "True, False or an integer of at least 0"
     if not isinstance(verbose, Integral | np.bool_):
         raise TypeError(f"verbose={verbose!r} must be {allowed}, got {type(verbose).__name__}.")
@@ -86,14 +86,14 @@ def check_verbose(verbose):
 
 
 def check_option(name, value, allowed):
-    """Raise unless a parameter has one of the values that it can have."""
+    """Raise an error unless a parameter has one of the allowed values."""
     if value not in allowed:
         options = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name}={value!r} must be one of {options}.")
 
 
 def check_records(X, *, dtype=np.float64, name="X", estimator=None):
-    """Return `X` as a C-contiguous array of floats, if values and squared distances are finite."""
+    """Return `X` as a C-contiguous array of floats with finite values and squared distances."""
     check_no_hidden_numbers(X, name)
     X = check_array(X, dtype=dtype, order="C", input_name=name, estimator=estimator)
     largest = float(max(X.max(), -X.min()))
@@ -106,12 +106,12 @@ def check_records(X, *, dtype=np.float64, name="X", estimator=None):
 
 
 def check_no_hidden_numbers(X, name="X"):
-    """Raise if cells are masked or dates, which an array of floats would show as numbers."""
+    """Raise an error for masked values and dates, which conversion to floats would hide."""
     rows = X if has_masked_rows(X) else [X]
     if any(np.ma.is_masked(row) for row in rows):
         raise ValueError(
             f"Input {name} contains masked values: they count as missing, as NaN does, and missing "
-            "values cannot be averaged. Fill them in or remove these records first."
+            "values cannot be averaged. Impute them or remove these records first."
         )
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OmM"
     if not (is_array or is_frame(X)) or 0 in X.shape:
@@ -122,12 +122,12 @@ def check_no_hidden_numbers(X, name="X"):
         if holds_dates(column):
             raise TypeError(
                 f"Column {column_name!r} of {name} holds dates or times: it must hold numbers. "
-                "Convert it first, to days since a fixed date for example, or leave it out."
+                "Convert it first, for example to days since a fixed date, or leave it out."
             )
 
 
 def check_partition(labels, k, n_samples, source):
-    """Return `labels` numbered from 0, or say why they are not a k-partition.
+    """Return `labels` numbered from 0; raise an error if they are not a k-partition.
 
     `source` names the labels in the message, such as "labels".
     """
@@ -135,7 +135,7 @@ def check_partition(labels, k, n_samples, source):
     if labels.shape != (n_samples,) or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
             f"{source} of shape {labels.shape} and type {labels.dtype}: "
-            f"they must be {n_samples} integers, one a record."
+            f"they must be {n_samples} integers, one per record."
         )
     _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if sizes.min() < k:
@@ -146,7 +146,7 @@ def check_partition(labels, k, n_samples, source):
 
 
 def own_copy(parameter, value, methods, alternatives):
-    """Clone an object given as a parameter, or say which method it lacks."""
+    """Clone an object given as a parameter; raise an error if it lacks a method."""
     for method in methods:
         if isinstance(value, type) or not callable(getattr(value, method, None)):
             raise TypeError(

@@ -1,4 +1,4 @@
-"""The version of the package, and models that were fitted with another one."""
+"""The version of the package, and models fitted with another version."""
 
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -8,10 +8,10 @@ __version__ = version("sk-microagg")
 
 @contextmanager
 def complete_model(model):
-    """Say in one line that a fitted model lacks a part, as one from another version may.
+    """Raise a clear error if a fitted model lacks a part, as one from another version may.
 
-    An attribute that is missing from an object of the package, the model or a part of it, is an
-    error of the model. Fitting notes the version in `_sk_microagg_version`.
+    That is the case if an attribute is missing from the model or another object of the package.
+    `fit` records the version in `_sk_microagg_version`.
     """
     try:
         yield

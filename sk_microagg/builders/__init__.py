@@ -1,4 +1,4 @@
-"""Builders: from records to a first partition into groups of at least k."""
+"""Builders: partition records into groups of at least k."""
 
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._cbfs import CBFS
@@ -9,5 +9,5 @@ from sk_microagg.builders._tfrp import TFRP
 
 __all__ = ["CBFS", "DBFS", "GSMS", "MDAV", "TFRP", "Builder"]
 
-# By the names that estimators take.
+# Builders by name, as accepted by the estimators.
 BUILDERS = {"mdav": MDAV, "cbfs": CBFS, "tfrp": TFRP, "gsms": GSMS, "dbfs": DBFS}

@@ -8,10 +8,10 @@ from sk_microagg._utils._validation import check_k, check_records
 
 
 class Builder(BaseEstimator, metaclass=ABCMeta):
-    """Base class of the builders.
+    """Base class of all builders.
 
-    A builder partitions records into groups of at least `k`. It is deterministic: where several
-    records fit equally well, the one with the lowest index is taken. A subclass writes `_build`.
+    A builder partitions records into groups of at least `k`. It is deterministic: ties are broken
+    in favor of the lowest record index. Subclasses implement `_build`.
 
     Examples
     --------
@@ -25,15 +25,15 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
     """
 
     def build(self, X, k):
-        """Partition records into groups of at least `k`.
+        """Partition records into groups of at least `k` records.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The records, in the space in which they are to be compared.
+            The records, in the space in which distances are measured.
 
         k : int
-            Smallest size of a group, from 1 to `n_samples`.
+            Minimum group size, from 1 to `n_samples`.
 
         Returns
         -------
@@ -45,4 +45,4 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _build(self, X, k):
-        """Return the labels of a k-partition of records that have been checked."""
+        """Return the labels of a partition; all arguments have been validated."""

@@ -5,15 +5,17 @@ from sk_microagg.builders._fixed_size import FixedSizeGroups
 
 
 class CBFS(Builder):
-    """Centroid-based fixed-size microaggregation (CBFS) [1]_: from the outside inwards.
+    """Centroid-based fixed-size microaggregation (CBFS) [1]_: from the outside in.
 
-    The record farthest from the centroid of the remaining records starts the next group.
+    The record farthest from the centroid of the remaining records starts the next group, until
+    fewer than k records remain. Each of those joins the group with the nearest centroid.
 
     Parameters
     ----------
     growth : {"nn", "nc"}, default="nn"
-        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc"
-        adds, one at a time, the record nearest to the centroid of the group so far.
+        How a group grows from its first record. "nn" (nearest neighbors) adds the k - 1 records
+        nearest to the first one; "nc" (nearest to the centroid) adds, one at a time, the record
+        nearest to the centroid of the group so far.
 
     References
     ----------

@@ -7,14 +7,16 @@ from sk_microagg.builders._fixed_size import FixedSizeGroups
 class DBFS(Builder):
     """Diameter-based fixed-size microaggregation (DBFS) [1]_: groups at both ends of the diameter.
 
-    The two remaining records most distant from each other start a group each, until fewer than 2k
-    records remain. If k or more do, one end of their diameter starts the last group.
+    The two remaining records most distant from each other start one group each, until fewer than
+    2k records remain. If k or more remain, one end of their diameter starts the last group. Each
+    leftover record joins the group with the nearest centroid.
 
     Parameters
     ----------
     growth : {"nn", "nc"}, default="nc"
-        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc"
-        adds, one at a time, the record nearest to the centroid of the group so far.
+        How a group grows from its first record. "nn" (nearest neighbors) adds the k - 1 records
+        nearest to the first one; "nc" (nearest to the centroid) adds, one at a time, the record
+        nearest to the centroid of the group so far.
 
     References
     ----------
@@ -37,7 +39,7 @@ class DBFS(Builder):
         while pool.size >= 2 * k:
             one_end, other_end = pool.diameter()
             groups.grow(one_end)
-            # The first group may have taken the other end as well.
+            # The first group may already hold the other end.
             groups.grow(other_end if other_end in pool else pool.farthest(X[one_end]))
         if pool.size >= k:
             groups.grow(pool.diameter()[0])

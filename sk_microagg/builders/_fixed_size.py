@@ -1,4 +1,4 @@
-"""Groups of exactly k records, taken one after the other."""
+"""Groups of k records, formed one after the other."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from sk_microagg._utils._validation import check_option
 
 
 class FixedSizeGroups:
-    """The groups made so far, and the pool of records that have none yet.
+    """The groups formed so far, and the pool of the remaining records.
 
     Parameters
     ----------
@@ -16,12 +16,12 @@ class FixedSizeGroups:
         The records.
 
     k : int
-        Size of a group.
+        Group size.
 
     growth : {"nn", "nc"}, default="nn"
-        How a group grows from its first record. "nn", nearest neighbors: the k - 1 records nearest
-        to the first one join it. "nc", nearest to the centroid: one at a time, the record nearest
-        to the centroid of the group so far joins.
+        How a group grows from its first record. "nn" (nearest neighbors) adds the k - 1 records
+        nearest to the first one; "nc" (nearest to the centroid) adds, one at a time, the record
+        nearest to the centroid of the group so far.
     """
 
     def __init__(self, X, k, growth="nn"):
@@ -34,28 +34,28 @@ class FixedSizeGroups:
         self.n_groups = 0
 
     def grow(self, first):
-        """Make a group of k from its first record."""
+        """Form a group of k around its first record."""
         if self.growth == "nn":
             self.take(self.pool.around(first, self.k))
         else:
-            self._number(self._follow_centroid(first))
+            self._label(self._follow_centroid(first))
 
     def take(self, members):
-        """Make these records a group."""
+        """Form a group of these records."""
         self.pool.remove(members)
-        self._number(members)
+        self._label(members)
 
     def finish(self):
-        """Give each record left over to the group with the nearest centroid; return all labels."""
-        left_over = np.flatnonzero(self.labels < 0)
-        if len(left_over):
+        """Assign each leftover record to the group with the nearest centroid; return the labels."""
+        leftover = np.flatnonzero(self.labels < 0)
+        if len(leftover):
             grouped = np.flatnonzero(self.labels >= 0)
             centroids = group_means(self.X[grouped], self.labels[grouped])
-            self.labels[left_over] = Pool(centroids).nearest_each(self.X[left_over])
+            self.labels[leftover] = Pool(centroids).nearest_each(self.X[leftover])
         return self.labels
 
     def _follow_centroid(self, first):
-        """Take k records out of the pool, each nearest to the centroid of those before it."""
+        """Take k records from the pool, each nearest to the centroid of those before it."""
         members = np.array([first])
         total = np.zeros(self.X.shape[1])
         while True:
@@ -65,6 +65,6 @@ class FixedSizeGroups:
                 return members
             members = np.append(members, self.pool.nearest(total / len(members), 1))
 
-    def _number(self, members):
+    def _label(self, members):
         self.labels[members] = self.n_groups
         self.n_groups += 1

@@ -10,17 +10,18 @@ from sk_microagg.builders._fixed_size import FixedSizeGroups
 
 
 class GSMS(Builder):
-    """Successive group selection by least squared error (GSMS) [1]_: the best group comes first.
+    """Successive group selection by least squared error (GSMS) [1]_: the best group first.
 
-    Every remaining record proposes a group: itself and the k - 1 remaining records nearest to it.
-    The proposal p is taken that makes SSE(p) + SSE(all others) least; proposals that lost a record
-    are made anew.
+    Each remaining record proposes a group: itself and the k - 1 remaining records nearest to it.
+    The proposal p that minimizes SSE(p) + SSE(all other remaining records) becomes a group, and
+    proposals that lost a record are renewed. The last records, fewer than k, each join the group
+    with the nearest centroid.
 
     Notes
     -----
-    With c the centroid of all m remaining records and c_p that of a proposal,
-    ``SSE(p) + SSE(others) = SSE(all) - k m / (m - k) · |c_p - c|²``. So the proposal to take is the
-    one whose centroid is farthest from c, and a pool of centroids finds it. Memory grows with n k:
+    Let c be the centroid of all m remaining records and c_p that of a proposal. Then
+    ``SSE(p) + SSE(others) = SSE(all) - k m / (m - k) · |c_p - c|²``, so the best proposal is that
+    with the centroid farthest from c; a pool of centroids finds it. Memory is proportional to n k:
     about 100 bytes for each record of each proposal.
 
     References
@@ -47,10 +48,10 @@ class GSMS(Builder):
 
 
 class _Proposals:
-    """The groups that the records of a pool propose.
+    """The groups proposed by the records of a pool.
 
-    Equal records propose alike, so there is one proposal for all of them, kept under the index of
-    the first: it is the group around the first of them that is still in the pool.
+    Identical records share one proposal, stored at the index of the first: the group around the
+    first of them that is still in the pool.
     """
 
     def __init__(self, X, k, pool):
@@ -58,42 +59,42 @@ class _Proposals:
         self.k = k
         self.pool = pool
         _, first, number = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        self.equals = {i: deque() for i in first.tolist()}
+        self.duplicates = {i: deque() for i in first.tolist()}
         for record, i in enumerate(first[number.reshape(-1)].tolist()):
-            self.equals[i].append(record)
+            self.duplicates[i].append(record)
         self.groups = np.empty((len(X), k), dtype=np.intp)
         self.centroids = X.copy()
-        self.naming = [set() for _ in X]  # for each record, the proposals that it is in
-        for i in self.equals:
+        self.proposals_with = [set() for _ in X]  # for each record, the proposals that contain it
+        for i in self.duplicates:
             self._propose(i)
         self.candidates = Pool(self.centroids)
         self.candidates.remove(np.setdiff1d(np.arange(len(X)), first))
 
     def best(self):
-        """Group whose centroid is farthest from the centroid of the pool."""
+        """Return the group whose centroid is farthest from the centroid of the pool."""
         return self.groups[self.candidates.farthest(self.pool.centroid())].copy()
 
     def renew(self, taken):
-        """Make those proposals anew that lose a record which has been taken."""
+        """Renew the proposals that contain a record that has been taken."""
         if self.pool.size < self.k:
             return
-        for i in sorted(set().union(*(self.naming[record] for record in taken))):
+        for i in sorted(set().union(*(self.proposals_with[record] for record in taken))):
             for record in self.groups[i].tolist():
-                self.naming[record].remove(i)
+                self.proposals_with[record].remove(i)
             if self._propose(i):
                 self.candidates.refresh(i)
             else:
                 self.candidates.remove(np.array([i]))
 
     def _propose(self, i):
-        """Propose a group for the records equal to i; False if none of them is left."""
-        equals = self.equals[i]
-        while equals and equals[0] not in self.pool:
-            equals.popleft()
-        if not equals:
+        """Propose a group for the records identical to i; False if none of them is left."""
+        duplicates = self.duplicates[i]
+        while duplicates and duplicates[0] not in self.pool:
+            duplicates.popleft()
+        if not duplicates:
             return False
-        self.groups[i] = self.pool.around(equals[0], self.k)
+        self.groups[i] = self.pool.around(duplicates[0], self.k)
         self.centroids[i] = self.X[self.groups[i]].mean(axis=0)
         for record in self.groups[i].tolist():
-            self.naming[record].add(i)
+            self.proposals_with[record].add(i)
         return True

@@ -9,18 +9,20 @@ class MDAV(Builder):
     """Maximum distance to average vector (MDAV) [1]_: pairs of groups at opposite ends.
 
     The record farthest from the centroid of the remaining records starts a group, then the record
-    farthest from that one starts another, until fewer than 2k records remain.
+    farthest from that record starts another, until fewer than 2k records remain.
 
     Parameters
     ----------
     growth : {"nn", "nc"}, default="nn"
-        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc"
-        adds, one at a time, the record nearest to the centroid of the group so far.
+        How a group grows from its first record. "nn" (nearest neighbors) adds the k - 1 records
+        nearest to the first one; "nc" (nearest to the centroid) adds, one at a time, the record
+        nearest to the centroid of the group so far.
 
     ending : {"fixed", "classic"}, default="fixed"
-        What becomes of the last records. "fixed": if k or more remain, one more group of k; each of
-        the rest joins the group with the nearest centroid. "classic", as first published: pairs of
-        groups while 3k remain; the last records form two groups, or one if they are fewer than 2k.
+        How the last records are handled. "fixed": if k or more remain, they form one more group of
+        k; each leftover record joins the group with the nearest centroid. "classic", as first
+        published: pairs of groups are formed while 3k records remain; the last records form two
+        groups, or one if they are fewer than 2k.
 
     References
     ----------

@@ -12,19 +12,22 @@ from sk_microagg.builders._fixed_size import FixedSizeGroups
 class TFRP(Builder):
     """Two fixed reference points (TFRP) [1]_: groups farthest from two corners of the data.
 
-    Two points, a low and a high corner, are chosen once. In turn, the record farthest from one of
-    them starts the next group. This is phase I of the published method.
+    Two reference points, a low and a high corner, are chosen once. The record farthest from one of
+    them, in turn, starts the next group, until fewer than k records remain. Each of those joins the
+    group with the nearest centroid. This is phase I of the published method;
+    :class:`~sk_microagg.refiners.Decompose` is phase II.
 
     Parameters
     ----------
     growth : {"nn", "nc"}, default="nn"
-        How a group grows from its first record: "nn" adds the k - 1 records nearest to it, "nc"
-        adds, one at a time, the record nearest to the centroid of the group so far.
+        How a group grows from its first record. "nn" (nearest neighbors) adds the k - 1 records
+        nearest to the first one; "nc" (nearest to the centroid) adds, one at a time, the record
+        nearest to the centroid of the group so far.
 
     reference : {"attribute", "global"}, default="attribute"
-        The corners. "attribute": the minimum and the maximum of every column; the high corner
-        comes first [2]_. "global": the minimum and the maximum of the whole table, the same in
-        every column; the low corner comes first [1]_.
+        The reference points. "attribute": the minimum and the maximum of each column, the high
+        corner first [2]_. "global": the minimum and the maximum of the whole table in every column,
+        the low corner first [1]_.
 
     References
     ----------

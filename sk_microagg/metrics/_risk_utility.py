@@ -6,10 +6,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from sk_microagg._microaggregate import own_copy
+from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._utils._scaling import make_scaler, scale
 from sk_microagg._utils._statistics import share_of_total
-from sk_microagg._utils._validation import check_k, check_n_jobs, check_records
+from sk_microagg._utils._validation import check_k, check_n_jobs, check_records, own_copy
 from sk_microagg.metrics._attributes import correlation_change
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
@@ -81,8 +81,6 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None):
     ks = _check_ks(ks, len(records))
     check_n_jobs(n_jobs)
     if estimator is None:
-        from sk_microagg._microaggregator import MicroAggregator  # which may need metrics one day
-
         estimator = MicroAggregator()
     estimator = own_copy("estimator", estimator, ("fit_transform", "set_params"), "None or ")
     estimators = [clone(estimator).set_params(k=k) for k in ks]

@@ -1,4 +1,4 @@
-"""Refiners: from a partition into groups of at least k to one with less information loss."""
+"""Refiners: turn a partition into groups of at least k into one with less information loss."""
 
 from sk_microagg.refiners._annealing import Annealing
 from sk_microagg.refiners._base import Refiner
@@ -23,7 +23,7 @@ __all__ = [
     "make_chain",
 ]
 
-# By the names that estimators take.
+# Refiners by name, as accepted by the estimators.
 REFINERS = {
     "decompose": Decompose,
     "decompose_shrink": DecomposeShrink,

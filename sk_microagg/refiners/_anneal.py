@@ -1,4 +1,4 @@
-"""One run of annealing: what it knows of the records, and how the temperature falls."""
+"""One run of simulated annealing: the neighbors of each record, and the cooling schedule."""
 
 import math
 import sys
@@ -9,111 +9,109 @@ import numpy as np
 
 from sk_microagg._kernels import Annealer, Descent, Partition, Pool
 
-# Without a limit of any kind: seconds for a few thousand records. More steps lose less.
-STEPS_A_RECORD = 20_000
+# The temperature is lowered after this many steps, or more often if there are few steps in all.
+STEPS_PER_STAGE = 16_384
+MIN_STAGES = 500
 
-# The temperature is lowered after so many steps, or more often if there are few in all.
-STEPS_A_STAGE = 16_384
-FEWEST_STAGES = 500
+# Running means are recomputed exactly, and the trace gets a row, after this many stages.
+STAGES_PER_TRACE_ROW = 32
 
-# Running means are measured exactly, and the trace gets a row, after so many stages.
-STAGES_BETWEEN_LOOKS = 32
-
-# Temperatures for which the effort is worked out; between them it is interpolated.
+# Temperatures for which the effort is computed; in between it is interpolated.
 N_TEMPERATURES = 401
 
-# There are always so many active records, or this share of all.
-FEWEST_ACTIVE = 20
-FEWEST_ACTIVE_SHARE = 0.01
+# At least this many records, or this share of all records, are active at any temperature.
+MIN_ACTIVE = 20
+MIN_ACTIVE_SHARE = 0.01
 
-# Records with a smaller scale than this share of all do not decide when the cooling ends.
+# The records with the smallest scales, up to this share of all, do not determine the final
+# temperature.
 SHARE_FROZEN_LAST = 0.02
 
-# As often as this, against the number of records that are beyond the temperature, a step is a
-# long jump; but never more often than not.
+# The probability that a step is a long jump is this number, times `jump_rate`, over the number of
+# records that are active or frozen; but at most one half.
 JUMPS = 30
-MOST_JUMPS = 0.5
+MAX_JUMP_PROBABILITY = 0.5
 
 
 @dataclass(frozen=True)
-class Heat:
-    """How warm it is to be for a record of scale 1, and how the effort is shared out.
+class Schedule:
+    """The range of temperatures, and how the steps are distributed over it.
 
     Parameters
     ----------
     hottest, coldest : float
-        Temperatures at which such a record begins and ceases to be active.
+        Temperatures at which a record of scale 1 becomes active and ceases to be active.
 
-    evenness : float, default=0.3
-        The larger it is, the less the number of active records decides on the number of steps.
+    base_effort : float, default=0.3
+        Effort spent at every temperature, regardless of the number of active records.
 
-    jumpiness : float, default=4.0
-        How frequent long jumps are.
+    jump_rate : float, default=4.0
+        Relative frequency of long jumps.
     """
 
     hottest: float
     coldest: float
-    evenness: float = 0.3
-    jumpiness: float = 4.0
+    base_effort: float = 0.3
+    jump_rate: float = 4.0
 
 
-def anneal(surroundings, labels, seed, heat, max_iter, time_limit, progress):
-    """One run, with a local search in the end.
+def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress):
+    """Anneal once, and finish with a local search.
 
     Parameters
     ----------
-    surroundings : Surroundings
-        The records.
+    neighborhoods : Neighborhoods
+        The records and their neighbors.
 
     labels : ndarray of shape (n_samples,)
-        Where to start: groups of k to 2k - 1 records, numbered from 0.
+        Initial partition: groups of k to 2k - 1 records, numbered from 0.
 
     seed : int
-        Of all that is left to chance.
+        Seed of the random steps.
 
-    heat : Heat
-        How the temperature falls.
+    schedule : Schedule
+        The range of temperatures.
 
     max_iter : int or inf
         Number of steps.
 
     time_limit : float
-        Seconds in which the temperature is at its end, whatever the number of steps by then.
+        Seconds after which the lowest temperature is reached, regardless of the number of steps.
 
     progress : Progress
-        Told what share of a run is done, and asked whether to stop.
+        Receives the share of the run that is done; the run ends early if it says so.
 
     Returns
     -------
     labels : ndarray of shape (n_samples,)
-        The partition in the end.
+        The final partition.
 
     trace : list of (int, float, float) tuples
-        Step, seconds and sum of squared errors, now and then.
+        Step, seconds and sum of squared errors, at regular intervals.
 
     n_steps : int
         Number of steps.
     """
     start = time.monotonic()
-    partition = Partition(surroundings.X, labels, surroundings.k)
+    partition = Partition(neighborhoods.X, labels, neighborhoods.k)
     progress.note(partition.sse)
     trace = [(0, 0.0, partition.sse)]
-    if surroundings.are_frozen or partition.sse == 0 or partition.n_slots == 1:
+    if neighborhoods.are_frozen or partition.sse == 0 or partition.n_slots == 1:
         return labels, trace, 0
-    cooling = Cooling(surroundings.sorted_scales, heat)
-    annealer = Annealer(partition, surroundings.neighbors, surroundings.by_scale, seed=seed)
-    steps_a_stage = min(STEPS_A_STAGE, max(max_iter / FEWEST_STAGES, 1))
+    cooling = Cooling(neighborhoods.sorted_scales, schedule)
+    annealer = Annealer(partition, neighborhoods.neighbors, neighborhoods.by_scale, seed=seed)
+    steps_per_stage = min(STEPS_PER_STAGE, max(max_iter / MIN_STAGES, 1))
     n_steps = n_stages = 0
     done = 0.0
     while done < 1.0 and not progress.stopped:
-        steps = int(min(steps_a_stage, max_iter - n_steps))
+        steps = int(min(steps_per_stage, max_iter - n_steps))
         annealer.run(steps, **asdict(cooling.at(done)))
         n_steps += steps
         n_stages += 1
         seconds = time.monotonic() - start
         before = done
         done = max(n_steps / max_iter, seconds / time_limit)
-        if n_stages % STAGES_BETWEEN_LOOKS == 0:
+        if n_stages % STAGES_PER_TRACE_ROW == 0:
             trace.append((n_steps, seconds, partition.sse))
         progress.advance(trace[-1][2], min(done, 1.0) - before)
     Descent(partition).run(partition.groups())
@@ -122,8 +120,8 @@ def anneal(surroundings, labels, seed, heat, max_iter, time_limit, progress):
     return partition.labels(), trace, n_steps
 
 
-class Surroundings:
-    """The neighbors of each record, and the scale of each: how far away they are.
+class Neighborhoods:
+    """The nearest neighbors of each record, and its scale: how far away they are.
 
     Parameters
     ----------
@@ -131,13 +129,13 @@ class Surroundings:
         The records.
 
     k : int
-        Smallest size of a group.
+        Minimum group size.
 
     neighbors : ndarray of shape (n_samples, n_neighbors), int32
-        For each record the others that are near to it, nearest first.
+        The nearest other records of each record, nearest first.
 
     scales : ndarray of shape (n_samples,)
-        Mean squared distance of each record to its nearest neighbors; above 0, unless all are 0.
+        Mean squared distance of each record to its nearest neighbors; positive, unless all are 0.
     """
 
     def __init__(self, X, k, neighbors, scales):
@@ -150,37 +148,37 @@ class Surroundings:
 
     @classmethod
     def of(cls, X, k):
-        """Look at all records."""
-        neighbors = _neighbors(X, k)
+        """Find the neighbors and scales of all records."""
+        neighbors = _nearest_neighbors(X, k)
         n_nearest = min(max(k - 1, 2), neighbors.shape[1])
         scales = np.zeros(len(X))
-        for place in range(n_nearest):
-            gaps = X - X[neighbors[:, place]]
+        for rank in range(n_nearest):
+            gaps = X - X[neighbors[:, rank]]
             scales += np.einsum("ij,ij->i", gaps, gaps) / n_nearest
         if scales.max() > 0:
-            # Among duplicates there is no distance: they count as the closest that differ.
+            # Duplicates have scale 0: they get the smallest positive scale.
             scales = np.maximum(scales, scales[scales > 0].min())
         return cls(X, k, neighbors, scales)
 
     def among(self, records):
-        """Look at some records alone, with the scales that they have among all."""
+        """Restrict to some of the records, which keep their scales."""
         X = np.ascontiguousarray(self.X[records])
-        return Surroundings(X, self.k, _neighbors(X, self.k), self.scales[records])
+        return Neighborhoods(X, self.k, _nearest_neighbors(X, self.k), self.scales[records])
 
     @property
     def are_frozen(self):
-        """Whether no record is any distance away from its neighbors: there is nothing to do."""
+        """Whether all records coincide with their neighbors, so that there is nothing to do."""
         return self.sorted_scales[-1] == 0
 
 
-def _neighbors(X, k):
+def _nearest_neighbors(X, k):
     n_neighbors = min(max(15, 3 * k), len(X) - 1)
     return np.ascontiguousarray(Pool(X).around_each(n_neighbors + 1)[:, 1:], dtype=np.int32)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What :meth:`Annealer.run` is told for some steps at one temperature."""
+    """Arguments of :meth:`Annealer.run` for the steps at one temperature."""
 
     temperature: float
     first_active: int
@@ -189,52 +187,57 @@ class Stage:
 
 
 class Cooling:
-    """A temperature that falls by the scales of the records, and stays where there are many.
+    """A temperature that follows the scales of the records, and falls slowly where there are many.
 
-    At temperature T the records are active whose scale is from T / `hottest` to T / `coldest`. It
-    falls from `hottest` times the largest scale to `coldest` times the smallest. Of the steps, each
-    range of temperatures gets a share that follows the number of records active there, plus
-    `evenness` times the number of all.
+    At temperature T the active records are those with a scale from T / `hottest` to T / `coldest`.
+    T falls from `hottest` times the largest scale to `coldest` times the smallest. Each range of
+    temperatures gets a share of the steps proportional to the number of records active there, plus
+    `base_effort` times the number of all records.
 
     Parameters
     ----------
     sorted_scales : ndarray of shape (n_samples,)
-        The scales, ascending, above 0.
+        The scales in ascending order, all positive.
 
-    heat : Heat
-        `hottest`, `coldest`, `evenness` and `jumpiness`.
+    schedule : Schedule
+        The range of temperatures.
     """
 
-    def __init__(self, sorted_scales, heat):
-        # In units of a power of two, which rounds nothing: results do not depend on the units of X.
+    def __init__(self, sorted_scales, schedule):
+        # In units of a power of two, which is exact: results do not depend on the units of X.
         self.exponent = math.frexp(sorted_scales[-1])[1]
         self.sorted_scales = np.ldexp(sorted_scales, -self.exponent)
-        self.heat = heat
+        self.schedule = schedule
         n_records = len(sorted_scales)
-        highest = heat.hottest * self.sorted_scales[-1]
-        lowest = heat.coldest * self.sorted_scales[int(SHARE_FROZEN_LAST * n_records)]
+        highest = schedule.hottest * self.sorted_scales[-1]
+        lowest = schedule.coldest * self.sorted_scales[int(SHARE_FROZEN_LAST * n_records)]
         lowest = max(lowest, sys.float_info.min)
         self._log_temperatures = np.linspace(math.log(highest), math.log(lowest), N_TEMPERATURES)
         first, last = self._active(np.exp(self._log_temperatures))
-        effort = np.cumsum((last - first + heat.evenness * n_records)[1:])
+        effort = np.cumsum((last - first + schedule.base_effort * n_records)[1:])
         self._progress = np.concatenate([[0.0], effort / effort[-1]])
 
     def at(self, progress):
-        """The stage to be in when a share of the work, from 0 to 1, is done."""
+        """Return the stage for a share of the work done, from 0 to 1."""
         log_temperature = np.interp(progress, self._progress, self._log_temperatures)
         temperature = math.exp(log_temperature)
         n_records = len(self.sorted_scales)
-        first, last = (int(place) for place in self._active(temperature))
-        fewest = min(max(FEWEST_ACTIVE, int(FEWEST_ACTIVE_SHARE * n_records)), n_records)
+        first, last = (int(position) for position in self._active(temperature))
+        fewest = min(max(MIN_ACTIVE, int(MIN_ACTIVE_SHARE * n_records)), n_records)
         if last - first < fewest:
             first = max(0, min((first + last - fewest) // 2, n_records - fewest))
             last = first + fewest
-        chance_of_jump = min(MOST_JUMPS, JUMPS * self.heat.jumpiness / (n_records - first))
-        return Stage(math.ldexp(temperature, self.exponent), first, last - first, chance_of_jump)
+        chance_of_jump = JUMPS * self.schedule.jump_rate / (n_records - first)
+        return Stage(
+            math.ldexp(temperature, self.exponent),
+            first,
+            last - first,
+            min(MAX_JUMP_PROBABILITY, chance_of_jump),
+        )
 
     def _active(self, temperature):
-        """Places of the first active record and behind the last in the order of scales."""
+        """Return the range of active records, in the order of scales, as (first, last + 1)."""
         return (
-            np.searchsorted(self.sorted_scales, temperature / self.heat.hottest, side="left"),
-            np.searchsorted(self.sorted_scales, temperature / self.heat.coldest, side="right"),
+            np.searchsorted(self.sorted_scales, temperature / self.schedule.hottest, side="left"),
+            np.searchsorted(self.sorted_scales, temperature / self.schedule.coldest, side="right"),
         )

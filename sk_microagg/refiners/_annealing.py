@@ -10,67 +10,71 @@ from sk_microagg._kernels import Partition
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
-from sk_microagg.refiners._anneal import STEPS_A_RECORD, Heat, Surroundings, anneal
+from sk_microagg.refiners._anneal import Neighborhoods, Schedule, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
 
-# Everything passes at such a temperature, and the arithmetic holds.
-HOTTEST = 1e9
+# Default number of steps per record: seconds for a few thousand records.
+STEPS_PER_RECORD = 20_000
+
+# The largest `hottest` allowed: every step is accepted, and nothing overflows.
+MAX_HOTTEST = 1e9
 
 
 class Annealing(CallbackSupportMixin, Refiner):
-    """Move records at random, and ever more rarely where it raises the loss, until all is frozen.
+    """Simulated annealing: random steps, of which those that raise the loss become ever rarer.
 
-    A step moves a record to the group of a neighbor, or swaps it with a record of that group;
-    now and then a step makes a new group around a record, or dissolves one. A step that raises the
-    sum of squared errors by Δ is taken with probability exp(-Δ / T). The temperature T falls with
-    the scale of the records, the mean squared distance to their k - 1 nearest neighbors: first
-    from `hottest` times the scale of the outliers, in the end to `coldest` times that of the
-    densest. At each temperature most steps are for the records whose scale it suits, and the more
-    of them there are, the slower it falls. In the end :class:`Exchange` refines the best.
+    A step moves a record to the group of a neighbor or swaps it with a record of that group;
+    occasionally a step creates a group around a record or dissolves one. A step that raises the sum
+    of squared errors by Δ is accepted with probability exp(-Δ / T). The temperature T follows the
+    scale of the records, which is the mean squared distance to their k - 1 nearest neighbors: it
+    falls from `hottest` times the scale of the outliers to `coldest` times the scale of the densest
+    records. At each temperature most steps concern the records of matching scale, and the more of
+    them there are, the more slowly it falls. :class:`Exchange` then refines the best run.
 
     Parameters
     ----------
     max_iter : int or None, default=None
-        Number of steps of a run, some ten million a second. None for 20 000 times the number of
-        records; or, with a `time_limit`, for as many as it allows.
+        Maximum number of iterations of each run. An iteration is one random step; about ten million
+        take a second. None means 20 000 times the number of records or, with a `time_limit`, as
+        many as it allows.
 
     n_init : int, default=1
-        Number of independent runs, of which the best is kept.
+        Number of independent runs; the best one is kept.
 
     time_limit : float or None, default=None
-        Seconds that the runs have. The temperature falls the faster, so that it is at its end by
-        then; the exchange comes on top. The result then depends on the machine, and on what else it
-        does; with `max_iter` alone it depends on the seed.
+        Time limit of all runs in seconds. The temperature falls fast enough to reach its final
+        value in time; the final exchange is not included. With a time limit the result depends on
+        the machine and its load; without one, a seed makes it reproducible.
 
     hottest : float, default=0.3
-        Temperature at which a record of scale 1 begins to matter, up to 1e9.
+        Temperature at which a record of scale 1 becomes active, at most 1e9.
 
     coldest : float, default=0.01
-        Temperature at which it has ceased to.
+        Temperature at which a record of scale 1 ceases to be active, at most `hottest`.
 
     n_jobs : int or None, default=None
-        Number of runs at the same time, in threads. The result does not depend on it.
+        Number of runs in parallel, in threads. It does not change the result.
 
     verbose : int, default=0
-        With 1, a line tells the run, the information loss and the seconds left.
+        If 1, print a progress line.
 
     Attributes
     ----------
-    trace_ : ndarray of shape (n_looks, 3)
-        How the run that won came to its result: step, seconds of the run and sum of squared
-        errors, which rises while it is hot. The last row is the result after the exchange, with the
-        seconds of the whole.
+    trace_ : ndarray of shape (n_rows, 3)
+        Course of the best run: iteration, seconds since its start, and sum of squared errors, which
+        rises at high temperatures. The last row is the result after the exchange, with the
+        total number of seconds.
 
     n_iter_ : int
-        Number of steps in all runs.
+        Number of iterations performed, in all runs.
 
     See Also
     --------
-    Recombination : The best of several runs, put together.
-    IteratedLocalSearch : Fewer steps, each with a local search.
+    Recombination : Combines the best groups of several runs.
+    IteratedLocalSearch : Fewer iterations, each with a local search.
 
     Examples
     --------
@@ -122,21 +126,27 @@ class Annealing(CallbackSupportMixin, Refiner):
         return labels
 
     def _runs(self, X, labels, k, random_state, context):
-        """Labels, trace and number of steps of every run."""
+        """Return the labels, the trace and the number of steps of each run."""
         time_limit = math.inf if self.time_limit is None else self.time_limit
         max_iter = self.max_iter
         if max_iter is None:
-            max_iter = STEPS_A_RECORD * len(X) if time_limit == math.inf else math.inf
+            max_iter = STEPS_PER_RECORD * len(X) if time_limit == math.inf else math.inf
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
-        n_turns = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
+        n_batches = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
         total = total_sum_of_squares(X)
         progress = Progress(self.n_init, total, time_limit, self.verbose, self, context, unit="run")
-        surroundings = Surroundings.of(X, k)
-        heat = Heat(self.hottest, self.coldest)
+        neighborhoods = Neighborhoods.of(X, k)
+        schedule = Schedule(self.hottest, self.coldest)
         try:
             return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
                 delayed(anneal)(
-                    surroundings, labels, seed, heat, max_iter, time_limit / n_turns, progress
+                    neighborhoods,
+                    labels,
+                    seed,
+                    schedule,
+                    max_iter,
+                    time_limit / n_batches,
+                    progress,
                 )
                 for seed in seeds
             )
@@ -151,5 +161,5 @@ class Annealing(CallbackSupportMixin, Refiner):
             check_number("time_limit", self.time_limit, above=0, or_option=None)
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
-        check_number("hottest", self.hottest, above=0, at_most=HOTTEST)
+        check_number("hottest", self.hottest, above=0, at_most=MAX_HOTTEST)
         check_number("coldest", self.coldest, above=0, at_most=self.hottest)

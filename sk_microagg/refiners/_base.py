@@ -9,10 +9,10 @@ from sk_microagg._utils._validation import check_k, check_partition, check_recor
 
 
 class Refiner(BaseEstimator, metaclass=ABCMeta):
-    """Base class of the refiners.
+    """Base class of all refiners.
 
-    A refiner takes a partition into groups of at least `k`, from whatever source, and returns one
-    whose information loss is no larger. A subclass writes `_refine`.
+    A refiner takes any partition into groups of at least `k` records, and returns one whose
+    information loss is no larger. Subclasses implement `_refine`.
 
     Examples
     --------
@@ -26,21 +26,22 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
     """
 
     def refine(self, X, labels, k, random_state=None):
-        """Refine a partition into groups of at least `k`.
+        """Refine a partition into groups of at least `k` records.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The records, in the space in which they are to be compared.
+            The records, in the space in which distances are measured.
 
         labels : array-like of shape (n_samples,)
-            Group of each record: any integers.
+            Group of each record; any integers.
 
         k : int
-            Smallest size of a group, from 1 to `n_samples`.
+            Minimum group size, from 1 to `n_samples`.
 
         random_state : int, RandomState instance or None, default=None
-            Where a refiner draws at random, an int makes its result reproducible.
+            Source of randomness of the refiners that use any. Pass an int for reproducible
+            results.
 
         Returns
         -------
@@ -54,4 +55,4 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _refine(self, X, labels, k, random_state):
-        """Return the labels of a k-partition, given records and a k-partition that were checked."""
+        """Return the labels of a refined partition; all arguments have been validated."""

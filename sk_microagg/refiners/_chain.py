@@ -1,4 +1,4 @@
-"""Refiners one after the other."""
+"""Several refiners, applied in sequence."""
 
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
@@ -7,24 +7,25 @@ from sk_microagg.refiners._base import Refiner
 
 
 class Chain(Refiner, _BaseComposition):
-    """Refiners that take their turns, each with the result of the one before.
+    """Apply several refiners in sequence, each to the result of the previous one.
 
     Parameters
     ----------
     steps : list of (str, Refiner) tuples
-        Names and refiners. Parameters of a step are set under its name, such as `local__max_iter`.
+        Names and refiners. Parameters of a step are prefixed with its name, as in
+        `local__max_iter`.
 
     Attributes
     ----------
     steps_ : list of (str, Refiner) tuples
-        The refiners as they were used.
+        The refiners used, which are clones of those in `steps`.
 
     n_iter_ : int
-        Iterations that the refiners report, in all.
+        Number of iterations performed, summed over the refiners.
 
     See Also
     --------
-    make_chain : The same with names made up.
+    make_chain : Names the steps automatically.
 
     Examples
     --------
@@ -40,12 +41,12 @@ class Chain(Refiner, _BaseComposition):
         self.steps = steps
 
     def get_params(self, deep=True):
-        """Get parameters of the chain, with `deep` also those of its refiners.
+        """Get the parameters of the chain and, with `deep`, of its refiners.
 
         Parameters
         ----------
         deep : bool, default=True
-            Whether to include parameters of the refiners.
+            Whether to include the parameters of the refiners.
 
         Returns
         -------
@@ -60,7 +61,7 @@ class Chain(Refiner, _BaseComposition):
         Parameters
         ----------
         **params : dict
-            Parameters, those of a refiner as `<name>__<parameter>`.
+            Parameters; those of a refiner are named `<name>__<parameter>`.
 
         Returns
         -------
@@ -89,12 +90,12 @@ class Chain(Refiner, _BaseComposition):
 
 
 def make_chain(*refiners):
-    """Chain refiners under the names of their classes, in lower case.
+    """Chain refiners, each named after its class in lower case.
 
     Parameters
     ----------
     *refiners : Refiner
-        The refiners, in the order of their turns.
+        The refiners, in the order in which they are applied.
 
     Returns
     -------

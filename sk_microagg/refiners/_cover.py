@@ -1,4 +1,4 @@
-"""Groups of many partitions, and the best partition that can be put together from them."""
+"""The groups of many partitions, and the best partition that can be made of them."""
 
 import math
 import time
@@ -9,19 +9,20 @@ from scipy.sparse import csc_array
 
 from sk_microagg._kernels import Partition
 
-# A program over so many groups of a partition takes about a second; one over twice as many may
-# take a minute.
-GROUPS_OF_A_REGION = 150
+# An integer program over this many groups of a partition takes about a second; one over twice as
+# many may take a minute.
+GROUPS_PER_REGION = 150
 
-# Regions follow one another until all groups were among so many in the middle of one.
-GROUPS_IN_THE_MIDDLE = 75
+# Regions are visited until every group was among the first ones, this many, of a region.
+CORE_GROUPS_PER_REGION = 75
 
-# A partition that is better by less than this share may be rounding; and when a program may end.
-LEAST_GAIN = 1e-9
+# The solver may stop this close to the optimum (relative to its cost); smaller improvements of a
+# partition do not count either.
+RELATIVE_GAP = 1e-9
 
 
-class Groups:
-    """Groups that were seen in partitions of the same records, each with its cost.
+class SeenGroups:
+    """The groups seen in partitions of the same records, each with its cost.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class Groups:
         The records.
 
     k : int
-        Smallest size of a group.
+        Minimum group size.
     """
 
     def __init__(self, X, k):
@@ -38,22 +39,22 @@ class Groups:
         self.cost = {}
 
     def add(self, labels):
-        """Note the groups of a partition; return them, each as a tuple of its records."""
+        """Add the groups of a partition; return them, each as a tuple of its records."""
         groups = members_of_all(labels)
         costs = Partition(self.X, labels, self.k).all_costs()
         self.cost.update(zip(groups, costs.tolist(), strict=True))
         return groups
 
     def cost_of(self, labels):
-        """Cost of a partition whose groups have been seen."""
+        """Return the cost of a partition whose groups have been seen."""
         return sum(self.cost[group] for group in members_of_all(labels))
 
     def recombine(self, labels, random_state, node_limit, deadline=math.inf):
-        """A better partition of groups seen so far, or `labels` if none is found.
+        """Return a better partition into groups seen so far, or `labels` if none is found.
 
-        Region by region: some groups of the partition are taken apart, and their records are put
-        together anew from groups that lie within the region, at the least cost. Where that helps,
-        the region is looked at again.
+        The partition is improved region by region: the groups of a region are replaced by the
+        cheapest groups seen that cover the same records. Where that helps, the neighborhood of the
+        new groups is visited again.
 
         Parameters
         ----------
@@ -61,13 +62,13 @@ class Groups:
             A partition whose groups have been seen.
 
         random_state : RandomState instance
-            Where regions begin is drawn from it.
+            Determines where regions start.
 
         node_limit : int
-            Nodes that an integer program may explore.
+            Maximum number of nodes of each integer program.
 
         deadline : float, default=inf
-            Stop when `time.monotonic()` has passed this.
+            Value of `time.monotonic()` at which to stop.
 
         Returns
         -------
@@ -79,14 +80,14 @@ class Groups:
         while is_open.any() and time.monotonic() < deadline:
             record = random_state.choice(np.flatnonzero(is_open))
             region = catalog.region(labels, labels[record])
-            is_open[np.isin(labels, region[:GROUPS_IN_THE_MIDDLE])] = False
+            is_open[np.isin(labels, region[:CORE_GROUPS_PER_REGION])] = False
             records = np.flatnonzero(np.isin(labels, region))
             seconds = max(deadline - time.monotonic(), 0.0)
             part = catalog.best_cover(records, node_limit, seconds)
             if part is None:
                 continue
             better = with_part(labels, records, part)
-            if self.cost_of(better) < (1 - LEAST_GAIN) * self.cost_of(labels):
+            if self.cost_of(better) < (1 - RELATIVE_GAP) * self.cost_of(labels):
                 new = set(members_of_all(better)).difference(members_of_all(labels))
                 is_open[np.concatenate([*map(list, new)])] = True
                 labels = better
@@ -94,7 +95,7 @@ class Groups:
 
 
 class _Catalog:
-    """Groups to choose from, and which records they hold."""
+    """The groups to choose from, and the incidence matrix of records and groups."""
 
     def __init__(self, cost, n_records):
         self.groups = list(cost)
@@ -103,16 +104,17 @@ class _Catalog:
         records = (record for group in self.groups for record in group)
         records = np.fromiter(records, np.intp, self.sizes.sum())
         starts = np.concatenate([[0], np.cumsum(self.sizes)])
-        # A row a record, and a column a group.
+        # One row per record, and one column per group.
         self.holds = csc_array(
             (np.ones(len(records)), records, starts), shape=(n_records, len(cost))
         )
 
     def region(self, labels, group):
-        """Groups of a partition that others connect with one, and with each other: the best first.
+        """Return the groups most strongly linked with a given group of a partition, and that one.
 
-        Two groups are connected by every group of the catalog that has records of both. Distance
-        does not matter: outliers that are far apart may be exchanged, too.
+        Every group of the catalog that has records of two groups links these. The region grows by
+        the group with the most links to it. Distance does not matter: outliers that are far apart
+        may be exchanged, too.
         """
         n_records, n_groups = len(labels), labels.max() + 1
         is_member = csc_array(
@@ -123,7 +125,7 @@ class _Catalog:
         links = (touches @ touches.T).tocsr()
         region = [group]
         strength = np.zeros(n_groups)
-        while len(region) < min(GROUPS_OF_A_REGION, n_groups):
+        while len(region) < min(GROUPS_PER_REGION, n_groups):
             start, stop = links.indptr[region[-1]], links.indptr[region[-1] + 1]
             strength[links.indices[start:stop]] += links.data[start:stop]
             strength[region[-1]] = -np.inf
@@ -131,22 +133,26 @@ class _Catalog:
         return np.array(region)
 
     def best_cover(self, records, node_limit, time_limit):
-        """The cheapest groups that hold every one of some records once, as labels of these.
+        """Return labels of the cheapest groups that cover each of the given records once.
 
-        None if the solver does not find any in its limits.
+        None if the solver finds no cover within its limits.
         """
-        is_asked = np.zeros(self.holds.shape[0])
-        is_asked[records] = 1.0
-        inside = np.flatnonzero(self.holds.T @ is_asked == self.sizes)
+        is_covered = np.zeros(self.holds.shape[0])
+        is_covered[records] = 1.0
+        inside = np.flatnonzero(self.holds.T @ is_covered == self.sizes)
         cost = self.cost[inside]
         once = LinearConstraint(self.holds[records][:, inside], 1.0, 1.0)
-        # Costs of about 1 suit the tolerances of the solver.
+        # The tolerances of the solver assume costs of about 1.
         chosen = milp(
             cost / (cost.mean() or 1.0),
             constraints=once,
             integrality=np.ones(len(inside)),
             bounds=Bounds(0.0, 1.0),
-            options={"node_limit": node_limit, "time_limit": time_limit, "mip_rel_gap": LEAST_GAIN},
+            options={
+                "node_limit": node_limit,
+                "time_limit": time_limit,
+                "mip_rel_gap": RELATIVE_GAP,
+            },
         )
         if chosen.x is None:
             return None
@@ -154,14 +160,14 @@ class _Catalog:
 
 
 def members_of_all(labels):
-    """Records of every group, as tuples."""
+    """Return the records of each group, as tuples."""
     order = np.argsort(labels, kind="stable")
     ends = np.cumsum(np.bincount(labels))
     return [tuple(members.tolist()) for members in np.split(order, ends[:-1])]
 
 
 def with_part(labels, records, part):
-    """The same partition, but for some records, whose groups no others share."""
+    """Return the partition with the labels of some whole groups, `records`, replaced by `part`."""
     labels = labels.copy()
     labels[records] = part + len(labels)
     return np.unique(labels, return_inverse=True)[1]

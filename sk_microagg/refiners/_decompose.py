@@ -1,4 +1,4 @@
-"""Decomposition of groups: the second phase of TFRP."""
+"""Group decomposition: the second phase of TFRP."""
 
 import numpy as np
 
@@ -7,16 +7,21 @@ from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._split import split_large_groups
 
-# A gain below this share of the total sum of squares may be rounding.
-LEAST_GAIN = 1e-12
+# A gain below this share of the total sum of squares (SST) may be rounding error.
+MIN_GAIN_OF_SST = 1e-12
 
 
 class Decompose(Refiner):
-    """Decompose groups, one after the other, where that lowers the loss [1]_.
+    """Dissolve groups, one at a time, where that lowers the loss [1]_.
 
-    Groups take their turns in decreasing order of their sum of squared errors. Each is dissolved:
-    its records go to the groups with the nearest centroids, and the centroids follow. If the total
-    does not fall, they come back. Groups of 2k or more records are split in the end.
+    Groups are visited in decreasing order of their sum of squared errors. Each is dissolved: its
+    records move to the groups with the nearest centroids, which are updated. If the total error
+    does not fall, the group is restored. Finally, groups of 2k or more records are split.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of iterations performed, always 1.
 
     References
     ----------
@@ -38,9 +43,9 @@ class Decompose(Refiner):
 
 
 def decompose(X, labels, k):
-    """Decompose every group once, if that lowers the SSE; return the new labels."""
+    """Dissolve each group once, if that lowers the SSE; return the new labels."""
     partition = Partition(X, labels, k)
-    least_gain = LEAST_GAIN * total_sum_of_squares(X)
+    min_gain = MIN_GAIN_OF_SST * total_sum_of_squares(X)
     sse = np.array([partition.cost_of(group) for group in partition.groups()])
     for group in np.argsort(-sse, kind="stable"):
         if partition.size(group) >= 2 * k:
@@ -48,6 +53,6 @@ def decompose(X, labels, k):
         before = partition.sse
         partition.mark()
         partition.dissolve(group, full=4 * k - 1)
-        if not before - partition.sse > least_gain:
+        if not before - partition.sse > min_gain:
             partition.rollback()
     return split_large_groups(X, partition.labels(), k)

@@ -4,26 +4,27 @@ from sk_microagg._kernels import Partition
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._decompose import LEAST_GAIN, decompose
+from sk_microagg.refiners._decompose import MIN_GAIN_OF_SST, decompose
 from sk_microagg.refiners._split import split_large_groups
 
 
 class DecomposeShrink(Refiner):
-    """Decompose groups and shrink them, in turns, until neither lowers the loss [1]_.
+    """Alternate between dissolving and shrinking groups until neither lowers the loss [1]_.
 
-    Shrinking takes the groups of more than k records. From each, the record whose move to the group
-    with the nearest centroid gains most moves there, until the group has k records or no move
-    gains. Groups that grew to 2k or more are split.
+    See :class:`Decompose` for the first step. The second step shrinks each group of more than k
+    records: of all moves of a record to the group with the nearest other centroid, the one with the
+    largest gain is made, until the group has k records or no move gains. Groups that have grown to
+    2k or more records are split.
 
     Parameters
     ----------
     max_iter : int or None, default=None
-        Largest number of rounds, each of both steps; None for as many as it takes.
+        Maximum number of iterations. An iteration is one round of both steps. None means no limit.
 
     Attributes
     ----------
     n_iter_ : int
-        Number of rounds.
+        Number of iterations performed.
 
     References
     ----------
@@ -57,13 +58,13 @@ class DecomposeShrink(Refiner):
 
 
 def shrink(X, labels, k):
-    """Let groups of more than k records send some away, where that lowers the SSE."""
+    """Move records out of groups of more than k, where that lowers the SSE."""
     partition = Partition(X, labels, k)
-    least_gain = LEAST_GAIN * total_sum_of_squares(X)
+    min_gain = MIN_GAIN_OF_SST * total_sum_of_squares(X)
     for group in partition.groups():
         while partition.size(group) > k:
             record, target, gain = partition.best_departure(group)
-            if not gain > least_gain:
+            if not gain > min_gain:
                 break
             partition.move(record, target)
     return split_large_groups(X, partition.labels(), k)

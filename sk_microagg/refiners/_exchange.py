@@ -1,4 +1,4 @@
-"""Cyclic exchange: records that go round several groups at once."""
+"""Cyclic exchanges of records among several groups."""
 
 import numpy as np
 
@@ -8,43 +8,45 @@ from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._split import split_large_groups
 
-# Arcs of the exchange graph that are there from the start: to so many groups nearest to a record.
+# Initial arcs of the exchange graph: from the group of each record to this many nearest groups.
 N_NEAR = 8
 
 
 class Exchange(Refiner):
-    """Exchange records round cycles of groups until the partition is a power diagram.
+    """Exchange records along cycles of groups until the partition is a power diagram.
 
-    First swaps and shifts between pairs of groups, as in :class:`LocalSearch` but in the order of
-    the groups, so that it leaves nothing to chance. Then exchanges among more groups: each sends a
-    record to the next, and the last to the first, or it keeps one more than it had. When no such
-    exchange is left, every group has a weight such that each record has the least squared distance
-    less weight at its own group. This is what makes :meth:`MicroAggregator.transform` exact.
+    It starts with swaps and shifts between pairs of groups, as in :class:`LocalSearch`, but in a
+    fixed order, so that nothing is random. Exchanges among more groups follow: each group sends a
+    record to the next one, and the last group sends one to the first or keeps the additional
+    record. When no such exchange lowers the loss, every group has a weight such that each record
+    minimizes the squared distance minus the weight at its own group. This is what makes
+    :meth:`MicroAggregator.transform` exact.
 
-    Groups that consist of the same record again and again are merged in the end; only they may
-    have 2k or more records.
+    Groups that consist of copies of the same record are merged in the end; only they may have 2k
+    or more records.
 
     Parameters
     ----------
     max_iter : int or None, default=None
-        Largest number of rounds of exchanges; None for as many as it takes, without which the
-        partition may not be a power diagram.
+        Maximum number of iterations. An iteration is one round of cyclic exchanges. None means no
+        limit; with a limit, the result may not be a power diagram.
 
     Attributes
     ----------
     n_iter_ : int
-        Number of rounds.
+        Number of iterations performed.
 
     See Also
     --------
-    LocalSearch : Swaps and shifts alone.
+    LocalSearch : Swaps and shifts only.
     IteratedLocalSearch : Lower loss for more time.
 
     Notes
     -----
-    The groups are nodes of a graph. The arc from A to B costs the least of ``|x - b|² - |x - a|²``
-    over the records x of A, with the centroids a and b. A cycle of negative cost lowers the sum of
-    squared errors by more than that. Without one, the weights are potentials of this graph.
+    The groups are the nodes of a graph. The cost of the arc from A to B is the minimum of
+    ``|x - b|² - |x - a|²`` over the records x of A, where a and b are the centroids. An exchange
+    along a cycle of negative cost lowers the sum of squared errors by more than the cost of the
+    cycle. If there is no such cycle, the weights are potentials of this graph.
 
     Examples
     --------
@@ -64,8 +66,8 @@ class Exchange(Refiner):
         descent.run(partition.groups())
         graph = ExchangeGraph(partition, twins_of(X))
         graph.add_near(N_NEAR)
-        # Cycles that cost up to the mean squared distance of a record to its centroid are worth a
-        # try: the centroids follow, which may make up for it.
+        # Cycles with a cost of up to the mean squared distance between record and centroid are
+        # worth trying: moving the centroids may outweigh it.
         graph.start(partition.sse / len(X), with_paths=True)
         n_iter = 0
         while n_iter != max_iter:
@@ -81,7 +83,7 @@ class Exchange(Refiner):
 
 
 def _merge_equal_groups(X, labels):
-    """Make one group of those whose centroids are the same; others keep their order."""
+    """Merge groups with equal centroids; the order of the groups is kept."""
     _, first, merged = np.unique(
         group_means(X, labels), axis=0, return_index=True, return_inverse=True
     )

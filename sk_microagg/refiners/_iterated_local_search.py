@@ -18,63 +18,65 @@ from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
 
-# An SSE lower by less than this share of it may be rounding.
-LEAST_GAIN = 1e-12
+# An improvement below this share of the cost may be rounding error.
+MIN_GAIN_OF_COST = 1e-12
 
 
 class IteratedLocalSearch(CallbackSupportMixin, Refiner):
-    """Perturb the partition, repair it by local search, keep what is better; again and again [1]_.
+    """Repeatedly perturb the partition and repair it by local search, keeping the best [1]_.
 
-    It begins with a round of :class:`DecomposeShrink` and a local search. A perturbation dissolves
-    one group, and hands its records to the nearest others; or it distills a new one from the
-    records that are too many in their groups. Local search then starts from the groups that were
-    touched. A worse partition is accepted now and then, otherwise the search goes back to the best
-    one. In the end, :class:`Exchange` refines the best.
+    The search starts with a round of :class:`DecomposeShrink` and a local search. A perturbation
+    dissolves a group and assigns its records to the nearest other groups, or distills a new group
+    from the records in excess of k in their groups. Local search then starts from the groups that
+    changed. A worse partition is accepted with some probability; otherwise the search returns to
+    the best one. :class:`Exchange` refines the result.
 
     Parameters
     ----------
     max_iter : int, default=5000
-        Number of perturbations of a search, at most.
+        Maximum number of iterations of each search. An iteration is one perturbation followed by a
+        local search.
 
     n_candidates : int, default=5
-        Groups that are drawn to find one to dissolve: that with the largest sum of squared errors.
-        With 1 all groups are dissolved equally often.
+        Number of groups drawn at random when one is to be dissolved; the one with the largest sum
+        of squared errors is chosen. With 1, every group is equally likely.
 
     acceptance : "dynamic" or float, default="dynamic"
-        Probability to go on from a worse partition. "dynamic": exp(-t / `temperature`), where t is
-        how much worse it is, as a share of the best.
+        Probability of continuing from a worse partition. "dynamic" is exp(-t / `temperature`),
+        where t is the increase in cost relative to the best partition.
 
     temperature : float, default=1e-5
-        For the dynamic acceptance: the larger, the more is accepted.
+        Temperature of the dynamic acceptance: the higher, the more is accepted.
 
     time_limit : float or None, default=None
-        Seconds after which the searches end, with the best found so far; the round of
-        :class:`DecomposeShrink` before and the exchange after them come on top. Where the limit
-        strikes depends on the machine, and so does the result.
+        Time limit of all searches in seconds, after which they end with the best partition found so
+        far. The initial round of :class:`DecomposeShrink` and the final exchange are not included.
+        With a time limit the result depends on the machine and its load.
 
     n_iter_no_change : int or None, default=None
-        End a search after so many perturbations without a better partition.
+        Number of iterations without improvement after which a search ends; None means no such
+        limit.
 
     n_init : int, default=1
-        Number of independent searches, of which the best is kept. They differ in their chances, and
-        in turn in their start: with the round of :class:`DecomposeShrink`, without it, and from a
-        partition of their own that :class:`~sk_microagg.builders.MDAV` grows around centroids.
+        Number of independent searches; the best one is kept. They differ in their seed and, in
+        turn, in their start: with the round of :class:`DecomposeShrink`, without it, and from
+        another partition, that of :class:`~sk_microagg.builders.MDAV` with `growth="nc"`.
 
     n_jobs : int or None, default=None
-        Number of searches that run at the same time, in threads. The result does not depend on it.
+        Number of searches in parallel, in threads. It does not change the result.
 
     verbose : int, default=0
-        With 1, a line tells the iteration, the least information loss and the seconds left.
+        If 1, print a progress line.
 
     Attributes
     ----------
     trace_ : ndarray of shape (n_improvements, 3)
-        How the search that won came to its result: iteration, seconds of the search and sum of
-        squared errors, one row for every partition better than those before. The last row is the
-        result after the exchange, with the seconds of the whole.
+        Course of the best search: iteration, seconds since its start, and sum of squared errors of
+        each partition that is better than all before it. The last row is the result after the
+        exchange, with the total number of seconds.
 
     n_iter_ : int
-        Number of perturbations in all searches.
+        Number of iterations performed, in all searches.
 
     References
     ----------
@@ -127,7 +129,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
 
         def begin(number, seed, rng):
             start = starts[number % len(starts)]
-            # The first sweep follows the numbers of the groups: let searches differ in it.
+            # The first sweep follows the order of the groups, which is to differ among searches.
             partition = Partition(X, rng.permutation(start.max() + 1)[start], k)
             return partition, Descent(partition, seed=seed)
 
@@ -139,22 +141,22 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         return labels
 
     def search(self, begin, total, random_state, context=None):
-        """Search among partitions of any kind; set `trace_` and `n_iter_`.
+        """Search partitions of any kind; set `trace_` and `n_iter_`.
 
         Parameters
         ----------
         begin : callable
-            Given the number of a search, its seed and its RandomState, returns a partition to
-            start from and a descent that improves it.
+            Given the number of a search, its seed and its RandomState, returns the initial
+            partition and the descent that improves it.
 
         total : float
-            What costs are a share of, as the information loss.
+            The cost that corresponds to an information loss of 1.
 
         random_state : RandomState instance
-            Where the seeds of the searches come from.
+            Source of the seeds of the searches.
 
         context : CallbackContext or None, default=None
-            The task of which the searches are a part, if anybody wants to hear of it.
+            The task that the searches belong to, for callbacks.
 
         Returns
         -------
@@ -180,7 +182,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         return labels
 
     def _search(self, begin, number, seed, time_limit, progress):
-        """One search; return its best labels, its trace and its number of iterations."""
+        """Search once; return the best labels, the trace and the number of iterations."""
         start = time.monotonic()
         deadline = start + time_limit
         rng = check_random_state(seed)
@@ -201,9 +203,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             and not progress.stopped
         ):
             n_iter += 1
-            touched = self._perturb(partition, rng)
-            descent.run(touched, deadline=deadline)
-            if partition.cost < best * (1 - LEAST_GAIN):
+            changed = self._perturb(partition, rng)
+            descent.run(changed, deadline=deadline)
+            if partition.cost < best * (1 - MIN_GAIN_OF_COST):
                 partition.mark()
                 best = partition.cost
                 trace.append((n_iter, time.monotonic() - start, best))
@@ -214,7 +216,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         return partition.labels(), trace, n_iter
 
     def _perturb(self, partition, rng):
-        """Dissolve a group or distill one; return the groups that were touched."""
+        """Dissolve a group or distill one; return the groups that changed."""
         k, n_groups, n_records = partition.k, partition.n_groups, partition.n_records
         most = n_records // k
         fewest = most - (most - -(-n_records // (2 * k - 1))) // 5
@@ -229,7 +231,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         return math.exp(min((best - cost) / best / self.temperature, 0.0))
 
     def check_parameters(self):
-        """Raise if a parameter has a value that it cannot have."""
+        """Raise an error if a parameter is invalid."""
         for name in ("max_iter", "n_candidates", "n_init"):
             check_count(name, getattr(self, name))
         check_count("n_iter_no_change", self.n_iter_no_change, or_none=True)
@@ -243,20 +245,21 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
 
 
 def without_bad_groups(X, labels, k):
-    """Groups in the wrong places are hard to get rid of later, one perturbation at a time."""
+    """Dissolve badly placed groups, which perturbations would remove only slowly."""
     return DecomposeShrink(max_iter=1).refine(X, labels, k)
 
 
 def grown_around_centroids(X, labels, k):
+    """Ignore the partition, and build another one."""
     return MDAV(growth="nc").build(X, k)
 
 
-# Searches from different partitions end in different places, so they take turns.
+# Searches take turns in these starts: different ones end in different local optima.
 STARTS = (without_bad_groups, split_large_groups, grown_around_centroids)
 
 
 def dissolve(partition, n_candidates, rng):
-    """Dissolve the group with the largest cost of some drawn at random."""
+    """Dissolve the group with the largest cost among some drawn at random."""
     drawn = [_draw_group(partition, rng) for _ in range(n_candidates)]
     return partition.dissolve(max(drawn, key=partition.cost_of))
 
@@ -269,12 +272,12 @@ def _draw_group(partition, rng):
 
 
 def distill(partition, rng):
-    """Make a group of excess records around one of them, drawn at random."""
+    """Create a group of excess records around one of them, drawn at random."""
     while True:
         group = partition.larger_group(int(rng.random_sample() * partition.n_larger))
         excess = partition.excess(group)
-        # The more excess records a group has, the more likely one of them is the first.
+        # Every excess record is equally likely to be the first.
         if rng.random_sample() * partition.k < len(excess):
             break
-    group, robbed = partition.distill(excess[int(rng.random_sample() * len(excess))])
-    return [group, *robbed]
+    group, donors = partition.distill(excess[int(rng.random_sample() * len(excess))])
+    return [group, *donors]

@@ -11,20 +11,20 @@ from sk_microagg.refiners._split import split_large_groups
 class LocalSearch(Refiner):
     """Swap and shift records between pairs of groups until no such move lowers the loss [1]_.
 
-    A swap lets two records of different groups change places. A shift moves one, from a group of
-    more than k records to one of fewer than 2k - 1. A first sweep visits all pairs of groups in
-    their order; the next ones, in an order drawn from `random_state`, only pairs with a group that
-    has changed.
+    A swap exchanges two records of different groups. A shift moves one record from a group of more
+    than k records to one of fewer than 2k - 1. The first sweep visits all pairs of groups in order;
+    later sweeps visit, in random order, only the pairs with a group that has changed.
 
     Parameters
     ----------
     max_iter : int or None, default=None
-        Largest number of sweeps; None for as many as it takes.
+        Maximum number of iterations. An iteration is one sweep over pairs of groups. None means no
+        limit.
 
     Attributes
     ----------
     n_iter_ : int
-        Number of sweeps that found a move.
+        Number of iterations performed that improved the partition.
 
     References
     ----------

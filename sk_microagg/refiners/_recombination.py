@@ -1,6 +1,7 @@
-"""Recombination: the best partition that several runs of annealing hold together."""
+"""Recombination: the best partition made of the groups of several annealing runs."""
 
 import math
+import warnings
 from itertools import cycle
 
 import numpy as np
@@ -10,99 +11,107 @@ from sk_microagg._kernels import Partition
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
-from sk_microagg.refiners._anneal import Heat, Surroundings, anneal
+from sk_microagg.refiners._anneal import Neighborhoods, Schedule, anneal
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._cover import Groups, members_of_all, with_part
+from sk_microagg.refiners._cover import SeenGroups, members_of_all, with_part
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._progress import N_STEPS, Part, Progress
 from sk_microagg.refiners._split import split_large_groups
 
-# Steps of a first run without a limit of any kind, for each record.
-STEPS_A_RECORD = 5_000
+# Default number of steps per record of an initial run.
+STEPS_PER_RECORD = 5_000
 
-# Runs of a round, and how many of the last runs must agree on a group to leave it alone.
-RUNS_A_ROUND = 4
+# Runs per round, and how many of the latest runs must agree on a group for it to be kept.
+RUNS_PER_ROUND = 4
 RUNS_TO_AGREE = 8
 
-# The first runs, together, have this share of the time.
-SHARE_OF_FIRST_RUNS = 0.45
+# Share of the time limit for all initial runs together.
+SHARE_OF_INITIAL_RUNS = 0.45
 
-# A run of a round is as long as a first run, times the share of the records that it anneals, times
-# this; and never shorter than that share of a first run.
-THOROUGHNESS = 1.5
-SHORTEST_RUN = 0.3
+# The length of a later run relative to an initial run: this factor times the share of the records
+# that it anneals, and at least MIN_LENGTH.
+LENGTH_FACTOR = 1.5
+MIN_LENGTH = 0.3
 
-# With fewer disputed records than so many groups, all are annealed again.
-FEWEST_GROUPS = 4
+# If fewer records are disputed than fill this many groups, all records are annealed again.
+MIN_DISPUTED_GROUPS = 4
 
-# What is left for the last integer programs, as a share of the time.
+# Share of the time limit reserved for the last integer programs.
 SHARE_OF_LAST_PROGRAMS = 0.01
 
-# What runs have even if time is up.
-LEAST_SECONDS = 1e-3
+# Seconds that runs get even if the time is up.
+MIN_SECONDS = 1e-3
 
-# Runs that differ in more than their chances end in more different groups.
-HEATS = (
-    Heat(0.3, 0.01, evenness=0.3, jumpiness=4.0),
-    Heat(0.3, 0.01, evenness=0.1, jumpiness=4.0),
-    Heat(0.3, 0.01, evenness=0.3, jumpiness=1.0),
-    Heat(0.3, 0.01, evenness=1.0, jumpiness=4.0),
+# Runs with different schedules find a larger variety of groups than seeds alone.
+SCHEDULES = (
+    Schedule(0.3, 0.01, base_effort=0.3, jump_rate=4.0),
+    Schedule(0.3, 0.01, base_effort=0.1, jump_rate=4.0),
+    Schedule(0.3, 0.01, base_effort=0.3, jump_rate=1.0),
+    Schedule(0.3, 0.01, base_effort=1.0, jump_rate=4.0),
 )
 
 
 class Recombination(CallbackSupportMixin, Refiner):
-    """Anneal several times, and put the best partition together from all groups that were found.
+    """Anneal several times, and combine the best of all groups found into one partition.
 
-    Runs of annealing end in different partitions, each good in other places. An integer program
-    chooses from all their groups those that hold every record once and lose least. Then, round
-    after round, the groups of the best partition on which the last runs agree stay as they are, the
-    other records are annealed four times again, and the program chooses anew. In the end
-    :class:`Exchange` refines the best.
+    Annealing runs end in different partitions, each of them good in different regions. An integer
+    program selects, from the groups of all runs, those that cover every record once with the least
+    loss. Then, in each round, the groups of the best partition on which the latest runs agree are
+    kept, the other records are annealed again in four runs, and the program selects again.
+    :class:`Exchange` refines the result.
 
     Parameters
     ----------
     n_init : int, default=8
-        Number of runs over all records, to begin with.
+        Number of initial runs, over all records.
 
     max_iter : int, default=20
-        Number of rounds, at most.
+        Maximum number of iterations. An iteration is one round of annealing and recombination after
+        the initial runs.
 
     time_limit : float or None, default=None
-        Seconds after which the search ends with the best found so far; the runs are cut to fit, and
-        the exchange comes on top. The result then depends on the machine, and on what else it does;
-        without a limit it depends on the seed.
+        Time limit in seconds, after which the search ends with the best partition found so far. The
+        annealing runs are shortened to fit; the final exchange is not included. With a time limit
+        the result depends on the machine and its load; without one, a seed makes it reproducible.
 
-    n_steps : int or None, default=None
-        Number of steps of a run over all records; runs over some of them have fewer. None for
-        5000 times the number of records; or, with a `time_limit`, for as many as it allows.
+    annealing_max_iter : int or None, default=None
+        Maximum number of iterations (`max_iter`) of each :class:`Annealing` run over all records;
+        runs over fewer records are shorter. None means 5000 times the number of records or, with a
+        `time_limit`, as many as it allows.
 
     node_limit : int, default=1000
-        Number of nodes that the solver of the integer program may explore, each time.
+        Maximum number of nodes that the solver explores in each integer program.
 
     n_jobs : int or None, default=None
-        Number of runs at the same time, in threads. The result does not depend on it.
+        Number of runs in parallel, in threads. It does not change the result.
 
     verbose : int, default=0
-        With 1, a line tells the run, the least information loss and the seconds left.
+        If 1, print a progress line.
+
+    n_steps : int or None, default="deprecated"
+        Renamed to `annealing_max_iter`.
+
+        .. deprecated:: 0.1
+           `n_steps` will be removed; use `annealing_max_iter` instead.
 
     Attributes
     ----------
     trace_ : ndarray of shape (n_improvements, 3)
-        Round, seconds and sum of squared errors, one row for every partition better than those
-        before; round 0 are the runs over all records. The last row is the result after the
+        Iteration, seconds and sum of squared errors of each partition that is better than all
+        before it; iteration 0 stands for the initial runs. The last row is the result after the
         exchange.
 
     n_iter_ : int
-        Number of rounds.
+        Number of iterations performed.
 
     See Also
     --------
-    Annealing : One run.
-    sk_microagg.metrics.optimality_gap : How far the result is from the optimum, at most.
+    Annealing : A single run.
+    sk_microagg.metrics.optimality_gap : Upper bound on the distance from the optimum.
 
     Notes
     -----
-    The program is solved by HiGHS, through :func:`scipy.optimize.milp`.
+    The integer program is solved by HiGHS, through :func:`scipy.optimize.milp`.
 
     Examples
     --------
@@ -112,7 +121,7 @@ class Recombination(CallbackSupportMixin, Refiner):
     >>> from sk_microagg.refiners import Recombination
     >>> X = np.random.RandomState(0).normal(size=(60, 2))
     >>> labels = microaggregate(X, k=3)
-    >>> search = Recombination(n_init=4, max_iter=2, n_steps=20_000)
+    >>> search = Recombination(n_init=4, max_iter=2, annealing_max_iter=20_000)
     >>> refined = search.refine(X, labels, k=3, random_state=0)
     >>> information_loss(X, refined) < information_loss(X, labels)
     True
@@ -123,26 +132,29 @@ class Recombination(CallbackSupportMixin, Refiner):
         n_init=8,
         max_iter=20,
         time_limit=None,
-        n_steps=None,
+        annealing_max_iter=None,
         node_limit=1000,
         n_jobs=None,
         verbose=0,
+        n_steps="deprecated",
     ):
         self.n_init = n_init
         self.max_iter = max_iter
         self.time_limit = time_limit
-        self.n_steps = n_steps
+        self.annealing_max_iter = annealing_max_iter
         self.node_limit = node_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.n_steps = n_steps
 
     @with_callbacks
     def _refine(self, X, labels, k, random_state):
         self._check_parameters()
+        annealing_max_iter = self._check_annealing_max_iter()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
         progress = Progress(
-            self.n_init + RUNS_A_ROUND * self.max_iter,
+            self.n_init + RUNS_PER_ROUND * self.max_iter,
             total_sum_of_squares(X),
             math.inf if self.time_limit is None else self.time_limit,
             self.verbose,
@@ -150,7 +162,7 @@ class Recombination(CallbackSupportMixin, Refiner):
             context,
             unit="run",
         )
-        search = _Search(self, Surroundings.of(X, k), random_state, progress)
+        search = _Search(self, annealing_max_iter, Neighborhoods.of(X, k), random_state, progress)
         try:
             best = search.run(split_large_groups(X, labels, k))
         finally:
@@ -166,30 +178,49 @@ class Recombination(CallbackSupportMixin, Refiner):
     def _check_parameters(self):
         for name in ("n_init", "max_iter", "node_limit"):
             check_count(name, getattr(self, name))
-        check_count("n_steps", self.n_steps, or_none=True)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, above=0, or_option=None)
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
 
+    def _check_annealing_max_iter(self):
+        """Return `annealing_max_iter`, also where it is given by its old name."""
+        if isinstance(self.n_steps, str) and self.n_steps == "deprecated":
+            check_count("annealing_max_iter", self.annealing_max_iter, or_none=True)
+            return self.annealing_max_iter
+        warnings.warn(
+            "The parameter n_steps of Recombination has been renamed annealing_max_iter; the old "
+            "name will be removed.",
+            FutureWarning,
+            stacklevel=5,  # with_callbacks wraps _refine
+        )
+        if self.annealing_max_iter is not None:
+            raise ValueError(
+                f"n_steps={self.n_steps!r} and annealing_max_iter={self.annealing_max_iter!r} must "
+                "not both be given: n_steps is the old name of annealing_max_iter."
+            )
+        check_count("n_steps", self.n_steps, or_none=True)
+        return self.n_steps
+
 
 class _Search:
-    """What a search knows: the groups seen so far, and which of them the last runs agree on."""
+    """The state of a search: the groups seen so far, and those on which the latest runs agree."""
 
-    def __init__(self, parameters, surroundings, random_state, progress):
+    def __init__(self, parameters, annealing_max_iter, neighborhoods, random_state, progress):
         self.parameters = parameters
-        self.surroundings = surroundings
-        self.X, self.k = surroundings.X, surroundings.k
+        self.annealing_max_iter = annealing_max_iter
+        self.neighborhoods = neighborhoods
+        self.X, self.k = neighborhoods.X, neighborhoods.k
         self.random_state = random_state
         self.time_limit = progress.time_limit
         self.progress = progress
-        self.groups = Groups(self.X, self.k)
+        self.groups = SeenGroups(self.X, self.k)
         self.seen = []
         self.trace = []
         self.n_rounds = 0
 
     def run(self, labels):
-        """Return the best partition found, from one to start with."""
+        """Return the best partition found, starting from a given one."""
         self.groups.add(labels)
         self.note(labels)
         best = self._improve(labels, np.arange(len(self.X)), self.parameters.n_init)
@@ -200,17 +231,17 @@ class _Search:
             and not self.progress.stopped
         ):
             self.n_rounds += 1
-            best = self._improve(best, self._disputed(best), RUNS_A_ROUND)
+            best = self._improve(best, self._disputed(best), RUNS_PER_ROUND)
         return best
 
     def note(self, labels):
-        """Write down a partition that is better than those before."""
+        """Add a partition to the trace."""
         sse = Partition(self.X, labels, self.k).sse
         self.progress.note(sse)
         self.trace.append((self.n_rounds, self.progress.seconds, sse))
 
     def _improve(self, labels, records, n_runs):
-        """Anneal some of the records, each time from one partition, and recombine all."""
+        """Anneal some of the records in several runs, and recombine the groups of all runs."""
         runs = self._anneal(labels, records, n_runs)
         self.seen = [*self.seen, *(set(self.groups.add(run)) for run in runs)][-RUNS_TO_AGREE:]
         best = min([labels, *runs], key=self.groups.cost_of)
@@ -225,48 +256,48 @@ class _Search:
         return best
 
     def _disputed(self, labels):
-        """Records of the groups on which the last runs do not agree; all if those are few."""
+        """Return the records of groups on which the latest runs disagree; all if they are few."""
         groups = members_of_all(labels)
         disputed = [group for group in groups if not all(group in run for run in self.seen)]
         records = np.sort(np.concatenate([[], *disputed])).astype(np.intp)
-        return records if len(records) >= FEWEST_GROUPS * self.k else np.arange(len(self.X))
+        return records if len(records) >= MIN_DISPUTED_GROUPS * self.k else np.arange(len(self.X))
 
     def _anneal(self, labels, records, n_runs):
-        """Partitions of all records, in each of which those given were annealed."""
-        surroundings = self.surroundings
+        """Return partitions of all records, in each of which the given records were annealed."""
+        neighborhoods = self.neighborhoods
         if len(records) < len(self.X):
-            surroundings = surroundings.among(records)
+            neighborhoods = neighborhoods.among(records)
         _, start = np.unique(labels[records], return_inverse=True)
-        rest = self.groups.cost_of(labels) - Partition(surroundings.X, start, self.k).sse
+        rest = self.groups.cost_of(labels) - Partition(neighborhoods.X, start, self.k).sse
         progress = Part(self.progress, rest)
         length = 1.0
         if self.n_rounds > 0:
-            length = max(SHORTEST_RUN, THOROUGHNESS * len(records) / len(self.X))
-        budget = self._n_steps(length), self._seconds(length, n_runs)
+            length = max(MIN_LENGTH, LENGTH_FACTOR * len(records) / len(self.X))
+        budget = self._max_iter(length), self._seconds(length, n_runs)
         seeds = self.random_state.randint(np.iinfo(np.int32).max, size=n_runs)
         runs = Parallel(n_jobs=self.parameters.n_jobs, require="sharedmem")(
-            delayed(anneal)(surroundings, start, seed, heat, *budget, progress)
-            for seed, heat in zip(seeds, cycle(HEATS), strict=False)
+            delayed(anneal)(neighborhoods, start, seed, schedule, *budget, progress)
+            for seed, schedule in zip(seeds, cycle(SCHEDULES), strict=False)
         )
         return [with_part(labels, records, run) for run, _, _ in runs]
 
-    def _n_steps(self, length):
-        """Number of steps of a run that is so long, in first runs."""
-        if self.parameters.n_steps is not None:
-            return math.ceil(length * self.parameters.n_steps)
+    def _max_iter(self, length):
+        """Return the number of steps of a run, given its length relative to an initial run."""
+        if self.annealing_max_iter is not None:
+            return math.ceil(length * self.annealing_max_iter)
         if self.time_limit < math.inf:
             return math.inf
-        return math.ceil(length * STEPS_A_RECORD * len(self.X))
+        return math.ceil(length * STEPS_PER_RECORD * len(self.X))
 
     def _seconds(self, length, n_runs):
-        """Seconds that each of some runs has."""
-        first = SHARE_OF_FIRST_RUNS * self.time_limit / self._turns(self.parameters.n_init)
-        left = max(self._seconds_left(), LEAST_SECONDS)
-        return min(length * first, left / self._turns(n_runs))
+        """Return the seconds of each run, given its length relative to an initial run."""
+        initial = SHARE_OF_INITIAL_RUNS * self.time_limit / self._n_batches(self.parameters.n_init)
+        left = max(self._seconds_left(), MIN_SECONDS)
+        return min(length * initial, left / self._n_batches(n_runs))
 
-    def _turns(self, n_runs):
+    def _n_batches(self, n_runs):
         return math.ceil(n_runs / effective_n_jobs(self.parameters.n_jobs))
 
     def _seconds_left(self):
-        """Seconds left for runs: some are kept for the programs that come last."""
+        """Return the seconds left for runs, less those reserved for the last integer programs."""
         return (1 - SHARE_OF_LAST_PROGRAMS) * self.time_limit - self.progress.seconds

@@ -34,7 +34,7 @@ def groups_of(labels):
 
 
 def name_of(value):
-    """The same in every process, unlike the address of a function."""
+    """A test id that is the same in every process, unlike the address of a function."""
     return getattr(value, "__name__", str(value))
 
 
@@ -47,7 +47,7 @@ def name_of(value):
     d=st.integers(1, 4),
     share=st.floats(0, 1),
 )
-def test_same_partition_as_by_plain_scans(builder, oracle, table, seed, n, d, share):
+def test_same_partition_as_the_oracle(builder, oracle, table, seed, n, d, share):
     X = TABLES[table](np.random.default_rng(seed), n, d)
     k = 1 + round(share**3 * (n - 1))  # small k more often, but up to n
     assert same_partition(builder, oracle, X, k)
@@ -61,7 +61,7 @@ def test_at_the_smallest_numbers_of_records(builder, oracle, k):
         assert same_partition(builder, oracle, rng.normal(size=(n, 2)), k)
 
 
-# Enough records for the tree, its trials and the sorted outskirts to come into play.
+# Enough records for the tree, the choice of scans and the sorted outermost records to matter.
 @pytest.mark.parametrize(
     ("builder", "oracle"), [pair for pair in GROWING if pair[1] is not oracles.dbfs], ids=name_of
 )
@@ -74,7 +74,7 @@ def test_same_partition_on_many_records(builder, oracle, table, d):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_dbfs_on_many_records(table):
-    # Its oracle compares all pairs for every two groups.
+    # The oracle compares all pairs of records for every two groups.
     X = TABLES[table](np.random.default_rng(0), 700, 3)
     assert same_partition(DBFS(), oracles.dbfs, X, 15)
 
@@ -83,17 +83,17 @@ def test_dbfs_on_many_records(table):
 @given(
     seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60), d=st.integers(1, 4), k=st.integers(1, 9)
 )
-def test_gsms_takes_the_groups_of_least_squared_error(seed, n, d, k):
+def test_gsms_takes_the_groups_with_the_least_squared_error(seed, n, d, k):
     X = np.random.default_rng(seed).normal(size=(n, d))
     k = min(k, n)
-    # Of the last two groups, either may come first: their costs are the same.
+    # The last two groups have equal costs, so either may come first.
     assert groups_of(GSMS().build(X, k)) == groups_of(oracles.gsms(X, k))
 
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("k", [1, 3, 8])
-def test_gsms_groups_are_least_also_among_ties(table, k):
-    # Where costs are equal but for rounding, more than one choice is right: each choice is judged.
+def test_gsms_groups_have_the_least_cost_also_among_ties(table, k):
+    # If costs are equal up to rounding, several choices are correct, so each choice is verified.
     X = TABLES[table](np.random.default_rng(k), 6 * k, 2)
     labels = GSMS().build(X, k)
     pool = ScanPool(X)
@@ -133,7 +133,7 @@ def test_same_partition_from_two_threads_at_once(builder):
 
 
 @pytest.mark.parametrize("builder", BUILDERS, ids=str)
-def test_the_table_is_left_as_it_was(builder):
+def test_the_records_are_not_modified(builder):
     X = np.random.default_rng(0).normal(size=(100, 3))
     before = X.copy()
     builder.build(X, 3)

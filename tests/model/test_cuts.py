@@ -1,4 +1,4 @@
-"""Cuts between blocks tell nothing of single records: attacks on pickled models."""
+"""Cuts between blocks reveal nothing about single records: attacks on pickled models."""
 
 import pickle
 from fractions import Fraction
@@ -14,7 +14,7 @@ from sk_microagg._model import _cuts
 from sk_microagg._model._cuts import coarsest_between
 from sk_microagg._model._router import Router
 
-# Any float that a record may hold, with many that are near to each other or to zero.
+# Any float that a record may contain, with many close to each other or to zero.
 numbers = st.one_of(
     st.floats(-1e140, 1e140),
     st.floats(-2, 2),
@@ -23,12 +23,12 @@ numbers = st.one_of(
 )
 
 
-# A place between two values
+# A number between two values
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.tuples(numbers, numbers).filter(lambda pair: pair[0] != pair[1]))
-def test_the_shortest_number_between_two_others(pair):
+def test_the_coarsest_number_between_two_others(pair):
     low, high = sorted(pair)
     between = coarsest_between(low, high)
     assert between == third_between(low, high)
@@ -37,23 +37,23 @@ def test_the_shortest_number_between_two_others(pair):
 
 @settings(deadline=None, max_examples=100)
 @given(low=numbers, ulps=st.integers(8, 10**9))
-def test_there_is_a_place_unless_values_are_next_to_each_other(low, ulps):
+def test_there_is_a_number_unless_values_are_adjacent_floats(low, ulps):
     high = low + ulps * float(np.spacing(abs(low)))
     assert low < coarsest_between(low, high) < high
 
 
 @pytest.mark.parametrize("third", [1 / 3, 2 / 3, -1 / 3, 25 / 3])
-def test_a_place_beside_a_value_that_is_a_third(third):
+def test_a_number_next_to_a_value_that_is_a_third(third):
     assert third < coarsest_between(third, third + 0.1) < third + 0.1
     assert third - 0.1 < coarsest_between(third - 0.1, third) < third
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 1.0, -1.0, 5e-324, 0.1, 1e140, -1e140])
-def test_no_place_between_neighboring_floats(value):
+def test_no_number_between_adjacent_floats(value):
     assert coarsest_between(value, float(np.nextafter(value, np.inf))) is None
 
 
-def test_a_place_is_at_no_number_that_ends():
+def test_cuts_are_not_finite_decimals():
     rng = np.random.default_rng(0)
     for decimals in range(4):
         lattice = np.arange(-300, 301) / 10**decimals
@@ -74,7 +74,7 @@ def halfway(values, k):
 
 
 def cut_of(model, column=0):
-    """The first cut of a pickled model, in the units of the table."""
+    """The first cut of a pickled model, in the units of the data."""
     model = pickle.loads(pickle.dumps(model))
     router = model._cells.router
     assert router.column[0] == column
@@ -86,7 +86,7 @@ def fit_in_blocks(X):
 
 
 def spending(seed):
-    """Spending, which is nothing in more than half of the records, and a constant column."""
+    """Spending, which is zero in more than half of the records, and a constant column."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.lognormal(3, 1, size=400), np.ones(400)])
     X[rng.random(400) < 0.55, 0] = 0.0
@@ -94,10 +94,10 @@ def spending(seed):
 
 
 def claims(X):
-    """What somebody who knows all records but the one next to the cut computes of that one."""
+    """What an intruder who knows all other records claims about the records next to the cut."""
     cut, values = cut_of(fit_in_blocks(X)), np.sort(X[:, 0])
     below, above = values[values <= cut].max(), values[values > cut].min()
-    # From the value on the left that on the right, and the other way round.
+    # The value on the right from that on the left, and vice versa.
     return [(2 * cut - below, above), (2 * cut - above, below)]
 
 
@@ -106,15 +106,15 @@ def n_right(tables):
     return sum(np.isclose(claim, truth, rtol=1e-9, atol=1e-9) for claim, truth in pairs)
 
 
-def test_a_cut_halfway_gives_the_smallest_positive_value_away(monkeypatch):
-    monkeypatch.setattr(_cuts, "_cuts_next_to_the_median", halfway)
+def test_a_cut_halfway_reveals_the_smallest_positive_value(monkeypatch):
+    monkeypatch.setattr(_cuts, "_cuts_near_median", halfway)
     for seed in range(10):
         X = spending(seed)
         assert 2 * cut_of(fit_in_blocks(X)) == pytest.approx(X[X[:, 0] > 0, 0].min(), rel=1e-9)
     assert n_right(map(spending, range(10))) == 20
 
 
-def test_nobody_computes_a_value_from_a_cut():
+def test_no_value_can_be_computed_from_a_cut():
     assert n_right(map(spending, range(10))) == 0
     normal = [np.random.default_rng(seed).normal(size=(400, 1)) for seed in range(10)]
     assert n_right(normal) == 0
@@ -122,8 +122,8 @@ def test_nobody_computes_a_value_from_a_cut():
 
 @settings(deadline=None, max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 6), data=st.data())
-def test_a_cut_is_the_same_wherever_fewer_than_k_records_are(seed, k, data):
-    """The records next to a cut may be anywhere up to the k-th ones on both sides."""
+def test_a_cut_does_not_depend_on_fewer_than_k_records(seed, k, data):
+    """The records next to a cut may be anywhere between the k-th ones on both sides."""
     rng = np.random.default_rng(seed)
     values = np.sort(rng.normal(size=100))
     router = Router.fit(values[:, None], 80, 10, k)
@@ -138,7 +138,7 @@ def test_a_cut_is_the_same_wherever_fewer_than_k_records_are(seed, k, data):
 
 
 @pytest.mark.parametrize("n_positive", [1, 4, 5, 40])
-def test_where_fewer_than_k_are_on_a_side_there_is_no_cut(n_positive):
+def test_no_cut_with_fewer_than_k_records_on_a_side(n_positive):
     values = np.zeros(100)
     values[:n_positive] = np.random.default_rng(0).lognormal(size=n_positive)
     router = Router.fit(values[:, None], 50, 1, 5)
@@ -148,10 +148,10 @@ def test_where_fewer_than_k_are_on_a_side_there_is_no_cut(n_positive):
         assert router.cut[0] == coarsest_between(0.0, fifth)
 
 
-def test_another_column_is_cut_where_ties_leave_no_place():
+def test_another_column_is_cut_if_ties_leave_no_cut():
     X = np.random.default_rng(0).normal(size=(100, 2))
     X[:, 0] = 0.0
-    X[:4, 0] = [100.0, 200.0, 300.0, 400.0]  # the widest, but four stand alone
+    X[:4, 0] = [100.0, 200.0, 300.0, 400.0]  # the widest column, but only four records differ
     router = Router.fit(X, 60, 2, 5)
     assert router.column[0] == 1
     assert router.n_blocks == 2

@@ -27,7 +27,7 @@ def draw(table, seed, n, d):
 
 
 def between(X, rng, n):
-    """New records with values of the old ones and between them."""
+    """New records with values of the old ones and values in between."""
     rows = rng.integers(0, len(X), size=(2, n, X.shape[1]))
     share = rng.choice([0.0, 0.3, 0.5], size=(n, X.shape[1]))
     low, high = np.take_along_axis(X[None], rows, axis=1)
@@ -40,13 +40,13 @@ def four_blocks():
     return Router.fit(X, 10, 1, 1), X
 
 
-# Blocks of the records that were cut
+# Blocks of the training records
 
 
 @every_table
 @settings(deadline=None, max_examples=25)
 @some_blocks
-def test_cuts_as_described(table, seed, n, d, block_size, smallest, k):
+def test_same_blocks_as_the_oracle(table, seed, n, d, block_size, smallest, k):
     X = draw(table, seed, n, d)
     router, oracle = Router.fit(X, block_size, smallest, k), Blocks(X, block_size, smallest, k)
     assert router.n_blocks == len(oracle.rows)
@@ -59,7 +59,7 @@ def test_cuts_as_described(table, seed, n, d, block_size, smallest, k):
 @every_table
 @settings(deadline=None, max_examples=25)
 @some_blocks
-def test_blocks_are_neither_too_small_nor_larger_than_need_be(
+def test_blocks_are_neither_too_small_nor_larger_than_necessary(
     table, seed, n, d, block_size, smallest, k
 ):
     X = draw(table, seed, n, d)
@@ -105,7 +105,7 @@ def test_parts_below_twice_the_smallest_stay_whole(n, n_blocks):
     assert Router.fit(np.arange(float(n)).reshape(-1, 1), 1, 4, 1).n_blocks == n_blocks
 
 
-def test_one_block_if_all_fit_in():
+def test_one_block_if_all_records_fit():
     X = np.random.default_rng(0).normal(size=(50, 2))
     assert Router.fit(X, 50, 2, 1).n_blocks == 1
     assert Router.fit(X, np.inf, 2, 1).n_blocks == 1
@@ -117,15 +117,15 @@ def test_the_widest_column_is_cut():
     assert_array_equal(Router.fit(X, 50, 2, 1).route(X), X[:, 1] > np.median(X[:, 1]))
 
 
-def test_a_wide_column_that_cannot_be_cut_well_is_passed_over():
+def test_a_wide_column_without_a_balanced_cut_is_skipped():
     X = np.random.default_rng(0).normal(size=(100, 2))
     X[:, 0] = 1000.0 * (np.arange(100) < 39)
     assert_array_equal(Router.fit(X, 50, 2, 1).route(X), X[:, 1] > np.median(X[:, 1]))
-    X[39, 0] = 1000.0  # 40 % of the records
+    X[39, 0] = 1000.0  # 40% of the records
     assert_array_equal(Router.fit(X, 60, 2, 1).route(X), X[:, 0] > 500)
 
 
-def test_the_most_even_cut_if_none_is_good():
+def test_the_most_even_cut_if_none_is_balanced():
     X = np.zeros((100, 3))
     X[:10, 0], X[20:50, 2], X[60:80, 1] = 1000.0, 1.0, 100.0
     assert_array_equal(Router.fit(X, 70, 2, 1).route(X), X[:, 2] > 0.5)
@@ -137,11 +137,11 @@ def test_the_most_even_cut_if_none_is_good():
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1.0, 1.0 + 2.0**-52, -1.0, 5e-324, 1e140, -1e140])
 @pytest.mark.parametrize("up", [True, False])
-def test_adjacent_floats_leave_no_place(value, up):
+def test_adjacent_floats_cannot_be_cut(value, up):
     X = np.full((20, 2), value)
     X[::2] = np.nextafter(value, np.inf if up else -np.inf)
     assert Router.fit(X[:, :1], 10, 10, 1).n_blocks == 1
-    # Another column has one.
+    # Another column can be cut.
     X[:5, 1] = value + 0.001 + abs(value) / 1000
     assert_array_equal(Router.fit(X, 10, 5, 1).route(X), np.arange(20) < 5)
 
@@ -160,7 +160,7 @@ def test_zeros_are_equal():
     assert_array_equal(router.route(X), np.repeat([0, 0, 1], 10))
 
 
-# Where records go
+# Routing
 
 
 def test_records_of_any_value_find_a_block():
@@ -169,13 +169,13 @@ def test_records_of_any_value_find_a_block():
     assert_array_equal(router.route(far), [0, 3, 0, 3])
 
 
-def test_one_block_takes_all():
+def test_a_single_block_takes_all_records():
     X = np.random.default_rng(0).normal(size=(9, 2))
     assert Router.of_one_block().n_blocks == 1
     assert_array_equal(Router.of_one_block().route(X), np.zeros(9))
 
 
-def test_the_way_of_a_record_does_not_depend_on_others():
+def test_the_block_of_a_record_does_not_depend_on_other_records():
     rng = np.random.default_rng(0)
     router = Router.fit(rng.normal(size=(2000, 3)), 40, 10, 1)
     X = rng.normal(size=(70_000, 3))  # more than are routed at a time
@@ -187,7 +187,7 @@ def test_the_way_of_a_record_does_not_depend_on_others():
     assert_array_equal(router.route(X[order]), together[order])
 
 
-def test_blocks_without_records_are_left_out():
+def test_blocks_without_records_are_skipped():
     router, _ = four_blocks()
     X = np.array([[35.0], [12.0], [31.0], [13.0], [11.0]])
     found = [(block, rows.tolist()) for block, rows in router.rows_of_blocks(X)]
@@ -195,7 +195,7 @@ def test_blocks_without_records_are_left_out():
     assert list(router.rows_of_blocks(X[:0])) == []
 
 
-# Blocks that have become too small
+# Small blocks
 
 
 @settings(deadline=None, max_examples=100)
@@ -220,12 +220,12 @@ def test_no_small_block_is_left(seed, smallest):
         ([4, 5, 5, 5], [0, 0, 1, 2]),
         ([5, 5, 90, 0], [0, 1, 2, 2]),
         ([4, 4, 4, 4], [0, 0, 1, 1]),
-        ([2, 2, 5, 5], [0, 0, 0, 0]),  # a whole side is too small
+        ([2, 2, 5, 5], [0, 0, 0, 0]),  # all blocks on one side together are too small
         ([1, 1, 1, 1], [0, 0, 0, 0]),
         ([0, 0, 0, 0], [0, 0, 0, 0]),
     ],
 )
-def test_small_blocks_join_the_side_beside_them(sizes, new_block):
+def test_small_blocks_are_merged_with_their_siblings(sizes, new_block):
     router, X = four_blocks()
     merged, found = router.without_small_blocks(np.array(sizes), 5)
     assert found.tolist() == new_block
@@ -233,7 +233,7 @@ def test_small_blocks_join_the_side_beside_them(sizes, new_block):
     assert_array_equal(merged.route(X), np.repeat(new_block, 10))
 
 
-def test_blocks_of_the_training_data_stay_as_they_are():
+def test_blocks_of_the_training_data_do_not_change():
     X = np.random.default_rng(0).normal(size=(500, 3))
     router = Router.fit(X, 40, 10, 1)
     same, new_block = router.without_small_blocks(np.bincount(router.route(X)), 10)
@@ -242,7 +242,7 @@ def test_blocks_of_the_training_data_stay_as_they_are():
         assert_array_equal(getattr(same, attribute), value)
 
 
-def test_a_tree_may_be_deeper_than_python_recurses():
+def test_a_tree_may_be_deeper_than_the_recursion_limit():
     X = np.repeat(np.eye(60), 4, axis=0)
     limit = sys.getrecursionlimit()
     try:

@@ -1,4 +1,4 @@
-"""The builders as they are described, on a plain scan of all records for every question."""
+"""The builders as described, with a plain scan of all records for every query."""
 
 import numpy as np
 from oracles.partition import centroid

@@ -1,7 +1,7 @@
 """The iterated local search with memory of changed groups (ILSMC), as an ordinary NumPy program.
 
-It is there to compare squared errors and times with; its random numbers are not the package's.
-A group that was touched is compared with all others, one by one.
+It serves to compare squared errors and times; its random numbers differ from those of the package.
+A group that has changed is compared with all others, one by one.
 """
 
 import math
@@ -33,14 +33,14 @@ def iterated_local_search(X, labels, k, max_iter, seed):
 
 
 class Solution:
-    """Groups in a fixed number of places, some of them empty, and what is asked of them often."""
+    """Groups in a fixed number of slots, some of them empty, and their statistics."""
 
-    def __init__(self, X, groups, n_places):
+    def __init__(self, X, groups, n_slots):
         self.X = X
-        self.groups = [np.arange(0)] * n_places
-        self.centroids = np.full((n_places, X.shape[1]), np.inf)
-        self.sizes = np.zeros(n_places, dtype=int)
-        self.errors = np.zeros(n_places)
+        self.groups = [np.arange(0)] * n_slots
+        self.centroids = np.full((n_slots, X.shape[1]), np.inf)
+        self.sizes = np.zeros(n_slots, dtype=int)
+        self.errors = np.zeros(n_slots)
         for number, members in enumerate(groups):
             self.put(number, members)
 
@@ -51,7 +51,7 @@ class Solution:
         self.errors[number] = group_sse(self.X, members)
 
     def add(self, members):
-        number = int(np.argmin(self.sizes))  # an empty place
+        number = int(np.argmin(self.sizes))  # an empty slot
         self.put(number, members)
         return number
 
@@ -75,7 +75,7 @@ class Solution:
 
 
 def perturb(solution, n_least, k, rng):
-    """Dissolve a group or make one of records that other groups can spare; the groups touched."""
+    """Dissolve a group or create one of excess records; return the groups that changed."""
     excess = len(solution.X) - k * len(solution.numbers)
     if excess >= k and (len(solution.numbers) <= n_least or rng.random() < 0.5):
         return distill_one(solution, k, rng)
@@ -83,7 +83,7 @@ def perturb(solution, n_least, k, rng):
 
 
 def dissolve_one(solution, k, rng):
-    """The one of the largest squared error of a few groups drawn."""
+    """Dissolve the group with the largest squared error among a few drawn at random."""
     drawn = rng.choice(solution.numbers, N_DRAWN)
     number = drawn[np.argmax(solution.errors[drawn])]
     groups = dissolve(solution.X, solution.groups, solution.centroids, number)
@@ -100,7 +100,7 @@ def dissolve_one(solution, k, rng):
 
 
 def distill_one(solution, k, rng):
-    """A group grown from a random one of the records farthest from centroids of large groups."""
+    """Create a group around a random excess record: one far from the centroid of a large group."""
     X, owner = solution.X, {}
     for number in np.flatnonzero(solution.sizes > k):
         near_to_far = np.argsort(solution.squared_distances_in(number), kind="stable")
@@ -109,14 +109,14 @@ def distill_one(solution, k, rng):
     made = [spare.pop(rng.integers(len(spare)))]
     while len(made) < k:
         made.append(spare.pop(np.argmin(squared_distances(X[spare], centroid(X, made)))))
-    givers = {owner[record] for record in made}
-    for number in givers:
+    donors = {owner[record] for record in made}
+    for number in donors:
         solution.put(number, np.setdiff1d(solution.groups[number], made))
-    return givers | {solution.add(np.sort(made))}
+    return donors | {solution.add(np.sort(made))}
 
 
 def search(solution, targets, k, rng):
-    """Improve pairs with a target, then pairs with a group changed before, until none changes."""
+    """Improve pairs with a target, then pairs with a group that has changed, until none does."""
     while targets:
         changed, visited = set(), []
         for a in rng.permutation(sorted(targets)):

@@ -1,7 +1,7 @@
-"""The refiners as they are described: all groups and all pairs, nothing skipped.
+"""The refiners as described: all groups and all pairs, without any shortcuts.
 
-A group that is split keeps its number for the part made first; the other parts are numbered
-after all groups there are. A group that is dissolved leaves the order of the others as it was.
+The first part of a group that is split keeps its number; the other parts are numbered after all
+existing groups. Dissolving a group does not change the order of the others.
 """
 
 import math
@@ -19,8 +19,8 @@ from oracles.partition import (
     total_sse,
 )
 
-# A gain below this share of the squared error may be rounding.
-NO_GAIN = 1e-12
+# A gain below this share of the squared error may be rounding error.
+MIN_GAIN_SHARE = 1e-12
 
 
 def split_large_groups(X, labels, k):
@@ -41,7 +41,7 @@ def decompose(X, labels, k):
     groups = groups_of(labels)
     centroids = centroids_of(X, groups)
     errors = [group_sse(X, members) for members in groups]
-    least_gain = NO_GAIN * sst(X)
+    min_gain = MIN_GAIN_SHARE * sst(X)
     for number in sorted(range(len(groups)), key=lambda number: (-errors[number], number)):
         if len(groups[number]) >= 2 * k:
             continue
@@ -50,14 +50,14 @@ def decompose(X, labels, k):
             continue
         touched = [i for i in range(len(groups)) if after[i] is not groups[i]]
         gain = sum_sse(X, [groups[i] for i in touched]) - sum_sse(X, [after[i] for i in touched])
-        if gain > least_gain:
+        if gain > min_gain:
             groups = after
             centroids = centroids_of(X, groups)
     return split_large_groups(X, labels_of(groups), k)
 
 
 def dissolve(X, groups, centroids, number, full=math.inf):
-    """The groups after each record of one went to the nearest; None if all others were full."""
+    """Move each record of a group to the nearest other group; None if all others are full."""
     groups, centroids = list(groups), centroids.copy()
     leaving, groups[number] = groups[number], groups[number][:0]
     centroids[number] = np.inf
@@ -79,11 +79,11 @@ def centroids_of(X, groups):
 def shrink(X, labels, k):
     groups = groups_of(labels)
     centroids = centroids_of(X, groups)
-    least_gain = NO_GAIN * sst(X)
+    min_gain = MIN_GAIN_SHARE * sst(X)
     for number in range(len(groups)):
         while len(groups[number]) > k:
             gain, record, target = best_removal(X, groups, centroids, number)
-            if not gain > least_gain:
+            if not gain > min_gain:
                 break
             groups[number] = np.setdiff1d(groups[number], record)
             groups[target] = np.sort(np.append(groups[target], record))
@@ -131,19 +131,19 @@ def local_search(X, labels, k):
 
 
 def improve_pair(X, a, b, k):
-    """The two groups after their best moves, and whether there were any."""
+    """Return two groups after their best moves, and whether there were any."""
     improved = False
     error = group_sse(X, a) + group_sse(X, b)
     while True:
         gain, next_a, next_b = best_move(X, a, b, k)
         next_error = group_sse(X, next_a) + group_sse(X, next_b)
-        if not (gain > NO_GAIN * error and next_error < error):
+        if not (gain > MIN_GAIN_SHARE * error and next_error < error):
             return a, b, improved
         a, b, error, improved = next_a, next_b, next_error, True
 
 
 def best_move(X, a, b, k):
-    """The largest gain, and the two groups after that swap or shift."""
+    """Return the largest gain, and the two groups after that swap or shift."""
     from_a, from_b = centroid(X, a), centroid(X, b)
     a_own, a_other = squared_distances(X[a], from_a), squared_distances(X[a], from_b)
     b_own, b_other = squared_distances(X[b], from_b), squared_distances(X[b], from_a)
@@ -174,9 +174,9 @@ def no_pair_improves(X, labels, k):
 
 
 def exchange_costs(X, labels, twins=True):
-    """[A, B]: the least d²(x, centroid of B) − d²(x, centroid of A) over the records x of A.
+    """[A, B]: the minimum of d²(x, centroid of B) − d²(x, centroid of A) over the records x of A.
 
-    Without twins, a record is not asked to go to a group that holds an identical record.
+    With `twins=False`, records are not sent to groups that hold an identical record.
     """
     groups = groups_of(labels)
     centroids = centroids_of(X, groups)
@@ -194,7 +194,7 @@ def exchange_costs(X, labels, twins=True):
 
 
 def with_dummy(costs, labels, k):
-    """A last node more, which gives a record to groups that may lose one, and takes one over."""
+    """Add a dummy node: it sends to groups that may lose a record, and receives from others."""
     sizes = np.bincount(labels)
     costs = np.pad(costs, (0, 1), constant_values=np.inf)
     costs[-1, :-1][sizes > k] = 0.0
@@ -203,9 +203,9 @@ def with_dummy(costs, labels, k):
 
 
 def minimum_cycle_mean(costs):
-    """The least mean cost of an arc over all cycles, by Karp's algorithm; inf without a cycle."""
+    """Return the minimum mean arc cost of a cycle, by Karp's algorithm; inf without a cycle."""
     n = len(costs)
-    # walks[m, v]: the cheapest walk of m arcs that ends at v, from anywhere.
+    # walks[m, v]: the cost of the cheapest walk of m arcs that ends at v, from any start.
     walks = np.zeros((n + 1, n))
     for m in range(n):
         walks[m + 1] = (walks[m][:, None] + costs).min(axis=0)
@@ -216,8 +216,8 @@ def minimum_cycle_mean(costs):
     return means.max(axis=0).min()
 
 
-def negative_cycle_free(X, labels, k=None, tolerance=NO_GAIN):
-    """Up to a share of the squared error; with k, also for paths that change two sizes."""
+def negative_cycle_free(X, labels, k=None, tolerance=MIN_GAIN_SHARE):
+    """Whether no cycle has a negative cost; with k, also no path that changes two sizes."""
     costs = exchange_costs(X, labels)
     if k is not None:
         costs = with_dummy(costs, labels, k)

@@ -18,7 +18,7 @@ TRACE = np.array([[0, 0.0, 30.0], [3, 0.4, 15.0], [9, 1.0, 10.0]])
 SEARCHES = [
     IteratedLocalSearch(max_iter=50),
     Annealing(max_iter=30_000),
-    Recombination(n_init=2, max_iter=1, n_steps=5000),
+    Recombination(n_init=2, max_iter=1, annealing_max_iter=5000),
     ["decompose", IteratedLocalSearch(max_iter=50), "exchange"],
 ]
 

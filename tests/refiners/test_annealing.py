@@ -1,4 +1,4 @@
-"""Annealing, and what it has in common with recombination, which is made of such runs."""
+"""Tests of annealing, and of what it shares with recombination, which consists of such runs."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ from sk_microagg.refiners import (
 from sk_microagg.refiners._split import split_large_groups
 
 ANNEALING = Annealing(max_iter=3000)
-RECOMBINATION = Recombination(n_init=2, max_iter=2, n_steps=1000)
+RECOMBINATION = Recombination(n_init=2, max_iter=2, annealing_max_iter=1000)
 
 either = pytest.mark.parametrize(
     "refiner", [ANNEALING, RECOMBINATION], ids=["Annealing", "Recombination"]
@@ -56,7 +56,7 @@ def assert_refined(X, labels, refined, k):
     assert sizes.min() >= k
     for number in np.flatnonzero(sizes >= 2 * k):
         assert len(np.unique(X[refined == number], axis=0)) == 1
-    # Of partitions that cost the same, rounding may prefer another one here.
+    # Among partitions of equal cost, rounding may prefer another one here.
     assert total_sse(X, refined) <= (1 + 1e-12) * total_sse(X, canonical(labels))
 
 
@@ -104,7 +104,7 @@ def test_a_partition_without_error_is_kept(refiner, X, k):
     refined = clone(refiner)
     labels = refined.refine(X, np.arange(len(X)) // k, k, random_state=0)
     assert total_sse(X, labels) == 0
-    # There was nothing to do.
+    # There is nothing to do.
     assert refined.n_iter_ == 0
 
 
@@ -127,7 +127,7 @@ def test_number_of_jobs_changes_nothing(refiner, X, labels):
     searches = [clone(refiner).set_params(n_init=3, n_jobs=n_jobs) for n_jobs in (None, 1, 2)]
     first, *others = (search.refine(X, labels, 4, random_state=0) for search in searches)
     assert all(np.array_equal(first, other) for other in others)
-    # All but the seconds.
+    # Everything but the seconds.
     traces = [search.trace_[:, [0, 2]] for search in searches]
     assert all(np.array_equal(traces[0], trace) for trace in traces)
     assert len({search.n_iter_ for search in searches}) == 1
@@ -145,9 +145,9 @@ def test_transform_is_exact(refiner, load, X):
 
 @either
 @pytest.mark.parametrize("n_init", [1, 2])
-def test_long_jobs_end_at_the_time_limit_with_a_partition(refiner, n_init, X, labels):
-    # Without the limit there are steps for days.
-    name = {Annealing: "max_iter", Recombination: "n_steps"}[type(refiner)]
+def test_long_searches_end_at_the_time_limit_with_a_partition(refiner, n_init, X, labels):
+    # Without the limit it would run for days.
+    name = {Annealing: "max_iter", Recombination: "annealing_max_iter"}[type(refiner)]
     search = clone(refiner).set_params(n_init=n_init, time_limit=0.3, **{name: 10**13})
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
     assert search.n_iter_ < 10**13
@@ -155,7 +155,7 @@ def test_long_jobs_end_at_the_time_limit_with_a_partition(refiner, n_init, X, la
 
 @either
 @pytest.mark.parametrize("n_init", [1, 3])
-def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless(refiner, n_init):
+def test_a_time_limit_that_is_over_at_once_still_gives_a_partition(refiner, n_init):
     X = np.random.default_rng(0).normal(size=(3000, 3))
     labels = MDAV().build(X, 4)
     search = type(refiner)(time_limit=1e-9, n_init=n_init)
@@ -182,7 +182,7 @@ def test_verbose_prints_one_line_that_updates(refiner, X, labels, capsys):
     assert words[0] == "run"
     assert words[1] == words[3].rstrip(",")
     assert "0 s left" in last
-    # The exchange in the end may find a little more.
+    # The final exchange may improve it slightly.
     assert float(words[6]) == pytest.approx(100 * information_loss(X, refined), rel=0.03)
 
 
@@ -232,14 +232,13 @@ print([name for name in vars(refiner) if name.endswith("_")])
 """
 
 
-# In a process of its own: an interrupt that comes too late would stop the tests. Uninterrupted,
-# these would take days.
+# In a separate process: a late interrupt would stop the tests. Without it, these would take days.
 @pytest.mark.parametrize(
     "refiner",
     [
         Annealing(max_iter=10**13),
         Annealing(max_iter=10**13, n_init=2, n_jobs=2),
-        Recombination(n_steps=10**13, n_jobs=2),
+        Recombination(annealing_max_iter=10**13, n_jobs=2),
     ],
     ids=str,
 )
@@ -277,29 +276,29 @@ class StopAfter:
 
 
 @either
-def test_a_callback_hears_of_the_search_and_can_end_it(refiner, X, labels):
+def test_a_callback_is_notified_of_the_search_and_can_end_it(refiner, X, labels):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     callback = StopAfter(3)
     search = clone(refiner).set_callbacks(callback)
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
     steps = ["step begins", "step ends"] * 3
     assert callback.events == ["setup", "refine begins", *steps, "refine ends", "teardown"]
-    # 3 % of the steps, or no round after the first runs.
+    # 3% of the steps, or no round after the initial runs.
     assert search.n_iter_ <= 0.04 * 3000
     assert (search.n_iter_ > 0) == isinstance(search, Annealing)
 
 
 @either
-def test_a_callback_changes_no_result(refiner, X, labels):
+def test_a_callback_does_not_change_the_result(refiner, X, labels):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     callback = StopAfter(1000)
-    heard = clone(refiner).set_callbacks(callback).refine(X, labels, 4, random_state=0)
-    assert np.array_equal(heard, refiner.refine(X, labels, 4, random_state=0))
+    observed = clone(refiner).set_callbacks(callback).refine(X, labels, 4, random_state=0)
+    assert np.array_equal(observed, refiner.refine(X, labels, 4, random_state=0))
     if isinstance(refiner, Annealing):
         assert callback.events.count("step ends") == 100
 
 
-# Annealing alone
+# Annealing only
 
 
 def test_ends_below_local_search_and_exchange(X, labels):
@@ -319,7 +318,7 @@ def test_by_name(X):
 
 @pytest.mark.parametrize("max_iter", [1, 777, 40_000])
 @pytest.mark.parametrize("n_init", [1, 3])
-def test_trace_leads_from_the_partition_given_to_the_result(X, labels, max_iter, n_init):
+def test_trace_leads_from_the_initial_partition_to_the_result(X, labels, max_iter, n_init):
     search = Annealing(max_iter=max_iter, n_init=n_init)
     refined = search.refine(X, labels, 4, random_state=0)
     step, seconds, sse = search.trace_.T
@@ -335,7 +334,7 @@ def test_trace_leads_from_the_partition_given_to_the_result(X, labels, max_iter,
     assert search.n_iter_ == n_init * max_iter
 
 
-def test_the_trace_shows_the_heat(X, labels):
+def test_the_loss_rises_at_high_temperatures(X, labels):
     search = Annealing(max_iter=100_000)
     search.refine(X, labels, 4, random_state=0)
     sse = search.trace_[:, 2]
@@ -364,7 +363,7 @@ def test_more_steps_end_lower(X, labels):
     assert sse[0] > sse[1] > sse[2]
 
 
-def test_by_default_there_are_more_steps_the_more_records():
+def test_the_default_number_of_steps_is_proportional_to_the_records():
     for n in (20, 40):
         X = np.random.default_rng(0).normal(size=(n, 2))
         search = Annealing()
@@ -372,14 +371,14 @@ def test_by_default_there_are_more_steps_the_more_records():
         assert search.n_iter_ == 20_000 * n
 
 
-def test_the_time_limit_decides_on_the_number_of_steps(X, labels):
+def test_the_time_limit_determines_the_number_of_steps(X, labels):
     search = Annealing(time_limit=0.2, n_init=2)
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
     assert search.n_iter_ > 0
     assert len(search.trace_) > 2
 
 
-def test_the_fewer_of_steps_and_seconds_count(X, labels):
+def test_max_iter_ends_the_search_before_the_time_limit(X, labels):
     search = Annealing(time_limit=3600, max_iter=1000)
     refined = search.refine(X, labels, 4, random_state=0)
     assert search.n_iter_ == 1000
@@ -391,18 +390,18 @@ def test_the_fewer_of_steps_and_seconds_count(X, labels):
 @pytest.mark.parametrize(
     ("hottest", "coldest"), [(1e6, 1e-6), (1e-9, 1e-9), (1e9, 1e9), (0.3, 0.3), (np.float32(1), 1)]
 )
-def test_any_temperatures_above_0_will_do(X, labels, hottest, coldest):
+def test_all_positive_temperatures_are_valid(X, labels, hottest, coldest):
     search = Annealing(max_iter=3000, hottest=hottest, coldest=coldest)
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
     assert search.n_iter_ == 3000
 
 
-def test_a_run_that_ends_above_the_partition_given_is_not_kept(X):
+def test_a_run_worse_than_the_initial_partition_is_discarded(X):
     good = Annealing(max_iter=300_000).refine(X, MDAV().build(X, 4), 4, random_state=0)
     search = Annealing(max_iter=500, hottest=1e9, coldest=1e9)
     refined = search.refine(X, good, 4, random_state=0)
     assert np.array_equal(canonical(refined), canonical(good))
-    # It was worse before the partition given was taken up again.
+    # It was worse before the initial partition was restored.
     assert search.trace_[-2, 2] > search.trace_[-1, 2] == search.trace_[0, 2]
 
 
@@ -440,7 +439,7 @@ def test_bad_parameters(X, labels, parameters, error, message):
     assert not [name for name in vars(search) if name.endswith("_")]
 
 
-def test_below_the_published_search_on_real_data(data_folder, monkeypatch):
+def test_better_than_the_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, mean of 20", 3]
     X = published.standardized("Census")

@@ -29,7 +29,7 @@ def decompose_then_search():
     return Chain([("decompose", Decompose()), ("local", LocalSearch())])
 
 
-def test_each_refiner_takes_the_result_of_the_one_before(X, labels):
+def test_each_refiner_starts_from_the_result_of_the_previous_one(X, labels):
     expected = LocalSearch().refine(X, Decompose().refine(X, labels, 4), 4, random_state=0)
     refined = decompose_then_search().refine(X, labels, 4, random_state=0)
     assert np.array_equal(refined, expected)
@@ -45,7 +45,7 @@ def test_refiners_draw_from_one_generator_in_turn(X, labels):
     assert np.array_equal(refined, expected)
 
 
-def test_refiners_given_stay_as_they_are(X, labels):
+def test_the_given_refiners_are_not_modified(X, labels):
     chain = decompose_then_search()
     chain.refine(X, labels, 4, random_state=0)
     assert [name for name, _ in chain.steps_] == ["decompose", "local"]
@@ -83,7 +83,7 @@ def test_a_step_can_be_replaced():
 
 
 @pytest.mark.parametrize("name", ["global", "local__min_iter", "other__max_iter"])
-def test_there_is_no_such_parameter(name):
+def test_unknown_parameters(name):
     with pytest.raises(ValueError, match="Invalid parameter"):
         decompose_then_search().set_params(**{name: 1})
 

@@ -7,7 +7,7 @@ from tables.numbers import TABLES
 
 from sk_microagg.refiners import LocalSearch
 from sk_microagg.refiners import _cover as cover
-from sk_microagg.refiners._cover import Groups, members_of_all
+from sk_microagg.refiners._cover import SeenGroups, members_of_all
 
 PLENTY = 1000
 
@@ -19,7 +19,7 @@ def some_partition(rng, n, k):
 
 
 def pooled(X, k, partitions):
-    groups = Groups(X, k)
+    groups = SeenGroups(X, k)
     for labels in partitions:
         groups.add(labels)
     return groups
@@ -59,15 +59,15 @@ def test_the_cheapest_of_all_covers_is_found(table, n, k):
         partitions = [some_partition(rng, n, k) for _ in range(20)]
         groups = pooled(X, k, partitions)
         costs = [sum(map(groups.cost.get, chosen)) for chosen in exact_covers(n, groups.cost)]
-        # The solver ends at a millionth of the mean cost of a group.
-        room = 1e-6 * np.mean(list(groups.cost.values()))
+        # The tolerance of the solver is a millionth of the mean cost of a group.
+        tolerance = 1e-6 * np.mean(list(groups.cost.values()))
         for labels in partitions[:2]:
             best = recombined(groups, labels, seed)
             assert_of_seen_groups(groups, best, k)
-            assert groups.cost_of(best) == pytest.approx(min(costs), rel=1e-9, abs=room)
+            assert groups.cost_of(best) == pytest.approx(min(costs), rel=1e-9, abs=tolerance)
 
 
-def test_the_good_halves_of_two_partitions_are_put_together():
+def test_the_good_halves_of_two_partitions_are_combined():
     X = np.array([0.0, 1.0, 5.0, 6.0, 20.0, 21.0, 25.0, 26.0])[:, None]
     left_is_good = np.array([0, 0, 1, 1, 2, 3, 2, 3])
     right_is_good = np.array([0, 1, 0, 1, 2, 2, 3, 3])
@@ -78,9 +78,9 @@ def test_the_good_halves_of_two_partitions_are_put_together():
         assert groups.cost_of(best) == total_sse(X, best) == 2.0
 
 
-def test_groups_are_noted_with_their_records_and_costs():
+def test_groups_are_stored_with_their_records_and_costs():
     X = np.array([[0.0], [4.0], [1.0], [6.0]])
-    groups = Groups(X, 2)
+    groups = SeenGroups(X, 2)
     assert groups.add(np.array([0, 1, 0, 1])) == [(0, 2), (1, 3)]
     assert groups.add(np.array([1, 1, 0, 0])) == [(2, 3), (0, 1)]
     assert groups.cost == {(0, 2): 0.5, (1, 3): 2.0, (2, 3): 12.5, (0, 1): 8.0}
@@ -88,21 +88,21 @@ def test_groups_are_noted_with_their_records_and_costs():
 
 
 def local_optima(n=90, k=3):
-    """Records, and partitions each of which is good in some places."""
+    """Records, and partitions each of which is good in some regions."""
     X = np.random.default_rng(0).normal(size=(n, 2))
     start = np.arange(n) % (n // k)
     return X, [LocalSearch().refine(X, start, k, random_state=seed) for seed in range(8)]
 
 
-@pytest.mark.parametrize(("n_groups", "n_in_the_middle"), [(3, 1), (3, 2), (6, 3), (6, 6)])
-def test_small_regions_make_a_partition_better_and_never_worse(
-    monkeypatch, n_groups, n_in_the_middle
+@pytest.mark.parametrize(("n_groups", "n_core_groups"), [(3, 1), (3, 2), (6, 3), (6, 6)])
+def test_small_regions_improve_a_partition_and_never_worsen_it(
+    monkeypatch, n_groups, n_core_groups
 ):
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
     whole = groups.cost_of(recombined(groups, partitions[0]))
-    monkeypatch.setattr(cover, "GROUPS_OF_A_REGION", n_groups)
-    monkeypatch.setattr(cover, "GROUPS_IN_THE_MIDDLE", n_in_the_middle)
+    monkeypatch.setattr(cover, "GROUPS_PER_REGION", n_groups)
+    monkeypatch.setattr(cover, "CORE_GROUPS_PER_REGION", n_core_groups)
     before, after = [], []
     for seed, labels in enumerate(partitions):
         best = recombined(groups, labels, seed)
@@ -114,16 +114,16 @@ def test_small_regions_make_a_partition_better_and_never_worse(
     assert np.mean(after) < np.mean(before)
 
 
-def test_a_region_of_one_group_leaves_all_as_it_is(monkeypatch):
+def test_a_region_of_one_group_changes_nothing(monkeypatch):
     X, partitions = local_optima()
-    monkeypatch.setattr(cover, "GROUPS_OF_A_REGION", 1)
-    monkeypatch.setattr(cover, "GROUPS_IN_THE_MIDDLE", 1)
+    monkeypatch.setattr(cover, "GROUPS_PER_REGION", 1)
+    monkeypatch.setattr(cover, "CORE_GROUPS_PER_REGION", 1)
     best = recombined(pooled(X, 3, partitions), partitions[0])
     assert np.array_equal(best, partitions[0])
 
 
 @pytest.mark.parametrize("node_limit", [1, 2])
-def test_with_few_nodes_the_result_is_a_partition_nevertheless(node_limit):
+def test_with_few_nodes_the_result_is_still_a_partition(node_limit):
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
     for labels in partitions:
@@ -132,7 +132,7 @@ def test_with_few_nodes_the_result_is_a_partition_nevertheless(node_limit):
         assert groups.cost_of(best) <= groups.cost_of(labels)
 
 
-def test_a_deadline_that_has_passed_leaves_the_partition_as_it_is():
+def test_a_deadline_that_has_passed_changes_nothing():
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
     best = recombined(groups, partitions[0], deadline=time.monotonic() - 1)
@@ -146,6 +146,6 @@ def test_equal_seeds_give_equal_partitions():
     assert np.array_equal(one, other)
 
 
-def test_one_partition_alone_cannot_be_made_better():
+def test_a_single_partition_cannot_be_improved():
     X, (labels, *_) = local_optima()
     assert np.array_equal(recombined(pooled(X, 3, [labels]), labels), labels)

@@ -34,7 +34,7 @@ def test_ends_below_local_search_and_exchange(X, labels):
         assert total_sse(X, refined) < 0.97 * total_sse(X, other)
 
 
-def test_about_as_good_as_the_plain_program(X, labels):
+def test_about_as_good_as_the_oracle(X, labels):
     ours = [IteratedLocalSearch(max_iter=30).refine(X, labels, 4, random_state=s) for s in range(3)]
     plain = [iterated_local_search(X, labels, 4, max_iter=30, seed=s) for s in range(3)]
     sse = [np.mean([total_sse(X, refined) for refined in runs]) for runs in (ours, plain)]
@@ -43,7 +43,7 @@ def test_about_as_good_as_the_plain_program(X, labels):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_init", [1, 3])
-def test_trace_tells_every_improvement_and_ends_at_the_result(X, labels, seed, n_init):
+def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed, n_init):
     search = IteratedLocalSearch(max_iter=100, n_init=n_init)
     refined = search.refine(X, labels, 4, random_state=seed)
     iteration, seconds, sse = search.trace_.T
@@ -71,7 +71,7 @@ def test_number_of_jobs_changes_nothing(X, labels):
     searches = [IteratedLocalSearch(max_iter=60, n_init=3, n_jobs=jobs) for jobs in (None, 1, 2)]
     first, *others = (search.refine(X, labels, 4, random_state=0) for search in searches)
     assert all(np.array_equal(first, other) for other in others)
-    # All but the seconds.
+    # Everything but the seconds.
     traces = [search.trace_[:, [0, 2]] for search in searches]
     assert all(np.array_equal(traces[0], trace) for trace in traces)
     assert {search.n_iter_ for search in searches} == {180}
@@ -86,7 +86,7 @@ def test_time_limit_ends_the_search_with_the_best_so_far(X, labels, n_init):
     assert len(search.trace_) > 2
 
 
-def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless():
+def test_a_time_limit_that_is_over_at_once_still_gives_a_partition():
     X = np.random.default_rng(0).normal(size=(5000, 3))
     labels = MDAV().build(X, 4)
     search = IteratedLocalSearch(time_limit=1e-9)
@@ -95,10 +95,10 @@ def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless():
 
 
 @pytest.mark.parametrize("patience", [1, 20])
-def test_stops_after_so_many_iterations_without_a_better_partition(X, labels, patience):
+def test_stops_after_n_iter_no_change_iterations_without_improvement(X, labels, patience):
     search = IteratedLocalSearch(max_iter=10**6, n_iter_no_change=patience)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
-    # The last row is the closing exchange.
+    # The last row is the final exchange.
     assert search.n_iter_ == search.trace_[-2, 0] + patience
 
 
@@ -110,10 +110,10 @@ def test_acceptance(X, labels, acceptance):
 
 
 @pytest.mark.parametrize("temperature", [1e-300, 1e-20, 1e300])
-def test_any_temperature_above_0_will_do(X, labels, temperature):
+def test_all_positive_temperatures_are_valid(X, labels, temperature):
     search = IteratedLocalSearch(max_iter=300, temperature=temperature)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
-    # Errors that fall by less than rounding, up and down many times over.
+    # Many changes of the error, up and down, that are smaller than rounding errors.
     assert np.bincount(search.refine(X[:, :1] ** 9, labels, 4, random_state=0)).min() >= 4
 
 
@@ -142,7 +142,7 @@ def test_a_partition_without_error_is_kept(X, k, acceptance):
     assert total_sse(X, search.refine(X, labels, k, random_state=0)) == 0
 
 
-# What is printed
+# Progress line
 
 
 def test_verbose_prints_one_line_that_updates(X, labels, capsys):
@@ -168,7 +168,7 @@ def test_verbose_on_a_table_without_variance(capsys):
     assert "information loss 0.0000 %" in capsys.readouterr().out
 
 
-# What is refused
+# Invalid parameters
 
 COUNT = "must be an integer of at least 1"
 
@@ -213,7 +213,7 @@ def test_parameters_can_be_read_set_and_cloned():
     assert search.set_params(n_init=2).get_params()["n_init"] == 2
 
 
-# Leaving early
+# Interruption
 
 INTERRUPTED = """
 import _thread, threading, time
@@ -234,7 +234,7 @@ print([name for name in vars(refiner) if name.endswith("_")])
 """
 
 
-# In a process of its own: an interrupt that comes too late would stop the tests.
+# In a separate process: a late interrupt would stop the tests.
 @pytest.mark.parametrize(
     ("n", "refiner"),
     [
@@ -276,7 +276,7 @@ class StopAfter:
         return self.events.count("step ends") >= self.n_steps
 
 
-def test_a_callback_hears_of_the_search_and_can_end_it(X, labels):
+def test_a_callback_is_notified_of_the_search_and_can_end_it(X, labels):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     callback = StopAfter(3)
     search = IteratedLocalSearch(max_iter=1000).set_callbacks(callback)

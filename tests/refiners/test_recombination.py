@@ -1,4 +1,4 @@
-"""Recombination alone; what it has in common with annealing is tested there."""
+"""Tests of recombination only; test_annealing.py tests what it shares with annealing."""
 
 import numpy as np
 import published
@@ -24,7 +24,7 @@ def built(X):
 
 
 def short(**parameters):
-    return Recombination(**{"n_init": 3, "max_iter": 2, "n_steps": 3000} | parameters)
+    return Recombination(**{"n_init": 3, "max_iter": 2, "annealing_max_iter": 3000} | parameters)
 
 
 def assert_valid(X, labels, refined, k=4):
@@ -44,27 +44,27 @@ def test_ends_below_local_search_and_exchange(X, labels):
 def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
     runs = []
 
-    def listening(surroundings, *arguments):
-        result = plain(surroundings, *arguments)
-        if len(surroundings.X) == len(X):
+    def recording(neighborhoods, *arguments):
+        result = plain(neighborhoods, *arguments)
+        if len(neighborhoods.X) == len(X):
             runs.append(total_sse(X, result[0]))
         return result
 
     plain = recombination.anneal
-    monkeypatch.setattr(recombination, "anneal", listening)
+    monkeypatch.setattr(recombination, "anneal", recording)
     refined = short().refine(X, labels, 4, random_state=seed)
     assert len(runs) >= 3
     assert total_sse(X, refined) < min(runs)
 
 
-def test_a_partition_better_than_all_runs_is_kept_or_made_better(X, labels):
+def test_a_partition_better_than_all_runs_is_kept_or_improved(X, labels):
     good = Annealing(max_iter=500_000).refine(X, labels, 4, random_state=0)
-    refined = short(n_init=1, max_iter=1, n_steps=1).refine(X, good, 4, random_state=0)
+    refined = short(n_init=1, max_iter=1, annealing_max_iter=1).refine(X, good, 4, random_state=0)
     assert_valid(X, good, refined)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_trace_tells_every_improvement_and_ends_at_the_result(X, labels, seed):
+def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed):
     search = short()
     refined = search.refine(X, labels, 4, random_state=seed)
     number, seconds, sse = search.trace_.T
@@ -97,8 +97,8 @@ def test_more_rounds_end_lower(X, labels):
 
 
 def test_finds_the_optimum_of_few_records():
-    # In one column, groups of an optimum are neighbors (Hansen and Mukherjee, 2003): all such
-    # partitions are looked at, by the number of records left of a group.
+    # In one column, optimal groups are intervals (Hansen and Mukherjee, 2003): dynamic programming
+    # over the number of records to the left of a group finds the optimum.
     k = 3
     X = np.sort(np.random.default_rng(0).normal(size=(25, 1)), axis=0)
     least = [0.0] + [np.inf] * len(X)
@@ -106,17 +106,19 @@ def test_finds_the_optimum_of_few_records():
         for start in range(max(0, end - 2 * k + 1), end - k + 1):
             cost = len(X[start:end]) * X[start:end].var()
             least[end] = min(least[end], least[start] + cost)
-    refined = short(n_init=8, n_steps=20_000).refine(X, np.arange(25) % 8, k, random_state=0)
+    refined = short(n_init=8, annealing_max_iter=20_000).refine(
+        X, np.arange(25) % 8, k, random_state=0
+    )
     assert total_sse(X, refined) == pytest.approx(least[-1], rel=1e-9)
 
 
-def test_node_limit_1_gives_a_partition_nevertheless(X, labels):
+def test_node_limit_1_still_gives_a_partition(X, labels):
     assert_valid(X, labels, short(node_limit=1).refine(X, labels, 4, random_state=0))
 
 
 def test_by_name(X, monkeypatch):
-    # As many as it does by default would take half a minute.
-    monkeypatch.setattr(recombination, "STEPS_A_RECORD", 20)
+    # The default would take half a minute.
+    monkeypatch.setattr(recombination, "STEPS_PER_RECORD", 20)
     named, given = (
         microaggregate(X[:40], 3, refiner=refiner, random_state=0)
         for refiner in ("recombination", Recombination())
@@ -125,8 +127,8 @@ def test_by_name(X, monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_time_limit_without_a_number_of_steps(X, labels, n_jobs):
-    # Without the limit there are rounds for days.
+def test_time_limit_without_annealing_max_iter(X, labels, n_jobs):
+    # Without the limit it would run for days.
     search = Recombination(time_limit=0.5, max_iter=10**7, n_jobs=n_jobs)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
     assert search.n_iter_ < 10**7
@@ -140,19 +142,19 @@ def test_a_time_limit_that_is_not_reached_changes_nothing(X, labels):
     assert np.array_equal(one, other)
 
 
-def test_records_in_dispute_are_annealed_alone(X, labels, monkeypatch):
+def test_disputed_records_are_annealed_alone(X, labels, monkeypatch):
     sizes = []
 
-    def listening(surroundings, *arguments):
-        sizes.append(len(surroundings.X))
-        return plain(surroundings, *arguments)
+    def recording(neighborhoods, *arguments):
+        sizes.append(len(neighborhoods.X))
+        return plain(neighborhoods, *arguments)
 
     plain = recombination.anneal
-    monkeypatch.setattr(recombination, "anneal", listening)
-    # Two crowds of which one is without dispute: groups of twins that no run takes apart.
+    monkeypatch.setattr(recombination, "anneal", recording)
+    # In one half there is nothing to dispute: groups of identical records, which no run splits.
     Z = X.copy()
     Z[:100] = 100.0 + np.repeat(np.arange(25.0), 4)[:, None] * 10
-    search = short(n_steps=20_000)
+    search = short(annealing_max_iter=20_000)
     refined = search.refine(Z, np.arange(200) // 4, 4, random_state=0)
     assert canonical(refined)[:100].tolist() == (np.arange(100) // 4).tolist()
     assert sizes[:3] == [200] * 3
@@ -169,8 +171,12 @@ COUNT = "must be an integer of at least 1"
         ({"n_init": 2.0}, TypeError, rf"^n_init=2\.0 {COUNT}, got float\.$"),
         ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT}\.$"),
         ({"max_iter": None}, TypeError, rf"^max_iter=None {COUNT}, got NoneType\.$"),
-        ({"n_steps": 0}, ValueError, rf"^n_steps=0 {COUNT} or None\.$"),
-        ({"n_steps": "9"}, TypeError, rf"^n_steps='9' {COUNT} or None, got str\.$"),
+        ({"annealing_max_iter": 0}, ValueError, rf"^annealing_max_iter=0 {COUNT} or None\.$"),
+        (
+            {"annealing_max_iter": "9"},
+            TypeError,
+            rf"^annealing_max_iter='9' {COUNT} or None, got",
+        ),
         ({"node_limit": 0}, ValueError, rf"^node_limit=0 {COUNT}\.$"),
         ({"node_limit": True}, TypeError, rf"^node_limit=True {COUNT}, got bool\.$"),
         ({"time_limit": 0}, ValueError, r"^time_limit=0 must be a number above 0 or None\.$"),
@@ -186,10 +192,40 @@ def test_bad_parameters(X, labels, parameters, error, message):
     assert not [name for name in vars(search) if name.endswith("_")]
 
 
-def test_below_the_best_published_search_on_real_data(data_folder, monkeypatch):
+# The old name of annealing_max_iter
+
+
+def test_n_steps_still_works_with_a_warning(X, labels):
+    expected = short(annealing_max_iter=100).refine(X, labels, 4, random_state=0)
+    search = Recombination(n_init=3, max_iter=2, n_steps=100)
+    with pytest.warns(FutureWarning, match="n_steps .* has been renamed annealing_max_iter"):
+        refined = search.refine(X, labels, 4, random_state=0)
+    assert np.array_equal(refined, expected)
+    assert search.get_params()["n_steps"] == 100
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_steps": 0}, ValueError, rf"^n_steps=0 {COUNT} or None\.$"),
+        ({"n_steps": "9"}, TypeError, rf"^n_steps='9' {COUNT} or None, got str\.$"),
+        (
+            {"n_steps": 9, "annealing_max_iter": 8},
+            ValueError,
+            "^n_steps=9 and annealing_max_iter=8 must not both be given",
+        ),
+    ],
+    ids=str,
+)
+def test_bad_values_of_n_steps(X, labels, parameters, error, message):
+    with pytest.warns(FutureWarning, match="n_steps"), pytest.raises(error, match=message):
+        Recombination(**parameters).refine(X, labels, 4)
+
+
+def test_better_than_the_best_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, best of 20", 3]
     X = published.standardized("Census")
-    search = Recombination(n_init=3, max_iter=1, n_steps=3_000_000)
+    search = Recombination(n_init=3, max_iter=1, annealing_max_iter=3_000_000)
     refined = search.refine(X, MDAV().build(X, 3), 3, random_state=0)
     assert 100 * information_loss(X, refined) < figure

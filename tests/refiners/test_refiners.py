@@ -26,7 +26,7 @@ from sk_microagg.refiners._decompose_shrink import shrink
 from sk_microagg.refiners._split import split_large_groups
 
 FAST = [Decompose(), DecomposeShrink(), LocalSearch()]
-# These have a test of their own for squares that underflow: it shows whether they end at all.
+# These have a separate test for squares that underflow, which shows whether they terminate.
 EXCHANGING = [Exchange(), IteratedLocalSearch(max_iter=30), make_chain(LocalSearch(), Exchange())]
 REFINERS = FAST + EXCHANGING
 MOST_TABLES = [table for table in TABLES if table != "tiny"]
@@ -55,8 +55,8 @@ def assert_refined(X, labels, refined, k):
     assert sizes.min() >= k
     for number in np.flatnonzero(sizes >= 2 * k):
         assert len(np.unique(X[refined == number], axis=0)) == 1
-    # Squares that are denormal numbers are off by one unit each.
-    # In one order of groups: the same partition under other numbers sums to another last digit.
+    # Denormal squares have an error of one unit each. Groups are summed in the same order: another
+    # numbering of the same partition may change the last digit.
     assert total_sse(X, canonical(refined)) <= total_sse(X, canonical(labels)) + 5e-324 * X.size
 
 
@@ -95,9 +95,9 @@ for seed in range(40):
 """
 
 
-# In a process of its own: an endless search would stop the tests.
+# In a separate process: an endless search would stop the tests.
 @pytest.mark.parametrize("refiner", [Exchange(), IteratedLocalSearch(max_iter=30)], ids=str)
-def test_squares_that_underflow_keep_no_search_from_ending(refiner):
+def test_searches_terminate_if_squares_underflow(refiner):
     script = UNDERFLOW.format(refiner=refiner)
     subprocess.run([sys.executable, "-P", "-c", script], check=True, timeout=60)
 
@@ -121,7 +121,7 @@ def test_the_unit_of_the_table_does_not_matter(refiner, exponent):
     ],
     ids=["outlier", "offset"],
 )
-def test_groups_that_are_close_to_each_other_for_the_size_of_values_are_not_merged(refiner, X):
+def test_groups_that_are_close_relative_to_the_size_of_values_are_not_merged(refiner, X):
     labels = np.arange(16) // 2
     assert_refined(X, labels, refiner.refine(X, labels, 2, random_state=0), 2)
 
@@ -130,14 +130,14 @@ def test_groups_that_are_close_to_each_other_for_the_size_of_values_are_not_merg
 @pytest.mark.parametrize("refiner", [DecomposeShrink(), LocalSearch()], ids=str)
 @settings(deadline=None, max_examples=15)
 @some_records
-def test_a_result_that_is_refined_again_stays_as_it_is(refiner, table, seed, n, d, k):
+def test_refining_a_result_again_changes_nothing(refiner, table, seed, n, d, k):
     X, labels, k = some_case(table, seed, n, d, k)
     once = refiner.refine(X, labels, k, random_state=0)
     assert np.array_equal(refiner.refine(X, once, k, random_state=1), once)
 
 
-# Where squares are denormal numbers, a partition may change for no less error: there the one goes
-# on and the other ends.
+# With denormal squares, a partition may change without a smaller error: one implementation goes on
+# and the other stops.
 @pytest.mark.parametrize(
     ("refine", "oracle", "table"),
     [
@@ -154,7 +154,7 @@ def test_a_result_that_is_refined_again_stays_as_it_is(refiner, table, seed, n, 
 )
 @settings(deadline=None, max_examples=15)
 @some_records
-def test_same_partition_as_by_the_description(refine, oracle, table, seed, n, d, k):
+def test_same_partition_as_the_oracle(refine, oracle, table, seed, n, d, k):
     X, labels, k = some_case(table, seed, n, d, k)
     assert np.array_equal(canonical(refine(X, labels, k)), canonical(oracle(X, labels, k)))
 
@@ -194,7 +194,7 @@ def test_equal_seeds_give_equal_labels(refiner):
     assert all(np.array_equal(first, other) for other in others)
 
 
-def test_other_seeds_give_other_labels_where_chance_has_a_part():
+def test_other_seeds_give_other_labels_if_the_refiner_is_random():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4))
     labels = some_labels(rng, 500, 5)
@@ -204,7 +204,7 @@ def test_other_seeds_give_other_labels_where_chance_has_a_part():
 
 
 @pytest.mark.parametrize("refiner", [DecomposeShrink, LocalSearch, Exchange])
-def test_no_more_rounds_than_allowed(refiner):
+def test_max_iter_limits_the_number_of_iterations(refiner):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4))
     labels = some_labels(rng, 500, 5)
@@ -249,7 +249,7 @@ def test_labels_may_be_any_integers(refiner, as_given):
         (None, r"^labels of shape \(\) and type object.*must be 5 integers"),
     ],
 )
-def test_labels_that_are_no_k_partition(refiner, labels, message):
+def test_labels_that_are_not_a_k_partition(refiner, labels, message):
     with pytest.raises(ValueError, match=message):
         refiner.refine(np.arange(5.0)[:, None], labels, 3)
 
@@ -283,7 +283,7 @@ def test_bad_max_iter(refiner, max_iter, error):
         refiner(max_iter=max_iter).refine([[1.0], [2.0]], [0, 0], 2)
 
 
-def test_a_refiner_of_ones_own_gets_checked_arguments():
+def test_a_custom_refiner_gets_validated_arguments():
     class Reverse(Refiner):
         def _refine(self, X, labels, k, random_state):
             assert X.dtype == np.float64
@@ -294,7 +294,7 @@ def test_a_refiner_of_ones_own_gets_checked_arguments():
 
 
 @pytest.mark.parametrize(("dataset", "most"), [("Census", 5.30), ("Tarragona", 14.95)])
-def test_local_search_alone_on_real_data(dataset, most, data_folder, monkeypatch):
+def test_local_search_only_on_real_data(dataset, most, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     X = published.standardized(dataset)
     labels = MDAV().build(X, 3)

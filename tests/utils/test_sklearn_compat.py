@@ -1,4 +1,4 @@
-"""Versions of scikit-learn without callbacks get a stand-in that does nothing."""
+"""Versions of scikit-learn without callbacks get a replacement that does nothing."""
 
 import runpy
 import sys
@@ -6,7 +6,7 @@ import sys
 from sk_microagg._utils import _sklearn_compat
 
 
-def test_stand_in_for_callbacks(monkeypatch):
+def test_replacement_of_callbacks(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
     names = runpy.run_path(_sklearn_compat.__file__)
     context = names["CallbackSupportMixin"]()._init_callback_context(max_subtasks=1)
