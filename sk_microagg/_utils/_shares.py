@@ -1,5 +1,7 @@
 """Shares of the records of a table, told such that none stands for only a few of them."""
 
+from sk_microagg._utils._numbers import percent
+
 # One record would be told by its own, and of two each could tell the other.
 FEWEST_RECORDS = 3
 
@@ -61,7 +63,7 @@ def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     lines = []
     for name in ranked[:most]:
         bound = bound_in_words(shares[name], n_records, fewest_records(k))
-        records = bound or f"{100 * shares[name]:.1f} % of the records"
+        records = bound or f"{percent(shares[name])} of the records"
         lines.append(f"{name}: {records} are in groups that share one value")
     n_more = len(ranked) - len(lines)
     if n_more:

@@ -1,8 +1,11 @@
 """The way of a search."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._scaling import scale
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_number, check_option, check_records
@@ -56,7 +59,9 @@ class ConvergenceDisplay:
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> import numpy as np
+    >>> from functools import partial
+
+    import numpy as np
     >>> from sk_microagg import MicroAggregator
     >>> from sk_microagg.plotting import ConvergenceDisplay
     >>> from sk_microagg.refiners import IteratedLocalSearch
@@ -162,7 +167,7 @@ class ConvergenceDisplay:
         (self.line_,) = ax.plot(
             times, losses, drawstyle="steps-post", marker="o", markevery=[-1], color=BLUE
         )
-        write = "{:.4g}".format if self.total is None else "{:.2%}".format
+        write = "{:.4g}".format if self.total is None else partial(percent, digits=4)
         self.texts_ = [
             ax.annotate(write(losses[0]), (times[0], losses[0]), xytext=(6, 2), va="bottom"),
             ax.annotate(write(losses[-1]), (times[-1], losses[-1]), xytext=(0, 6), ha="right"),

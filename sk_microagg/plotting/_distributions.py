@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._shares import bound_in_words
 from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg.generalization._labels import ROOT, is_number
@@ -217,7 +218,9 @@ def _count_numbers(name, old, new, at_least):
         np.add.reduceat(after, starts) / n_after,
         float(edges[1] - edges[0]),
         are_integers,
-        tuple(bound or f"{share:.0%}" for bound, share in zip(bounds, missing, strict=True)),
+        tuple(
+            bound or percent(share, digits=1) for bound, share in zip(bounds, missing, strict=True)
+        ),
     )
 
 

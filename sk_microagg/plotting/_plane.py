@@ -4,6 +4,8 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 from sklearn.decomposition import PCA
 
+from sk_microagg._utils._numbers import percent
+
 
 class Plane:
     """The plane of the first two principal components of a table.
@@ -37,7 +39,7 @@ class Plane:
     def axis_names(self, name="principal component"):
         """What the axes are, and how much they show."""
         return tuple(
-            f"{which} {name}, {share:.0%} of variance"
+            f"{which} {name}, {percent(share, digits=1)} of variance"
             for which, share in zip(("first", "second"), self.shares, strict=True)
         )
 

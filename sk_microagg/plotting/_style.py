@@ -1,5 +1,7 @@
 """What the displays have in common: colors that differ in lightness, and axes to draw in."""
 
+from sk_microagg._utils._numbers import percent_of_axis
+
 # Black, grays and a color of Okabe and Ito. No two differ in hue alone.
 INK, SOFT, FILL = "#000000", "#808080", "#cccccc"
 BLUE = "#0072b2"
@@ -42,7 +44,7 @@ def tidy(ax):
 
 def percent_axis(axis):
     """Show shares as percent, without digits that say nothing."""
-    axis.set_major_formatter(lambda share, _: f"{100 * share:.5g}%")
+    axis.set_major_formatter(lambda share, _: percent_of_axis(share))
 
 
 def short_numbers(axis):

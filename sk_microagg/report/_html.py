@@ -1,6 +1,8 @@
-"""HTML that is escaped unless it says otherwise, and numbers as people read them."""
+"""HTML that is escaped unless it says otherwise."""
 
 from html import escape
+
+from sk_microagg._utils._numbers import percent
 
 
 class Html(str):
@@ -81,24 +83,3 @@ def share(value):
     length = f"{100 * min(max(value, 0.0), 1.0):.1f}%"
     bar = tag("span", class_="bar", style=f"--share:{length}")
     return tag("span", bar, tag("span", percent(value)), class_="share")
-
-
-def percent(value):
-    """A share in percent, with one decimal, or two below 1%."""
-    value = 100 * float(value)
-    if value in (0.0, 100.0):
-        return f"{value:.0f}%"
-    if 0 < value < 0.01:
-        return "<0.01%"
-    return f"{value:.2f}%" if value < 1 else f"{value:.1f}%"
-
-
-def change(value, decimals=2):
-    """A signed number with some decimals, without the sign of a zero."""
-    written = f"{value:+.{decimals}f}"
-    return written[1:] if float(written) == 0 else written.replace("-", "\N{MINUS SIGN}")
-
-
-def count(number, singular, plural=None):
-    """A number with the noun that it counts."""
-    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"

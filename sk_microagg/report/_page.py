@@ -3,8 +3,9 @@
 from datetime import datetime
 from html import escape
 
+from sk_microagg._utils._numbers import counted, percent
 from sk_microagg.plotting._convergence import total_of, trace_of
-from sk_microagg.report._html import count, join, paragraph, percent, tag
+from sk_microagg.report._html import join, paragraph, tag
 from sk_microagg.report._reproduce import reproduce
 from sk_microagg.report._sections import before_and_after, done, groups, lost, proven, risk, search
 from sk_microagg.report._style import STYLE
@@ -52,7 +53,7 @@ def render(X, release, estimator, facts, title, certificate=None):
 
 
 def _header(facts, title, now):
-    sizes = f"{count(facts.n_records, 'record')}, {count(len(facts.names), 'column')}"
+    sizes = f"{counted(facts.n_records, 'record')}, {counted(len(facts.names), 'column')}"
     return tag(
         "header",
         tag("h1", title),
@@ -63,7 +64,7 @@ def _header(facts, title, now):
 
 
 def _verdict(facts):
-    shared_by = count(facts.level, "record")
+    shared_by = counted(facts.level, "record")
     if facts.level >= facts.k > 1:
         asked = f"k = {facts.k} was asked for"
         text = f"Every row of the release is shared by at least {shared_by}; {asked}."
@@ -80,7 +81,7 @@ def _verdict(facts):
 def _keys(facts):
     """Label, figure and remark of what matters most."""
     yield "k reached", f"{facts.level:,}", f"asked for: {facts.k:,}"
-    yield "Groups", f"{facts.n_groups:,}", f"smallest: {count(facts.smallest_group, 'record')}"
+    yield "Groups", f"{facts.n_groups:,}", f"smallest: {counted(facts.smallest_group, 'record')}"
     of_what = "mean over all cells" if facts.numbers is None else "of all variation"
     yield "Information loss", percent(facts.loss), of_what
     if facts.numbers is None:

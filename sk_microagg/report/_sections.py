@@ -2,18 +2,16 @@
 
 import numpy as np
 
+from sk_microagg._utils._numbers import counted, percent, signed
 from sk_microagg._utils._shares import homogeneity_lines
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.report._facts import INTERVAL, RANKS
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._html import (
-    change,
-    count,
     definitions,
     join,
     listing,
     paragraph,
-    percent,
     section,
     share,
     table,
@@ -114,10 +112,10 @@ def lost(facts):
                 name,
                 share(loss),
                 percent(row["variance_ratio"]),
-                change(row["mean_change"]),
+                signed(row["mean_change"]),
                 # A quartile is the number of one or two people: with more decimals it could be
                 # computed from that of the release.
-                *(change(row[quartile], decimals=1) for quartile in quartiles),
+                *(signed(row[quartile], decimals=1) for quartile in quartiles),
             ]
             for name, loss, row in _by_column(facts, facts.column_losses, facts.numbers.changes)
         ]
@@ -160,7 +158,7 @@ def risk(facts):
         [
             "Distinct rows",
             f"{facts.n_distinct:,}",
-            f"Of the release. Each is shared by at least {count(facts.level, 'record')}.",
+            f"Of the release. Each is shared by at least {counted(facts.level, 'record')}.",
         ],
     ]
     if facts.numbers is not None:
@@ -211,7 +209,7 @@ def _linkage_rows(facts):
 
 def _disclosure_table(facts):
     interval = f"Within {INTERVAL:g} standard deviations"
-    ranks = f"Within {RANKS:.0%} of the ranks"
+    ranks = f"Within {percent(RANKS, digits=1)} of the ranks"
     figures = facts.numbers.intervals, facts.numbers.ranks
     return table(
         ["Column", interval, ranks],

@@ -15,6 +15,7 @@ from tables.pages import Reader
 
 import sk_microagg
 from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._utils._numbers import percent, signed
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import (
     attribute_changes,
@@ -29,7 +30,6 @@ from sk_microagg.metrics import (
 from sk_microagg.refiners import IteratedLocalSearch
 from sk_microagg.report import make_report
 from sk_microagg.report._figures import MOST_PANELS
-from sk_microagg.report._html import change, percent
 from sk_microagg.scale import DaskMicroAggregator
 
 rng = np.random.RandomState(0)
@@ -96,7 +96,7 @@ def test_facts_of_numbers(path, searched, release):
         loss = information_loss(values, searched.labels_)
         row = page.row(name)
         assert row[:2] == [percent(loss), percent(changes["variance_ratio"][j])]
-        assert row[4] == change(changes["median_change"][j], decimals=1)
+        assert row[4] == signed(changes["median_change"][j], decimals=1)
         assert page.row(name, 2) == [percent(near[j]), percent(ranks[j])]
     assert f"{correlation_change(PATIENTS, release).largest:.3f} at most" in "".join(page.text)
 

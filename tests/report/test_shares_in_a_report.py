@@ -8,12 +8,12 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._utils._numbers import percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import homogeneity, interval_disclosure, rank_disclosure, record_linkage
 from sk_microagg.metrics import uniqueness as share_of_unique_rows
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.report import make_report
-from sk_microagg.report._html import percent
 
 K, N = 5, 60
 FEW, NEARLY_ALL = f"fewer than {K} records", f"all but fewer than {K} records"
@@ -195,8 +195,8 @@ def test_where_the_records_come_from(report):
     share = homogeneity(release, ward)
     assert 0 < share < 1
     text = "".join(page.text)
-    assert f"ward: {100 * share:.1f} % of the records are in groups that share one value" in text
-    assert "town: 100.0 % of the records are in groups that share one value" in text
+    assert f"ward: {percent(share)} of the records are in groups that share one value" in text
+    assert "town: 100% of the records are in groups that share one value" in text
     assert "id: " not in text
 
 
