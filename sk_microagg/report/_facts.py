@@ -6,7 +6,7 @@ import numpy as np
 
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
-from sk_microagg._utils._shares import bound_in_words, fewest_records
+from sk_microagg._utils._shares import bound_in_words, fewest_records, homogeneity_lines
 from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import (
@@ -23,7 +23,6 @@ from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
 from sk_microagg.plotting._attributes import release_of
 from sk_microagg.plotting._distributions import column_names
-from sk_microagg.report._html import share
 
 # Half-widths of the intervals in which a value counts as disclosed: in standard deviations of its
 # column, and in ranks as a share of the records.
@@ -97,17 +96,18 @@ class Facts:
     homogeneous: dict
     numbers: object
 
+    @property
+    def fewest_records(self):
+        """Number of original records that a figure stands for, at least."""
+        return fewest_records(self.k)
+
     def bound(self, value):
         """What to say instead of a share of the records that stands for a few; None if many."""
-        return bound_in_words(value, self.n_records, fewest_records(self.k))
+        return bound_in_words(value, self.n_records, self.fewest_records)
 
     def told(self, value):
         """A share of the records as text, or its bound."""
         return self.bound(value) or percent(value)
-
-    def with_bar(self, value):
-        """A share of the records with a bar, or its bound, without one."""
-        return self.bound(value) or share(value)
 
     def expected_matches(self):
         """The share of the records that an intruder is expected to re-identify, as text."""
@@ -116,6 +116,10 @@ class Facts:
             return percent(linkage.expected_matches)
         # It would tell how many are linked.
         return f"at most {percent(linkage.expected_if_linked)}"
+
+    def homogeneity_lines(self):
+        """A line for each column released unchanged in which groups share one value."""
+        return homogeneity_lines(self.homogeneous, self.n_records, self.k, most=None)
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,9 @@ class NumericFacts:
 
     intervals, ranks : ndarray of shape (n_columns,)
         Share of the values of a column that are close to the released ones.
+
+    interval_width, rank_share : float
+        What counts as close.
     """
 
     changes: np.ndarray
@@ -142,6 +149,8 @@ class NumericFacts:
     linkage: object
     intervals: np.ndarray
     ranks: np.ndarray
+    interval_width: float
+    rank_share: float
 
 
 def collect_facts(X, release, estimator, source=None, passed=None, dropped=None):
@@ -204,6 +213,8 @@ def _numeric_facts(X, release, estimator):
         linkage=record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None)),
         intervals=interval_disclosure(X, release, width=INTERVAL),
         ranks=rank_disclosure(X, release, share=RANKS),
+        interval_width=INTERVAL,
+        rank_share=RANKS,
     )
 
 

@@ -5,6 +5,7 @@ is counted in bins and bars that stand for several records; groups are drawn fro
 """
 
 import re
+from dataclasses import dataclass
 from functools import partial
 from io import StringIO
 
@@ -19,7 +20,6 @@ from sk_microagg.plotting._convergence import ConvergenceDisplay
 from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
 from sk_microagg.plotting._plane import Plane
 from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, check_matplotlib, tidy
-from sk_microagg.report._html import Html, tag
 
 # Pictures of so many columns, groups and steps are enough for the eye, and make a small file.
 MOST_PANELS, MOST_GROUPS, MOST_STEPS = 24, 600, 300
@@ -30,12 +30,68 @@ PANEL, PICTURE = (3.2, 2.1), (4.2, 3.1)
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A drawing for the page.
+
+    Attributes
+    ----------
+    label : str
+        What it shows, for those who cannot see it.
+
+    view_box : str
+        Position and size in the units of the drawing.
+
+    drawing : str
+        What is inside the SVG element, with all text escaped.
+    """
+
+    label: str
+    view_box: str
+    drawing: str
+
+
+@dataclass(frozen=True)
+class GroupsPicture:
+    """The groups of a release in a plane.
+
+    Attributes
+    ----------
+    picture : Picture
+        The drawing.
+
+    n_shown, n_groups : int
+        Number of groups that are drawn, and of all.
+    """
+
+    picture: Picture
+    n_shown: int
+    n_groups: int
+
+
+@dataclass(frozen=True)
+class SearchPicture:
+    """The loss over the time of a search.
+
+    Attributes
+    ----------
+    picture : Picture
+        The drawing.
+
+    is_falling : bool
+        Whether the loss never rises, as that of the best partition so far.
+    """
+
+    picture: Picture
+    is_falling: bool
+
+
 def draw_columns(X, release, names, k, losses):
     """Draw columns before and after, those that lost most if there are many.
 
     Returns
     -------
-    pictures : list of Html
+    pictures : list of Picture
         One a column, but for those of which there is nothing to draw.
     """
     columns = compare_columns(X, release, names, at_least=fewest_records(k))
@@ -54,18 +110,15 @@ def draw_groups(release, k):
 
     Returns
     -------
-    picture : Html or None
-        The picture, if there are two groups and two columns at least.
-
-    n_shown, n_groups : int
-        Number of groups that are drawn, and of all.
+    groups : GroupsPicture or None
+        The picture; None if there are fewer than two groups or two columns.
     """
     release = check_records(release, name="release")
     classes = row_classes(release, "release")
     sizes = np.bincount(classes)
     groups = np.flatnonzero(sizes >= max(k, 2))
     if len(groups) < 2 or release.shape[1] < 2:
-        return None, 0, len(groups)
+        return None
     chance = np.random.RandomState(0)
     spreads = standard_deviations(release)
     scaled = (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
@@ -90,13 +143,15 @@ def draw_groups(release, k):
         ax.set_aspect("equal", adjustable="datalim")
         tidy(ax)
 
-    return _as_svg(draw, PICTURE, "Groups of the release"), len(shown), len(groups)
+    picture = _as_svg(draw, PICTURE, "Groups of the release")
+    return GroupsPicture(picture, len(shown), len(groups))
 
 
 def draw_search(trace, total):
     """Draw how the loss fell in a search."""
     display = ConvergenceDisplay(trace=_some_rows(trace), total=total)
-    return _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
+    picture = _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
+    return SearchPicture(picture, is_falling=bool(np.all(np.diff(trace[:, 2]) <= 0)))
 
 
 def draw_certificate(certificate, estimator):
@@ -121,7 +176,7 @@ def _some(n, most, chance):
 
 
 def _as_svg(draw, size, label):
-    """What a function draws on axes, as an element of the page."""
+    """What a function draws on axes, as a picture of the page."""
     check_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -131,7 +186,7 @@ def _as_svg(draw, size, label):
         draw(figure.add_subplot())
         buffer = StringIO()
         figure.savefig(buffer, format="svg", transparent=True)
-    return tag("figure", _in_page_style(buffer.getvalue(), label), class_="plot")
+    return _in_page_style(buffer.getvalue(), label)
 
 
 def _in_page_style(svg, label):
@@ -143,7 +198,7 @@ def _in_page_style(svg, label):
     # Text between tags may be anything: it stays as it is.
     drawing = re.sub(r"<[^>]*>", lambda found: _tag_in_page_style(found[0]), drawing)
     drawing = re.sub(r"\s*\n\s*", "\n", drawing)
-    return tag("svg", Html(drawing), viewBox=view_box, role="img", aria_label=label)
+    return Picture(label, view_box, drawing)
 
 
 def _tag_in_page_style(written):
