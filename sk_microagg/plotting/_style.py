@@ -1,5 +1,6 @@
 """What the displays have in common: colors that differ in lightness, and axes to draw in."""
 
+from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._numbers import percent_of_axis
 
 # Black, grays and a color of Okabe and Ito. No two differ in hue alone.
@@ -12,17 +13,12 @@ SHORT_FROM, SHORT_TO = 1e4, 1e15
 
 
 def check_matplotlib():
-    """Say how to install matplotlib where it is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "Pictures need matplotlib, which is not installed: pip install 'sk-microagg[plot]'."
-        ) from error
+    """Raise an ImportError that names the extra if matplotlib is missing."""
+    import_extra("matplotlib", "report", "A plot")
 
 
 def import_pyplot():
-    """Return matplotlib.pyplot, or say how to install it."""
+    """Return matplotlib.pyplot, or name the extra that installs it."""
     check_matplotlib()
     import matplotlib.pyplot as plt
 

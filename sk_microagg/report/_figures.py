@@ -19,7 +19,7 @@ from sk_microagg.plotting._certificate import CertificateDisplay, losses_of
 from sk_microagg.plotting._convergence import ConvergenceDisplay
 from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
 from sk_microagg.plotting._plane import Plane
-from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, check_matplotlib, tidy
+from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, tidy
 
 # Pictures of so many columns, groups and steps are enough for the eye, and make a small file.
 MOST_PANELS, MOST_GROUPS, MOST_STEPS = 24, 600, 300
@@ -177,7 +177,6 @@ def _some(n, most, chance):
 
 def _as_svg(draw, size, label):
     """What a function draws on axes, as a picture of the page."""
-    check_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
+from sk_microagg._utils._extras import check_report_extra
 from sk_microagg._utils._files import released_file
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._validation import check_number
-from sk_microagg.plotting._style import check_matplotlib
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._page import render
 
@@ -109,7 +109,7 @@ def make_report(
     True
     """
     path = Path(path)
-    check_matplotlib()
+    check_report_extra()
     _check_place(path)
     _check_tables(X, release, estimator)
     _check_other_columns(passed, dropped, X)

@@ -119,7 +119,7 @@ def test_frames_of_pandas_and_polars(frame):
 
 def test_matplotlib_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install 'sk-microagg\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'sk-microagg\[report\]'"):
         ConvergenceDisplay.from_data([[0, 0.1, 9.0]])
 
 

@@ -332,15 +332,19 @@ def test_what_does_not_fit(path, searched, release):
         make_report(PATIENTS, release, model, path)
 
 
-def test_matplotlib_is_missing(path, searched, release, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install 'sk-microagg\[plot\]'"):
+@pytest.mark.parametrize("module", ["matplotlib", "jinja2"])
+def test_a_dependency_is_missing(path, searched, release, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    message = rf"A report needs {module}, .*: pip install 'sk-microagg\[report\]'"
+    with pytest.raises(ImportError, match=message):
         make_report(PATIENTS, release, searched, path)
+    assert not path.exists()
 
 
-def test_matplotlib_is_not_imported_before_it_is_needed():
+def test_dependencies_are_not_imported_before_they_are_needed():
     code = (
-        "import sys, sk_microagg.plotting, sk_microagg.report; print('matplotlib' in sys.modules)"
+        "import sys, sk_microagg.plotting, sk_microagg.report; "
+        "print(bool({'matplotlib', 'jinja2'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
