@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._release import release_of
 from sk_microagg._utils._validation import check_count
-from sk_microagg.generalization._labels import ROOT
 from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
 from sk_microagg.plotting._style import import_pyplot
 
@@ -171,17 +171,3 @@ class AttributeDisplay:
             )
         else:
             drawn[0].legend(handles, labels, frameon=False, fontsize="small")
-
-
-def release_of(estimator, centers=None):
-    """What a fitted estimator releases for the records that it was fitted on.
-
-    `centers` are what groups are released as, if not in the estimator's own way.
-    """
-    if hasattr(estimator, "centroids_"):
-        return estimator.centroids_[estimator.labels_]
-    release = (estimator.centers_ if centers is None else centers)[estimator.labels_]
-    dropped = estimator.labels_ < 0
-    if dropped.any():
-        release[dropped] = ROOT
-    return release

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sk_microagg.metrics import risk_utility
 from sk_microagg.plotting._style import BLUE, SOFT, axes_for, percent_axis, tidy
 
 FIELDS = ("k", "information_loss", "expected_matches")
@@ -90,8 +91,6 @@ class RiskUtilityDisplay:
         display : RiskUtilityDisplay
             The display, drawn.
         """
-        from sk_microagg.metrics import risk_utility
-
         return cls.from_data(risk_utility(X, ks, estimator=estimator), ax=ax)
 
     @classmethod

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg._release import release_of
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import bound_in_words, fewest_records, homogeneity_lines
@@ -21,7 +22,6 @@ from sk_microagg.metrics import (
 )
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
-from sk_microagg.plotting._attributes import release_of
 from sk_microagg.plotting._distributions import column_names
 
 # Half-widths of the intervals in which a value counts as disclosed: in standard deviations of its
