@@ -167,7 +167,7 @@ class ConvergenceDisplay:
         (self.line_,) = ax.plot(
             times, losses, drawstyle="steps-post", marker="o", markevery=[-1], color=BLUE
         )
-        write = "{:.4g}".format if self.total is None else partial(percent, digits=4)
+        write = "{:.4g}".format if self.total is None else partial(percent, digits=3)
         self.texts_ = [
             ax.annotate(write(losses[0]), (times[0], losses[0]), xytext=(6, 2), va="bottom"),
             ax.annotate(write(losses[-1]), (times[-1], losses[-1]), xytext=(0, 6), ha="right"),

@@ -1,4 +1,4 @@
-"""The figures of a report."""
+"""The facts that a report states."""
 
 from dataclasses import dataclass
 
@@ -24,14 +24,14 @@ from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
 from sk_microagg.plotting._distributions import column_names
 
-# Half-widths of the intervals in which a value counts as disclosed: in standard deviations of its
-# column, and in ranks as a share of the records.
+# A released value within this distance of the original one counts as close: in standard deviations
+# of its column, and in ranks as a share of the records.
 INTERVAL, RANKS = 0.1, 0.1
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a report says of any release.
+    """What a report states about any release.
 
     Attributes
     ----------
@@ -39,19 +39,19 @@ class Facts:
         Names of the columns.
 
     n_records, n_groups : int
-        Number of records, and of groups that the estimator made.
+        Number of records and of groups.
 
     smallest_group : int
-        Number of records in the smallest group of the estimator.
+        Number of records in the smallest group.
 
     k : int
-        Smallest size of a group that was asked for.
+        Minimum group size that was requested.
 
     level : int
-        How often the rarest row occurs in the release.
+        Number of times that the rarest row occurs in the release.
 
     n_distinct : int
-        Number of distinct rows of the release.
+        Number of distinct rows in the release.
 
     loss : float
         Information loss, as the estimator measures it.
@@ -60,10 +60,10 @@ class Facts:
         Loss of each column.
 
     unique_before, unique_after : float
-        Share of the rows that occur only once.
+        Share of the rows that occur only once, in the original and in the release.
 
     missing : str
-        How much is missing from the original.
+        How much is missing in the original, in words.
 
     source : str or None
         The file that the table was read from.
@@ -72,11 +72,11 @@ class Facts:
         Names of columns that are not released.
 
     homogeneous : dict or None
-        By the name of a column that passes through, the share of the records that are in groups
-        which share one value in it; None if nothing is known of such columns.
+        For each column that is released unchanged, by its name, the share of the records that are
+        in groups that share one value in it; None if these columns are not known.
 
     numbers : NumericFacts or None
-        What only releases of numbers have.
+        Facts that exist only for a release of numbers.
     """
 
     names: list
@@ -98,15 +98,15 @@ class Facts:
 
     @property
     def fewest_records(self):
-        """Number of original records that a figure stands for, at least."""
+        """Smallest number of original records that a figure may stand for."""
         return fewest_records(self.k)
 
     def bound(self, value):
-        """What to say instead of a share of the records that stands for a few; None if many."""
+        """What to write instead of a share that stands for too few records; None if enough."""
         return bound_in_words(value, self.n_records, self.fewest_records)
 
-    def told(self, value):
-        """A share of the records as text, or its bound."""
+    def as_text(self, value):
+        """A share of the records as text, or a bound if it stands for too few."""
         return self.bound(value) or percent(value)
 
     def expected_matches(self):
@@ -114,7 +114,7 @@ class Facts:
         linkage = self.numbers.linkage
         if self.bound(linkage.linked) is None:
             return percent(linkage.expected_matches)
-        # It would tell how many are linked.
+        # The exact share would disclose how many records are linked.
         return f"at most {percent(linkage.expected_if_linked)}"
 
     def homogeneity_lines(self):
@@ -124,24 +124,26 @@ class Facts:
 
 @dataclass(frozen=True)
 class NumericFacts:
-    """What a report says of a release of numbers.
+    """What a report states about a release of numbers.
 
     Attributes
     ----------
     changes : structured ndarray of shape (n_columns,)
-        How far mean, variance and quartiles have moved.
+        Changes of mean, variance and quartiles.
 
     correlations : CorrelationChange
-        How far correlations have moved.
+        Changes of correlations.
 
     linkage : RecordLinkage
-        How many records an intruder finds.
+        Risk that an intruder links records to the right row.
 
     intervals, ranks : ndarray of shape (n_columns,)
-        Share of the values of a column that are close to the released ones.
+        For each column, the share of the records whose released value is close to the original
+        one, by value and by rank.
 
     interval_width, rank_share : float
-        What counts as close.
+        The distances that count as close, see :func:`sk_microagg.metrics.interval_disclosure` and
+        :func:`sk_microagg.metrics.rank_disclosure`.
     """
 
     changes: np.ndarray
@@ -154,7 +156,7 @@ class NumericFacts:
 
 
 def collect_facts(X, release, estimator, source=None, passed=None, dropped=None):
-    """Measure a release; X and release are tables of one shape, `passed` has their rows."""
+    """Measure a release; `X` and `release` have the same shape, `passed` has the same rows."""
     columns = columns_of(X, "X")
     names = column_names(
         X,
@@ -166,7 +168,7 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
     else:
         numbers, losses = _numeric_facts(X, release, estimator), _squared_losses(X, release)
     smallest = estimator.group_sizes_.min() if hasattr(estimator, "group_sizes_") else None
-    # Classes take a while to find: once is enough for what metrics ask of them one by one.
+    # Finding equal rows takes time: it is done once, not once per metric.
     class_sizes = np.bincount(row_classes(release, "release"))
     return Facts(
         names=[printable(name) for name in names],
@@ -189,7 +191,7 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
 
 
 def _missing_in_words(columns, fewest):
-    """How many cells are missing, and in how many records, told of no fewer than `fewest`."""
+    """How many cells are missing, and in how many records; no figure is for fewer than `fewest`."""
     missing = np.column_stack([missing_cells(column) for column in columns])
     has_missing, has_known = missing.any(axis=1), ~missing.all(axis=1)
     rate = has_missing.mean()
@@ -219,7 +221,7 @@ def _numeric_facts(X, release, estimator):
 
 
 def _squared_losses(X, release):
-    """Squared changes of each column, as a share of its total sum of squares; 0 if that is 0."""
+    """Sum of squared changes of each column, as a share of its total sum of squares if above 0."""
     X, release = check_pair(X, release)
     losses = np.zeros(X.shape[1])
     for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
@@ -233,7 +235,7 @@ def _squared_losses(X, release):
 
 def _generalization_losses(X, release, estimator):
     if getattr(estimator, "output", "interval") == "midpoint":
-        # Numbers in the middle do not tell how wide their intervals are.
+        # A midpoint does not show how wide its interval is.
         release = release_of(estimator, estimator._intervals(X))
     cells = generalization_loss(X, release, hierarchies=estimator.hierarchies, level="cell")
     return cells.mean(axis=0)

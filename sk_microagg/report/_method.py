@@ -1,29 +1,31 @@
-"""What was done, as pairs of a name and a text."""
+"""How the release was made, as pairs of a name and a text."""
 
+from sk_microagg._utils._numbers import counted
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.report._parameters import describe, describe_parameter
 
 
 def method_of(estimator, facts):
-    """The table, what became of its columns, and how groups were made."""
+    """The table, the treatment of its columns, and how the groups were made."""
     is_generalized = isinstance(estimator, Generalizer)
     how = _how_generalized(estimator, facts) if is_generalized else _how_aggregated(estimator)
+    smallest = counted(facts.smallest_group, "record")
     return [
         *_origin(facts),
-        ("Smallest group asked", f"k = {facts.k:,}"),
-        ("Groups made", f"{facts.n_groups:,}, of {facts.smallest_group:,} records or more"),
+        ("Minimum group size", f"k = {facts.k:,}"),
+        ("Groups", f"{facts.n_groups:,}, each of at least {smallest}"),
         *how,
     ]
 
 
 def _origin(facts):
-    """The table and its columns, as far as they are known."""
+    """The table and its columns, as far as known."""
     if facts.source is not None:
         yield "Input file", facts.source
     yield "Records", f"{facts.n_records:,}"
     yield "Columns anonymized", _names(facts.names)
     if facts.homogeneous is not None:
-        yield "Columns passed through", _names(facts.homogeneous)
+        yield "Columns released unchanged", _names(facts.homogeneous)
     if facts.dropped is not None:
         yield "Columns dropped", _names(facts.dropped)
 
@@ -35,12 +37,12 @@ def _names(columns):
 def _how_aggregated(estimator):
     yield "Method", "Microaggregation: each record is replaced by the mean of its group."
     if getattr(estimator, "n_blocks_", 1) > 1:
-        yield "Blocks", f"{estimator.n_blocks_:,}, each made into groups on its own"
+        yield "Blocks", f"{estimator.n_blocks_:,}, each partitioned separately"
     for label, name in (("Groups built by", "builder"), ("Groups refined by", "refiner")):
         used = getattr(estimator, f"{name}_", getattr(estimator, name))
-        yield label, "nothing" if used is None else describe(used)
+        yield label, "none" if used is None else describe(used)
     scaler = getattr(estimator, "scaler_", estimator.scaler)
-    yield "Columns scaled by", "nothing" if scaler is None else describe(scaler)
+    yield "Columns scaled by", "none" if scaler is None else describe(scaler)
 
 
 def _how_generalized(estimator, facts):
@@ -49,17 +51,17 @@ def _how_generalized(estimator, facts):
         "Generalization: in each column, a group is released as the smallest category or interval "
         "that covers its records.",
     )
-    yield "Missing before", facts.missing
-    is_dropped = estimator.labels_ < 0
-    if is_dropped.any():
-        n_dropped = facts.bound(is_dropped.mean()) or f"{is_dropped.sum():,}"
-        yield "Records dropped", f"{n_dropped}, released as * in all columns"
+    yield "Missing in the original", facts.missing
+    is_suppressed = estimator.labels_ < 0
+    if is_suppressed.any():
+        n_suppressed = facts.bound(is_suppressed.mean()) or f"{is_suppressed.sum():,}"
+        yield "Records suppressed", f"{n_suppressed}, released as * in all columns"
     hierarchies = describe_parameter("hierarchies", estimator.hierarchies)
     yield "Hierarchies", "none given" if estimator.hierarchies is None else hierarchies
     if hasattr(estimator, "distance"):
-        yield "Distance of records", f"{estimator.distance}"
+        yield "Distance between records", f"{estimator.distance}"
         yield "Numbers released as", f"{estimator.output}s"
         refiner = estimator.refiner_
-        yield "Groups refined by", "nothing" if refiner is None else describe(refiner)
+        yield "Groups refined by", "none" if refiner is None else describe(refiner)
     if getattr(estimator, "weights", None) is not None:
-        yield "Weights of columns", describe(estimator.weights)
+        yield "Column weights", describe(estimator.weights)

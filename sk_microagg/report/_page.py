@@ -1,4 +1,4 @@
-"""The page: facts and pictures, laid out by the templates in the folder `templates`."""
+"""The page: facts and pictures, laid out by the files in `templates`."""
 
 from datetime import datetime
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Parameters as text, in a line that is not too long."""
+"""Parameters as text, shortened to one line."""
 
 import reprlib
 
@@ -19,7 +19,7 @@ def describe(value):
 
 
 def describe_parameter(name, value):
-    """A parameter as text; of hierarchies, which hold values of the table, only the columns."""
+    """A parameter as text; of hierarchies, which contain values of the table, only the columns."""
     if name == "hierarchies" and value:
         return "given for " + ", ".join(map(str, value))
     return describe(value)

@@ -1,4 +1,4 @@
-"""How to make the release again."""
+"""How to reproduce a release."""
 
 import platform
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sk_microagg.report._parameters import describe, describe_parameter
 
 @dataclass(frozen=True)
 class Recipe:
-    """What it takes to make the release again.
+    """What is needed to reproduce a release.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Recipe:
         The estimator as code, with the parameters that are not at their defaults.
 
     seed : int, str or None
-        The seed; the text "generator" if it was one.
+        The seed; "generator" if it was a random number generator.
 
     has_time_limit : bool
         Whether the result depends on the speed of the machine.

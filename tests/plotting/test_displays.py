@@ -247,7 +247,7 @@ class TestConvergenceDisplay:
     def test_as_a_share(self):
         display = ConvergenceDisplay.from_data(self.TRACE, total=20)
         assert_allclose(display.line_.get_ydata(), [0.45, 0.3, 0.25])
-        assert [text.get_text() for text in display.texts_] == ["45.00%", "25.00%"]
+        assert [text.get_text() for text in display.texts_] == ["45.0%", "25.0%"]
         assert display.ax_.get_ylabel() == "information loss"
 
     def test_ends_with_the_loss_of_the_estimator(self, X, searched):

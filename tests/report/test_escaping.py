@@ -69,7 +69,7 @@ def test_whatever_a_user_names_is_escaped(path, odd):
     assert text.count(f"title {odd}") == 2
     assert page.row("Input file") == [f"source {odd}"]
     assert page.row("Columns anonymized") == [f"3: {odd}, weight, visits"]
-    assert page.row("Columns passed through") == [f"1: passed {odd}"]
+    assert page.row("Columns released unchanged") == [f"1: passed {odd}"]
     assert page.row("Columns dropped") == [f"1: dropped {odd}"]
     assert f"passed {odd}: 100% of the records" in text
     assert f"{odd}, before and after" in page.labels

@@ -74,7 +74,7 @@ def test_facts_of_numbers(path, searched, release):
     page = read(path)
     assert page.row("Records") == ["150"]
     assert page.row("Columns anonymized") == ["3: age, weight, visits"]
-    assert page.row("k reached") == ["4", "asked for: 4"]
+    assert page.row("k achieved") == ["4", "requested: 4"]
     smallest = searched.group_sizes_.min()
     assert page.row("Groups") == [str(searched.n_groups_), f"smallest: {smallest} records"]
     assert page.row("Information loss")[0] == percent(searched.information_loss_)
@@ -84,10 +84,10 @@ def test_facts_of_numbers(path, searched, release):
 
     linkage = record_linkage(PATIENTS, release)
     assert page.row("Linked to the right row")[0] == percent(linkage.linked)
-    assert page.row("Re-identified, expected")[0] == percent(linkage.expected_matches)
-    assert page.row("The same, told the right row")[0] == percent(linkage.expected_if_linked)
-    assert page.row("Rows that occur once, before")[0] == percent(uniqueness(PATIENTS))
-    assert page.row("Rows that occur once, after")[0] == "0%"
+    assert page.row("Expected re-identifications")[0] == percent(linkage.expected_matches)
+    assert page.row("The same, if the row is known")[0] == percent(linkage.expected_if_linked)
+    assert page.row("Unique rows, original")[0] == percent(uniqueness(PATIENTS))
+    assert page.row("Unique rows, release")[0] == "0%"
 
     changes = attribute_changes(PATIENTS, release)
     near, ranks = interval_disclosure(PATIENTS, release), rank_disclosure(PATIENTS, release)
@@ -136,7 +136,7 @@ def test_pictures(path, searched, release):
     make_report(PATIENTS, aggregator.fit_transform(PATIENTS), aggregator, path)
     html = path.read_text(encoding="utf-8")
     assert "Information loss over" not in html
-    assert read(path).row("Blocks") == [f"{aggregator.n_blocks_}, each made into groups on its own"]
+    assert read(path).row("Blocks") == [f"{aggregator.n_blocks_}, each partitioned separately"]
 
 
 def test_nothing_comes_from_elsewhere(path, searched, release):
@@ -182,7 +182,7 @@ def test_small_k_draws_no_record_either(path, k):
     make_report(table, aggregator.fit_transform(table), aggregator, path)
     html = path.read_text(encoding="utf-8")
     assert ("Groups of the release" in html) == (k > 1)
-    assert "counts of 3 records or more" in html
+    assert "counts of at least 3 records" in html
 
 
 def test_a_broken_promise_is_told(path, searched, release):
@@ -191,8 +191,8 @@ def test_a_broken_promise_is_told(path, searched, release):
     make_report(PATIENTS, broken, searched, path)
     text = "".join(read(path).text)
     assert "Not 4-anonymous: a row of the release is shared by only 1 record." in text
-    assert read(path).row("k reached") == ["1", "asked for: 4"]
-    assert "a row in the release that stands for a single record" in text
+    assert read(path).row("k achieved") == ["1", "requested: 4"]
+    assert "at least one row of the release represents a single record" in text
 
 
 def test_kaim(path):
@@ -202,19 +202,19 @@ def test_kaim(path):
     make_report(WARDS, release, kaim, path)
     page = read(path)
     text = "".join(page.text)
-    assert page.row("k reached") == ["4", "asked for: 4"]
+    assert page.row("k achieved") == ["4", "requested: 4"]
     assert page.row("Information loss")[0] == percent(kaim.information_loss_)
     losses = generalization_loss(WARDS, release, hierarchies=hierarchies, level="cell").mean(axis=0)
     for name, loss in zip(WARDS, losses, strict=True):
         assert page.row(name) == [percent(loss)]
     assert page.row("Hierarchies") == ["given for ward"]
     assert page.row("hierarchies") == ["given for ward"]
-    assert page.row("Rows that occur once")[1] == f"before: {percent(uniqueness(WARDS))}"
-    assert page.row("Missing before")[0].startswith(percent(kaim.value_missing_rate_))
+    assert page.row("Unique rows")[1] == f"original: {percent(uniqueness(WARDS))}"
+    assert page.row("Missing in the original")[0].startswith(percent(kaim.value_missing_rate_))
     assert "secret ward" not in text
-    assert "its values are what all of these have in common, or more general" in text
+    assert "its values are what these records have in common, or more general" in text
     assert "Linked" not in text
-    assert "1 of 3 columns are drawn." in text
+    assert "1 of 3 columns are shown." in text
 
 
 def test_kaim_with_numbers(path):
@@ -225,21 +225,21 @@ def test_kaim_with_numbers(path):
     intervals = KAIM(k=4, weights=[1, 2, 1], random_state=0).fit_transform(WARDS)
     loss = generalization_loss(WARDS, intervals, level="cell").mean(axis=0)[0]
     assert page.row("age") == [percent(loss)]
-    assert page.row("Weights of columns") == ["[1, 2, 1]"]
+    assert page.row("Column weights") == ["[1, 2, 1]"]
     assert page.tags.count("svg") == 3
 
 
-def test_dropped_records(path):
+def test_suppressed_records(path):
     member = KMember(k=4, random_state=0)
     make_report(WARDS, member.fit_transform(WARDS), member, path)
-    n_dropped = int(WARDS["height"].isna().sum())
-    assert read(path).row("Records dropped") == [f"{n_dropped}, released as * in all columns"]
+    n_suppressed = int(WARDS["height"].isna().sum())
+    assert read(path).row("Records suppressed") == [f"{n_suppressed}, released as * in all columns"]
 
 
 def test_numbers_alone_in_text(path):
     kaim = KAIM(k=4, random_state=0)
     make_report(WARDS[["age"]], kaim.fit_transform(WARDS[["age"]]), kaim, path)
-    assert "there is no column to draw" in path.read_text(encoding="utf-8")
+    assert "there is no column to plot" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_tables(path, table):
     aggregator = MicroAggregator(k=4)
     make_report(table, aggregator.fit_transform(table), aggregator, path)
     page = read(path)
-    assert page.row("k reached")[0] == str(
+    assert page.row("k achieved")[0] == str(
         sk_microagg.metrics.anonymity_level(aggregator.centroids_[aggregator.labels_])
     )
     assert not re.search(r"\b(nan|inf)\b", "".join(page.text))
@@ -287,7 +287,8 @@ def test_many_columns_make_a_small_file(path):
     make_report(table, aggregator.fit_transform(table), aggregator, path)
     page = read(path)
     assert page.tags.count("svg") == MOST_PANELS + 1
-    assert f"{MOST_PANELS} of 60 columns are drawn: those that lost most." in "".join(page.text)
+    text = "".join(page.text)
+    assert f"{MOST_PANELS} of 60 columns are shown: those with the highest loss." in text
     assert os.path.getsize(path) < 500_000
 
 

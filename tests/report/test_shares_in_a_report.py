@@ -46,14 +46,14 @@ def table(n_unique):
 )
 def test_unique_rows(report, n_unique, told):
     page = report(table(n_unique), MicroAggregator(K))
-    assert page.row("Rows that occur once, before")[0] == told
+    assert page.row("Unique rows, original")[0] == told
 
 
 def test_nearly_all_rows_are_unique(report):
     page = report(table(58), MicroAggregator(K))
-    assert page.row("Rows that occur once, before")[0] == NEARLY_ALL
+    assert page.row("Unique rows, original")[0] == NEARLY_ALL
     page = report(table(58), KAIM(K, random_state=0))
-    assert page.row("Rows that occur once")[1] == f"before: {NEARLY_ALL}"
+    assert page.row("Unique rows")[1] == f"original: {NEARLY_ALL}"
 
 
 def told(share):
@@ -77,8 +77,8 @@ def test_linkage_and_disclosure(report, seed, noise):
     expected = percent(linkage.expected_matches)
     if linked in (FEW, NEARLY_ALL):
         expected = f"at most {percent(linkage.expected_if_linked)}"
-    assert page.row("Re-identified, expected")[0] == expected
-    assert page.row("Re-identified, expected", 2)[0] == expected
+    assert page.row("Expected re-identifications")[0] == expected
+    assert page.row("Expected re-identifications", 2)[0] == expected
     near, ranks = interval_disclosure(X, release), rank_disclosure(X, release)
     for j in range(2):
         assert page.row(f"x{j}", 2) == [told(near[j]), told(ranks[j])]
@@ -108,14 +108,14 @@ def test_missing_values(report, n_missing, told):
     X = pd.DataFrame(np.random.default_rng(0).integers(0, 9, size=(N, 2)), columns=["a", "b"])
     X["a"] = X["a"].where(np.arange(N) >= n_missing)
     page = report(X, KAIM(K, random_state=0))
-    assert page.row("Missing before") == [told]
+    assert page.row("Missing in the original") == [told]
 
 
 def test_records_that_lack_everything(report):
     X = np.random.default_rng(0).integers(0, 9, size=(N, 2)).astype(object)
     X[3:] = None
     page = report(X, KAIM(K, random_state=0))
-    assert page.row("Missing before") == [f"cells in {NEARLY_ALL}"]
+    assert page.row("Missing in the original") == [f"cells in {NEARLY_ALL}"]
 
 
 @pytest.mark.parametrize(("n_missing", "words"), [(0, None), (1, FEW), (4, FEW), (6, "10%")])
@@ -137,11 +137,11 @@ def test_bins_do_not_tell_that_a_few_are_missing(n_missing):
     assert column.before.sum() == pytest.approx(in_bins)
 
 
-def test_dropped_records(report):
+def test_suppressed_records(report):
     X = np.random.default_rng(0).normal(size=(N, 2))
     X[:2, 0] = np.nan
     page = report(X, KMember(K, random_state=0))
-    assert page.row("Records dropped") == [f"{FEW}, released as * in all columns"]
+    assert page.row("Records suppressed") == [f"{FEW}, released as * in all columns"]
 
 
 # The mark
@@ -150,8 +150,14 @@ def test_dropped_records(report):
 @pytest.mark.parametrize(
     ("X", "words"),
     [
-        (np.arange(20.0).reshape(10, 2), "Not anonymous: k = 1 protects nobody, and a row stands"),
-        (np.repeat([[1.0, 2.0]], 10, axis=0), "k = 1 protects nobody: that 10 records or more"),
+        (
+            np.arange(20.0).reshape(10, 2),
+            "Not anonymous: k = 1 protects nobody, and at least one row",
+        ),
+        (
+            np.repeat([[1.0, 2.0]], 10, axis=0),
+            "k = 1 protects nobody: each row is shared by at least 10 records",
+        ),
     ],
 )
 def test_no_mark_for_k_of_1(report, X, words):
@@ -190,7 +196,7 @@ def test_where_the_records_come_from(report):
     )
     assert page.row("Input file") == ["visits & more.csv"]
     assert page.row("Columns anonymized") == ["2: age, <b>size</b>"]
-    assert page.row("Columns passed through") == ["3: ward, town, id"]
+    assert page.row("Columns released unchanged") == ["3: ward, town, id"]
     assert page.row("Columns dropped") == ["2: name, street"]
     share = homogeneity(release, ward)
     assert 0 < share < 1
@@ -203,18 +209,21 @@ def test_where_the_records_come_from(report):
 def test_nothing_is_passed_or_dropped(report):
     X = table(10)
     page = report(X, MicroAggregator(K), passed=pd.DataFrame(), dropped=[])
-    assert page.row("Columns passed through") == ["none"]
+    assert page.row("Columns released unchanged") == ["none"]
     assert page.row("Columns dropped") == ["none"]
-    assert "share one value" not in "".join(page.text)
+    text = "".join(page.text)
+    assert "are in groups that share one value" not in text
+    assert "No group shares one value" not in text
     page = report(X, MicroAggregator(K), passed=np.arange(N)[:, None])
-    assert page.row("Columns passed through") == ["1: x0"]
-    assert "No group shares one value in a column that passes through." in "".join(page.text)
+    assert page.row("Columns released unchanged") == ["1: x0"]
+    text = "".join(page.text)
+    assert "No group shares one value in a column that is released unchanged." in text
 
 
 def test_nothing_is_known_of_other_columns(report):
     page = report(table(10), MicroAggregator(K))
     names = {row[0] for row in page.rows if row}
-    assert not names & {"Input file", "Columns passed through", "Columns dropped"}
+    assert not names & {"Input file", "Columns released unchanged", "Columns dropped"}
     assert "Columns anonymized" in names
 
 
@@ -223,8 +232,8 @@ def test_nothing_is_known_of_other_columns(report):
     [
         ({"passed": np.ones((N - 1, 2))}, ValueError, r"passed of shape \(59, 2\) must be a table"),
         ({"passed": np.ones(N)}, ValueError, r"passed of shape \(60,\) must be a table with the"),
-        ({"dropped": "name"}, TypeError, "dropped='name' must be a list of names of columns"),
-        ({"dropped": 3}, TypeError, "dropped=3 must be a list of names of columns or None"),
+        ({"dropped": "name"}, TypeError, "dropped='name' must be a list of column names"),
+        ({"dropped": 3}, TypeError, "dropped=3 must be a list of column names or None"),
     ],
 )
 def test_what_is_no_column(report, parameters, error, message):
