@@ -200,7 +200,7 @@ class TestPartitionDisplay:
         assert_allclose(np.sort(shown), np.sort(distances)[:5])
         assert len(display.records_.get_xdata()) == 30
         title = display.ax_.get_title(loc="left")
-        assert title == "5 of 20 groups, those nearest to the middle"
+        assert title == "5 of 20 groups, those nearest to the center"
 
     def test_one_column_is_drawn_in_its_own_units(self):
         table = pd.DataFrame({"age": [30.0, 60.0, 31.0, 61.0]})
@@ -283,7 +283,7 @@ class TestConvergenceDisplay:
     @pytest.mark.parametrize("refiner", [None, "exchange", ["decompose", "exchange"]])
     def test_no_search(self, X, refiner):
         aggregator = MicroAggregator(refiner=refiner).fit(X)
-        with pytest.raises(ValueError, match="estimator holds no trace of a search: its refiner"):
+        with pytest.raises(ValueError, match="estimator has no trace of a search: its refiner"):
             ConvergenceDisplay.from_estimator(aggregator)
 
     def test_searches_in_blocks(self, X):
@@ -434,7 +434,7 @@ class TestAttributeDisplay:
         _, axes = plt.subplots(1, 3)
         display = AttributeDisplay.from_data(X, X, ax=axes)
         assert list(display.ax_) == list(axes)
-        with pytest.raises(ValueError, match="ax has 2 axes: it must have 3, one a column"):
+        with pytest.raises(ValueError, match="ax has 2 axes: it must have 3, one per column"):
             display.plot(ax=axes[:2])
 
     def test_errors(self, X):

@@ -49,7 +49,7 @@ def test_line_and_picture(path, aggregator):
         words(html),
     )
     assert html.count(PICTURE) == 1
-    assert "where the optimum is" in html
+    assert "range of the optimum" in html
 
 
 def test_nobody_has_to_know(path, aggregator):
