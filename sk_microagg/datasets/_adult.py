@@ -13,8 +13,7 @@ import numpy as np
 from sklearn.datasets import fetch_openml, get_data_home
 from sklearn.utils import Bunch, check_scalar
 
-from sk_microagg._utils._extras import import_extra
-from sk_microagg.datasets._files import FOLDER_VARIABLE
+from sk_microagg.datasets._files import FOLDER_VARIABLE, import_extra
 
 FILE_NAME = "adult.csv"
 CATEGORICAL_COLUMNS = (

@@ -2,9 +2,8 @@
 
 from sklearn.utils import Bunch
 
-from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._validation import check_option
-from sk_microagg.datasets._files import DataFile, load
+from sk_microagg.datasets._files import DataFile, import_extra, load
 
 # The R package sdcMicro carries the three tables; one commit, so that the files never change.
 UPSTREAM = (

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import importlib
 import math
 import os
 import time
@@ -13,8 +14,6 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import get_data_home
 from sklearn.utils import check_scalar
-
-from sk_microagg._utils._extras import import_extra
 
 FOLDER_VARIABLE = "SK_MICROAGG_DATA"
 
@@ -32,6 +31,16 @@ class DataFile:
     sha256: str
     columns: tuple
     n_rows: int
+
+
+def import_extra(module, extra, purpose):
+    """Import an optional dependency, or name the extra that brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {module}, which is not installed: pip install 'sk-microagg[{extra}]'"
+        ) from error
 
 
 def load(source, columns, *, data_home, download_if_missing, n_retries, delay):

@@ -134,7 +134,7 @@ class TestRiskUtilityDisplay:
         assert [text.get_text() for text in display.texts_] == ["k = 2", "5", "10"]
         assert_array_equal(display.texts_[0].xy, (display.line_.get_xydata()[0]))
 
-    def test_linkage_keeps_the_promise(self, X):
+    def test_linkage_stays_below_the_guarantee(self, X):
         display = RiskUtilityDisplay.from_estimator(MicroAggregator(), X, [1, 2, 5])
         assert np.all(display.expected_matches <= 1 / display.k + 1e-12)
 
@@ -144,13 +144,13 @@ class TestRiskUtilityDisplay:
         theirs = RiskUtilityDisplay.from_data(risk_utility(X, [2, 5], estimator=estimator))
         assert_array_equal(ours.line_.get_xydata(), theirs.line_.get_xydata())
 
-    def test_a_frame_will_do(self, X):
+    def test_data_frame(self, X):
         table = risk_utility(X, [2, 5])
         display = RiskUtilityDisplay.from_data(pd.DataFrame(table))
         assert_array_equal(display.line_.get_xdata(), table["information_loss"])
 
     @pytest.mark.parametrize("table", [[1, 2], np.zeros(2), pd.DataFrame({"k": [2]})])
-    def test_something_else(self, table):
+    def test_bad_table(self, table):
         with pytest.raises(ValueError, match=r"table has no .*expected_matches: it must be what"):
             RiskUtilityDisplay.from_data(table)
 
@@ -167,7 +167,7 @@ class TestPartitionDisplay:
         assert_allclose(display.centroids_.get_xydata(), means, atol=1e-12)
         assert display.ax_.get_title(loc="left") == f"{aggregator.n_groups_} groups"
 
-    def test_every_hull_holds_its_group(self, X):
+    def test_each_hull_contains_its_group(self, X):
         labels = MicroAggregator(k=5).fit_predict(X[:, :2])
         display = PartitionDisplay.from_data(X[:, :2], labels)
         for label, path in enumerate(display.hulls_.get_paths()):
@@ -335,7 +335,7 @@ class TestAttributeDisplay:
         display = AttributeDisplay.from_data(X, X)
         assert [column.name for column in display.columns] == ["x0", "x1", "x2"]
 
-    def test_bins_of_integers_hold_equally_many(self):
+    def test_integer_bins_cover_equally_many_values(self):
         ages = np.repeat(np.arange(20, 90), 3)[:, None]
         (column,) = compare_columns(ages, ages + 0.0)
         assert_array_equal(column.edges % 1, 0.5)
@@ -349,7 +349,7 @@ class TestAttributeDisplay:
             counts = np.round(column.before * len(X))
             assert np.all((counts == 0) | (counts >= min(k, 120)))
             assert_allclose([column.before.sum(), column.after.sum()], 1)
-            # Nothing tells how far the original reaches.
+            # Nothing discloses the range of the original.
             if len(np.unique(release[:, j])) > 1:
                 assert_allclose(column.edges[[0, -1]], [release[:, j].min(), release[:, j].max()])
 

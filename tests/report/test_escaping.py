@@ -97,7 +97,7 @@ def test_only_drawings_are_marked_as_safe():
     assert not any("autoescape" in text for text in texts.values())
 
 
-def test_names_neither_turn_text_around_nor_reach_a_terminal(tmp_path):
+def test_control_characters_in_names_are_escaped(tmp_path):
     names = ["a\x1b[2J", "b\u202e"]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=names)
     aggregator = MicroAggregator(5).set_output(transform="pandas")

@@ -139,7 +139,7 @@ def test_pictures(path, searched, release):
     assert read(path).row("Blocks") == [f"{aggregator.n_blocks_}, each partitioned separately"]
 
 
-def test_nothing_comes_from_elsewhere(path, searched, release):
+def test_page_refers_to_nothing_outside(path, searched, release):
     make_report(PATIENTS, release, searched, path, title="See https://example.org")
     html = path.read_text(encoding="utf-8")
     page = Reader(html)
@@ -176,7 +176,7 @@ def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_small_k_draws_no_record_either(path, k):
+def test_no_record_is_drawn_for_small_k(path, k):
     table = PATIENTS.to_numpy(dtype=float)
     aggregator = MicroAggregator(k=k)
     make_report(table, aggregator.fit_transform(table), aggregator, path)
@@ -185,7 +185,7 @@ def test_small_k_draws_no_record_either(path, k):
     assert "counts of at least 3 records" in html
 
 
-def test_a_broken_promise_is_told(path, searched, release):
+def test_release_that_is_not_k_anonymous(path, searched, release):
     broken = release.copy()
     broken[0] += 1
     make_report(PATIENTS, broken, searched, path)
@@ -236,7 +236,7 @@ def test_suppressed_records(path):
     assert read(path).row("Records suppressed") == [f"{n_suppressed}, released as * in all columns"]
 
 
-def test_numbers_alone_in_text(path):
+def test_all_numbers_released_as_text(path):
     kaim = KAIM(k=4, random_state=0)
     make_report(WARDS[["age"]], kaim.fit_transform(WARDS[["age"]]), kaim, path)
     assert "there is no column to plot" in path.read_text(encoding="utf-8")
@@ -266,7 +266,7 @@ def test_tables(path, table):
     assert not re.search(r"\b(nan|inf)\b", "".join(page.text))
 
 
-def test_names_of_the_estimator_will_do(path, searched, release):
+def test_column_names_of_the_estimator(path, searched, release):
     make_report(PATIENTS.to_numpy(), release, searched, path)
     assert read(path).row("Columns anonymized") == ["3: age, weight, visits"]
 
@@ -321,7 +321,7 @@ def test_a_full_disk(path, searched, release, monkeypatch):
     assert os.listdir(path.parent) == []
 
 
-def test_what_does_not_fit(path, searched, release):
+def test_tables_that_do_not_match(path, searched, release):
     with pytest.raises(ValueError, match=r"release of shape \(149, 3\) must have the shape of X"):
         make_report(PATIENTS, release[1:], searched, path)
     with pytest.raises(ValueError, match=r"X of shape \(100, 3\) must be what the estimator was"):

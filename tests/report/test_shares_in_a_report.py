@@ -1,4 +1,4 @@
-"""A report tells no share that stands for fewer than k records, and what became of each column."""
+"""A report shows no share that stands for fewer than k records, and lists all columns."""
 
 import re
 
@@ -31,7 +31,7 @@ def report(tmp_path):
 
 
 def table(n_unique):
-    """A table of N rows, of which so many are unique and the others have a twin."""
+    """A table of N rows, of which `n_unique` are unique and the others occur twice."""
     rng = np.random.default_rng(0)
     n_twice = (N - n_unique) // 2
     values = rng.normal(size=(n_unique + n_twice, 2))
@@ -41,12 +41,12 @@ def table(n_unique):
 
 
 @pytest.mark.parametrize(
-    ("n_unique", "told"),
+    ("n_unique", "shown"),
     [(0, "0%"), (2, FEW), (4, FEW), (6, percent(6 / N)), (54, percent(54 / N)), (60, "100%")],
 )
-def test_unique_rows(report, n_unique, told):
+def test_unique_rows(report, n_unique, shown):
     page = report(table(n_unique), MicroAggregator(K))
-    assert page.row("Unique rows, original")[0] == told
+    assert page.row("Unique rows, original")[0] == shown
 
 
 def test_nearly_all_rows_are_unique(report):
@@ -56,7 +56,7 @@ def test_nearly_all_rows_are_unique(report):
     assert page.row("Unique rows")[1] == f"original: {NEARLY_ALL}"
 
 
-def told(share):
+def shown(share):
     count = round(share * N)
     if 0 < count < K:
         return FEW
@@ -73,7 +73,7 @@ def test_linkage_and_disclosure(report, seed, noise):
     page = report(X, aggregator, release)
     linkage = record_linkage(X, release)
     linked = page.row("Linked to the right row")[0]
-    assert linked == told(linkage.linked)
+    assert linked == shown(linkage.linked)
     expected = percent(linkage.expected_matches)
     if linked in (FEW, NEARLY_ALL):
         expected = f"at most {percent(linkage.expected_if_linked)}"
@@ -81,7 +81,7 @@ def test_linkage_and_disclosure(report, seed, noise):
     assert page.row("Expected re-identifications", 2)[0] == expected
     near, ranks = interval_disclosure(X, release), rank_disclosure(X, release)
     for j in range(2):
-        assert page.row(f"x{j}", 2) == [told(near[j]), told(ranks[j])]
+        assert page.row(f"x{j}", 2) == [shown(near[j]), shown(ranks[j])]
 
 
 def test_a_bound_has_no_bar(tmp_path):
@@ -95,7 +95,7 @@ def test_a_bound_has_no_bar(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("n_missing", "told"),
+    ("n_missing", "shown"),
     [
         (0, "0% of the cells, in 0% of the records"),
         (1, f"cells in {FEW}"),
@@ -104,14 +104,14 @@ def test_a_bound_has_no_bar(tmp_path):
         (58, f"48.3% of the cells, in {NEARLY_ALL}"),
     ],
 )
-def test_missing_values(report, n_missing, told):
+def test_missing_values(report, n_missing, shown):
     X = pd.DataFrame(np.random.default_rng(0).integers(0, 9, size=(N, 2)), columns=["a", "b"])
     X["a"] = X["a"].where(np.arange(N) >= n_missing)
     page = report(X, KAIM(K, random_state=0))
-    assert page.row("Missing in the original") == [told]
+    assert page.row("Missing in the original") == [shown]
 
 
-def test_records_that_lack_everything(report):
+def test_records_without_any_value(report):
     X = np.random.default_rng(0).integers(0, 9, size=(N, 2)).astype(object)
     X[3:] = None
     page = report(X, KAIM(K, random_state=0))
@@ -128,7 +128,7 @@ def test_missing_values_in_a_picture(report, n_missing, words):
 
 
 @pytest.mark.parametrize("n_missing", [1, 4, 6])
-def test_bins_do_not_tell_that_a_few_are_missing(n_missing):
+def test_bins_do_not_disclose_how_few_values_are_missing(n_missing):
     X = np.random.default_rng(0).normal(size=(N, 1))
     release = X.round()
     X[:n_missing] = np.nan
@@ -206,7 +206,7 @@ def test_where_the_records_come_from(report):
     assert "id: " not in text
 
 
-def test_nothing_is_passed_or_dropped(report):
+def test_no_column_is_unchanged_or_dropped(report):
     X = table(10)
     page = report(X, MicroAggregator(K), passed=pd.DataFrame(), dropped=[])
     assert page.row("Columns released unchanged") == ["none"]
@@ -220,7 +220,7 @@ def test_nothing_is_passed_or_dropped(report):
     assert "No group shares one value in a column that is released unchanged." in text
 
 
-def test_nothing_is_known_of_other_columns(report):
+def test_other_columns_are_not_given(report):
     page = report(table(10), MicroAggregator(K))
     names = {row[0] for row in page.rows if row}
     assert not names & {"Input file", "Columns released unchanged", "Columns dropped"}
@@ -236,6 +236,6 @@ def test_nothing_is_known_of_other_columns(report):
         ({"dropped": 3}, TypeError, "dropped=3 must be a list of column names or None"),
     ],
 )
-def test_what_is_no_column(report, parameters, error, message):
+def test_bad_other_columns(report, parameters, error, message):
     with pytest.raises(error, match=message):
         report(table(10), MicroAggregator(K), **parameters)

@@ -1,4 +1,4 @@
-"""Pages of HTML as people read them."""
+"""HTML pages as a reader sees them."""
 
 import re
 from html.parser import HTMLParser
@@ -7,7 +7,7 @@ CELLS = ("th", "td", "dt", "dd")
 
 
 class Reader(HTMLParser):
-    """Text of a page, its tables, its names with what they stand for, its links and labels."""
+    """The text of a page, its tables and definition lists, its links and its labels."""
 
     def __init__(self, html):
         super().__init__()
@@ -37,5 +37,5 @@ class Reader(HTMLParser):
             self.rows[-1][-1] += data
 
     def row(self, name, n=1):
-        """The cells of the n-th row of that name."""
+        """The cells of the n-th row with that name."""
         return [row[1:] for row in self.rows if row and row[0] == name][n - 1]
