@@ -5,6 +5,7 @@ import time
 from sklearn.datasets import load_diabetes
 
 from sk_microagg import MicroAggregator
+from sk_microagg._utils._numbers import percent
 from sk_microagg.metrics import anonymity_level
 
 N_ROWS = 6
@@ -24,7 +25,7 @@ def run(options, k=5):
     print(f"groups            {aggregator.n_groups_}")
     print(f"smallest group    {aggregator.group_sizes_.min()}")
     print(f"anonymity level   {anonymity_level(release)}  (the rarest row occurs so often)")
-    print(f"information loss  {aggregator.information_loss_:.1%}")
+    print(f"information loss  {percent(aggregator.information_loss_)}")
     print(f"seconds           {seconds:.3f}")
     for title, table in (("before", patients.data), ("after", release)):
         print(f"\nFirst rows {title}")

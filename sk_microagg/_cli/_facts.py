@@ -2,6 +2,7 @@
 
 import textwrap
 
+from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import homogeneity_lines
 from sk_microagg.refiners import REFINERS
@@ -47,7 +48,7 @@ def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, c
         "smallest group": smallest_group,
         "anonymity level": f"{level}  (the rarest row occurs so often)",
         **({"homogeneity": lines} if lines else {}),
-        "information loss": f"{100 * estimator.information_loss_:.3g}%",
+        "information loss": percent(estimator.information_loss_, digits=3),
     }
     if certificate is not None:
         facts["certificate"] = f"{certificate.verdict()}: {certificate.reason()}"

@@ -1,21 +1,21 @@
-"""Text that somebody else wrote, on the terminal or in a report of the user."""
+"""Untrusted text, made safe to show on a terminal or in a report."""
 
 
 def printable(text):
-    r"""The text with all that a terminal would obey, or not show, escaped.
+    r"""The text with all control characters and other characters that are not shown escaped.
 
-    Names of columns and files, and cells, may hold control characters that move the cursor, clear
-    what was printed, or turn text around.
+    Names of columns and files, and cells, may contain control characters that move the cursor,
+    clear the screen, or reverse the direction of text.
 
     Parameters
     ----------
     text : object
-        What is to be printed.
+        The text to print.
 
     Returns
     -------
     line : str
-        One line of characters that are shown as they are.
+        A single line of printable characters.
 
     Examples
     --------

@@ -1,18 +1,20 @@
-"""Shares of the records of a table, told such that none stands for only a few of them."""
+"""Shares of the records of a table, written so that none stands for only a few records."""
 
-# One record would be told by its own, and of two each could tell the other.
+from sk_microagg._utils._numbers import percent
+
+# A figure for one record discloses it, and a figure for two discloses each of them to the other.
 FEWEST_RECORDS = 3
 
 MOST_LINES = 5
 
 
 def fewest_records(k):
-    """Number of original records that a figure about a release stands for, at least."""
+    """Smallest number of original records that a figure about a release may stand for."""
     return max(k, FEWEST_RECORDS)
 
 
 def bound_in_words(share, n_records, fewest):
-    """What to say instead of a share that stands for a few records, or for all but a few.
+    """What to write instead of a share that stands for a few records, or for all but a few.
 
     Parameters
     ----------
@@ -23,12 +25,12 @@ def bound_in_words(share, n_records, fewest):
         Number of all records.
 
     fewest : int
-        Smallest number of records of which a share may tell.
+        Smallest number of records that a share may stand for.
 
     Returns
     -------
     words : str or None
-        The words; None if the share may be told.
+        The words; None if the share may be shown.
     """
     n_of_them = round(share * n_records)
     if 0 < n_of_them < fewest:
@@ -44,13 +46,14 @@ def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     Parameters
     ----------
     shares : dict
-        By the name of a column, the share of the records that are in such groups.
+        For each column, by its name, the share of the records that are in such groups.
 
     n_records, k : int
-        Number of all records, and the smallest size of a group.
+        Number of all records, and the minimum group size.
 
     most : int or None, default=5
-        Largest number of columns that have a line; others are counted in one more. None for all.
+        Maximum number of columns with a line of their own; one more line counts the others. None
+        for no maximum.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     lines = []
     for name in ranked[:most]:
         bound = bound_in_words(shares[name], n_records, fewest_records(k))
-        records = bound or f"{100 * shares[name]:.1f} % of the records"
+        records = bound or f"{percent(shares[name])} of the records"
         lines.append(f"{name}: {records} are in groups that share one value")
     n_more = len(ranked) - len(lines)
     if n_more:

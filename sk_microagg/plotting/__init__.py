@@ -1,4 +1,4 @@
-"""Displays, in the manner of scikit-learn: pictures of what a release costs and protects."""
+"""Displays, as in scikit-learn: plots of the utility and the risk of a release."""
 
 from sk_microagg.plotting._attributes import AttributeDisplay
 from sk_microagg.plotting._certificate import CertificateDisplay

@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._release import release_of
 from sk_microagg._utils._validation import check_count
-from sk_microagg.generalization._labels import ROOT
 from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
 from sk_microagg.plotting._style import import_pyplot
 
@@ -12,18 +12,18 @@ PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
 
 
 class AttributeDisplay:
-    """The distribution of every column before and after, a panel for each.
+    """The distribution of each column before and after, with one panel per column.
 
     The original is a gray area, the release a dark line. Numbers are counted in bins, other values
-    by category: the most frequent ones, and one bar for the others. A column of numbers that is
-    released as text, such as intervals, has a note instead.
+    by category: the most frequent categories, and one bar for all others. A column of numbers that
+    is released as text, for example as intervals, has a note instead.
 
-    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+    Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
     Parameters
     ----------
     columns : list
-        What is drawn of each column: its name and its shares before and after.
+        What is drawn for each column: its name and its shares before and after.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class AttributeDisplay:
         The panels.
 
     figure_ : matplotlib Figure
-        The figure of the panels.
+        The figure that contains the panels.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class AttributeDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, *, at_least=1, ax=None):
-        """Draw what a fitted estimator was given, and what it releases.
+        """Draw the training data of a fitted estimator and its release.
 
         Parameters
         ----------
@@ -59,18 +59,19 @@ class AttributeDisplay:
             A fitted estimator.
 
         X : array-like or DataFrame of shape (n_samples, n_features)
-            The records that it was fitted on.
+            The records that the estimator was fitted on.
 
         at_least : int, default=1
-            Number of original records that whatever is drawn stands for, as in :meth:`from_data`.
+            Smallest number of original records that a bin or bar stands for, as in
+            :meth:`from_data`.
 
         ax : matplotlib Axes, array of such or None, default=None
-            Where to draw, as in :meth:`plot`.
+            Axes to draw on, as in :meth:`plot`.
 
         Returns
         -------
         display : AttributeDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         check_is_fitted(estimator, "labels_")
         names = None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None)
@@ -85,7 +86,7 @@ class AttributeDisplay:
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            The table as it was.
+            The original table.
 
         release : array-like or DataFrame of shape (n_samples, n_features)
             The released table, with the same columns.
@@ -94,37 +95,38 @@ class AttributeDisplay:
             Names of the columns; by default those of `X`, or x0, x1, ...
 
         at_least : int, default=1
-            Number of original records that whatever is drawn stands for. With more than 1, bins
-            with fewer are merged, categories with fewer are one bar, and values beyond the range of
-            the release count as its least or largest one. For a picture that is published, take k.
+            Smallest number of original records that a bin or bar stands for. If above 1, bins with
+            fewer records are merged, categories with fewer records share one bar, and values
+            outside the range of the release are counted as its minimum or maximum. Use k for a
+            plot that is published.
 
         ax : matplotlib Axes, array of such or None, default=None
-            Where to draw, as in :meth:`plot`.
+            Axes to draw on, as in :meth:`plot`.
 
         Returns
         -------
         display : AttributeDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         check_count("at_least", at_least)
         return cls(columns=compare_columns(X, release, feature_names, at_least)).plot(ax=ax)
 
     def plot(self, ax=None, *, panels_per_row=3):
-        """Draw it again.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, array of such or None, default=None
-            Where to draw: one for each column, or one whose place is divided among all columns;
-            None for a new figure.
+            Axes to draw on: one per column, or one whose area is divided among all columns; None
+            for a new figure.
 
         panels_per_row : int, default=3
-            Number of columns of the table beside each other; not used if `ax` has one for each.
+            Number of panels in a row; ignored if `ax` has one axes per column.
 
         Returns
         -------
         display : AttributeDisplay
-            The display itself.
+            The display.
         """
         check_count("panels_per_row", panels_per_row)
         self.ax_ = np.array(self._panels(ax, panels_per_row), dtype=object)
@@ -140,7 +142,8 @@ class AttributeDisplay:
             panels = list(np.ravel(ax))
             if len(panels) != n_panels:
                 raise ValueError(
-                    f"ax has {len(panels)} axes: it must have {n_panels}, one a column, or be one."
+                    f"ax has {len(panels)} axes: it must have {n_panels}, one per column, or be a "
+                    "single axes."
                 )
             return panels
         n_across = min(panels_per_row, n_panels)
@@ -171,17 +174,3 @@ class AttributeDisplay:
             )
         else:
             drawn[0].legend(handles, labels, frameon=False, fontsize="small")
-
-
-def release_of(estimator, centers=None):
-    """What a fitted estimator releases for the records that it was fitted on.
-
-    `centers` are what groups are released as, if not in the estimator's own way.
-    """
-    if hasattr(estimator, "centroids_"):
-        return estimator.centroids_[estimator.labels_]
-    release = (estimator.centers_ if centers is None else centers)[estimator.labels_]
-    dropped = estimator.labels_ < 0
-    if dropped.any():
-        release[dropped] = ROOT
-    return release

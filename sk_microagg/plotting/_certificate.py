@@ -1,4 +1,4 @@
-"""What was found, and what was proven."""
+"""The loss of a search and the bound of a proof."""
 
 import numpy as np
 
@@ -16,34 +16,34 @@ BEYOND_THE_END = 1.08
 
 
 class CertificateDisplay:
-    """The loss that a search has found and the bound that was proven, over time.
+    """The loss that a search found and the bound that was proven, over time.
 
-    The loss falls over the time of the search, the bound rises over the time of the proof. No
-    partition into groups of at least k loses less than the bound: the optimum is between both, in
-    the shaded band.
+    The loss falls during the search, and the bound rises during the proof. No partition into groups
+    of at least k loses less than the bound: the optimum lies between the two, in the shaded band.
 
-    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+    Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
     Parameters
     ----------
     loss_trace : ndarray of shape (n_improvements, 2)
-        Seconds of the search and the least information loss so far; the last one is the loss of
-        the partition. A single row is drawn as a horizontal line.
+        Seconds since the start of the search and the lowest information loss so far; the last one
+        is the loss of the partition. A single row is drawn as a horizontal line.
 
     bound_trace : ndarray of shape (n_improvements, 2)
-        Seconds of the proof and the bound that was then proven. Without rows, nothing was proven.
+        Seconds since the start of the proof and the bound proven by then; no rows if nothing was
+        proven.
 
     Attributes
     ----------
     gap : float
-        How far the loss is above the optimum, at most, as a share of the bound; infinite if nothing
-        was proven.
+        Upper limit on how far the loss is above the optimum, as a share of the bound; infinite if
+        nothing was proven.
 
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
 
     figure_ : matplotlib Figure
-        The figure of the axes.
+        The figure that contains the axes.
 
     loss_ : matplotlib Line2D
         The loss over time, in steps.
@@ -79,28 +79,27 @@ class CertificateDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, time_limit=10.0, ax=None):
-        """Prove how good the groups of a fitted estimator are, and draw it.
+        """Prove how close the partition of a fitted estimator is to the optimum, and draw it.
 
         Parameters
         ----------
         estimator : MicroAggregator
-            A fitted estimator. If its refiner is, or holds, one that notes how it comes to its
-            result, such as :class:`~sk_microagg.refiners.IteratedLocalSearch`, the search is drawn
-            as well.
+            A fitted estimator. If its refiner is or contains one that has a `trace_`, such as
+            :class:`~sk_microagg.refiners.IteratedLocalSearch`, the search is drawn as well.
 
         X : array-like of shape (n_samples, n_features)
-            The records that it was fitted on.
+            The records that the estimator was fitted on.
 
         time_limit : float, default=10.0
-            Seconds of the proof, see :func:`sk_microagg.metrics.loss_bound`.
+            Seconds to spend on the proof, see :func:`sk_microagg.metrics.loss_bound`.
 
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : CertificateDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         check_can_be_certified(estimator, f"estimator={estimator!r} must be")
         certificate = certify(estimator, X, time_limit)
@@ -111,7 +110,7 @@ class CertificateDisplay:
 
     @classmethod
     def from_data(cls, loss, bound_trace, trace=None, total=None, ax=None):
-        """Draw a loss and a proof.
+        """Draw a loss and the trace of a proof.
 
         Parameters
         ----------
@@ -130,16 +129,16 @@ class CertificateDisplay:
             line.
 
         total : float or None, default=None
-            What the sum of squared errors is a share of, the total sum of squares; None if the
-            last row of `trace` is the partition that has this loss.
+            Total sum of squares, by which sums of squared errors are divided; None if the last row
+            of `trace` belongs to the partition that has this loss.
 
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : CertificateDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         loss = check_number("loss", loss, at_least=0, at_most=1)
         bound_trace = check_bound_trace(bound_trace)
@@ -150,27 +149,27 @@ class CertificateDisplay:
 
     @property
     def gap(self):
-        """How far the loss is above the optimum, at most, as a share of the bound."""
+        """Upper limit on how far the loss is above the optimum, as a share of the bound."""
         return self._certificate().gap
 
     def plot(self, ax=None):
-        """Draw it again.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : CertificateDisplay
-            The display itself.
+            The display.
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
         certificate = self._certificate()
         bounds = self.bound_trace if len(self.bound_trace) else np.zeros((1, 2))
-        # What was found and proven stays so: both lines go on, beyond the end of the longer one.
+        # Results remain valid: both lines continue beyond the end of the longer one.
         end = BEYOND_THE_END * max(self.loss_trace[-1, 0], bounds[-1, 0]) or 1.0
         ax.axhspan(
             certificate.bound,
@@ -178,11 +177,11 @@ class CertificateDisplay:
             color=FILL,
             alpha=0.4,
             linewidth=0,
-            label="where the optimum is",
+            label="range of the optimum",
         )
-        self.loss_ = _draw_steps(ax, self.loss_trace, end, BLUE, "loss of the groups")
-        self.bound_ = _draw_steps(ax, bounds, end, INK, "bound that is proven")
-        ax.set(xlabel="seconds of the search, and of the proof", ylabel="information loss")
+        self.loss_ = _draw_steps(ax, self.loss_trace, end, BLUE, "loss of the partition")
+        self.bound_ = _draw_steps(ax, bounds, end, INK, "proven bound")
+        ax.set(xlabel="seconds of search and proof", ylabel="information loss")
         ax.set_title(certificate.verdict(), fontsize="medium", loc="left")
         ax.margins(x=0.02, y=0.1)
         ax.locator_params(axis="x", nbins=6)
@@ -198,25 +197,25 @@ class CertificateDisplay:
 
 
 def losses_of(estimator, loss):
-    """Seconds of an estimator's search and the least loss so far; of others one row, the loss."""
+    """Seconds and the lowest loss so far of an estimator's search; one row if there was none."""
     trace = trace_of(estimator)
     return _losses(loss, trace, None if trace is None else total_of(estimator, trace))
 
 
 def _losses(loss, trace, total):
-    """Seconds and the least loss so far, down to that of the partition."""
+    """Seconds and the lowest loss so far, down to the loss of the partition."""
     if trace is None or loss == 0:
         return np.array([[0.0, loss]])
     total = trace[-1, 2] / loss if total is None else total
-    # While annealing is hot, losses rise again. Nothing is below the result, though a step of it
-    # may have been.
+    # At high temperature, annealing accepts higher losses. No loss is drawn below that of the
+    # result, even if a step had one.
     least = np.maximum(np.minimum.accumulate(trace[:, 2]) / total, loss)
     least[-1] = loss
     return np.column_stack([trace[:, 1], least])
 
 
 def _draw_steps(ax, rows, end, color, label):
-    """Draw a line in steps, with a mark where it comes to its last value, which it then holds."""
+    """Draw a line in steps, with a marker where it reaches its last value."""
     times, values = np.vstack([rows, (end, rows[-1, 1])]).T
     (line,) = ax.plot(
         times,

@@ -1,62 +1,67 @@
-"""The way of a search."""
+"""The loss over the course of a search."""
+
+from functools import partial
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._scaling import scale
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_number, check_option, check_records
 from sk_microagg.plotting._style import BLUE, axes_for, percent_axis, tidy
 
-TIMES = {"iteration": (0, "iteration"), "seconds": (1, "seconds of the search")}
+TIMES = {"iteration": (0, "iteration"), "seconds": (1, "seconds of search")}
 
 
 class ConvergenceDisplay:
-    """The loss of the best partition that a search has found, over time.
+    """The loss of the best partition that a search found, over time.
 
-    The last point is the result. Of :class:`~sk_microagg.refiners.Annealing` it is the loss of the
-    partition at that time, which rises while it is hot.
+    The last point is the result. For :class:`~sk_microagg.refiners.Annealing` it is the loss of the
+    current partition, which may rise at high temperature.
 
-    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+    Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
     Parameters
     ----------
     trace : ndarray of shape (n_improvements, 3)
-        Iteration, seconds and sum of squared errors of every partition better than those before;
-        of annealing, of a partition now and then.
+        Iteration, seconds and sum of squared errors of each partition that improved on the best
+        one; for annealing, of the current partition at intervals.
 
     total : float or None, default=None
-        What the sum of squared errors is a share of, as the information loss; None to draw the sum
-        itself.
+        Total sum of squares, by which the sum of squared errors is divided to give the information
+        loss; None to draw the sum itself.
 
     x : {"seconds", "iteration"}, default="seconds"
-        What the horizontal axis is.
+        Unit of the horizontal axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
 
     figure_ : matplotlib Figure
-        The figure of the axes.
+        The figure that contains the axes.
 
     line_ : matplotlib Line2D
         Loss over time, in steps.
 
     texts_ : list of two matplotlib Text
-        The losses at the start and in the end.
+        The losses at the start and at the end.
 
     See Also
     --------
-    sk_microagg.refiners.IteratedLocalSearch : A search; its `trace_` is what is drawn.
-    sk_microagg.refiners.Annealing : Another one.
-    sk_microagg.refiners.Recombination : Another one, whose iterations are rounds.
-    CertificateDisplay : The search, and what was proven.
+    sk_microagg.refiners.IteratedLocalSearch : A search with a `trace_`.
+    sk_microagg.refiners.Annealing : A search with a `trace_`.
+    sk_microagg.refiners.Recombination : A search whose iterations are rounds.
+    CertificateDisplay : The search and a proven bound.
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> import numpy as np
+    >>> from functools import partial
+
+    import numpy as np
     >>> from sk_microagg import MicroAggregator
     >>> from sk_microagg.plotting import ConvergenceDisplay
     >>> from sk_microagg.refiners import IteratedLocalSearch
@@ -86,19 +91,19 @@ class ConvergenceDisplay:
             :class:`~sk_microagg.refiners.Recombination` as its refiner, or as a step of it.
 
         X : array-like of shape (n_samples, n_features) or None, default=None
-            Records of which the total sum of squares is what losses are a share of; by default
-            those that the estimator was fitted on, which need not be given.
+            Records whose total sum of squares the losses are divided by; None for those that the
+            estimator was fitted on.
 
         x : {"seconds", "iteration"}, default="seconds"
-            What the horizontal axis is.
+            Unit of the horizontal axis.
 
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : ConvergenceDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         check_is_fitted(estimator, "labels_")
         trace = trace_of(estimator)
@@ -123,18 +128,19 @@ class ConvergenceDisplay:
             :class:`~sk_microagg.refiners.Recombination`.
 
         total : float or None, default=None
-            What the sum of squared errors is a share of; None to draw the sum itself.
+            Total sum of squares, by which the sum of squared errors is divided; None to draw the
+            sum itself.
 
         x : {"seconds", "iteration"}, default="seconds"
-            What the horizontal axis is.
+            Unit of the horizontal axis.
 
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : ConvergenceDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         check_option("x", x, tuple(TIMES))
         if total is not None:
@@ -142,17 +148,17 @@ class ConvergenceDisplay:
         return cls(trace=check_trace(trace), total=total, x=x).plot(ax=ax)
 
     def plot(self, ax=None):
-        """Draw it again.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : ConvergenceDisplay
-            The display itself.
+            The display.
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -162,7 +168,7 @@ class ConvergenceDisplay:
         (self.line_,) = ax.plot(
             times, losses, drawstyle="steps-post", marker="o", markevery=[-1], color=BLUE
         )
-        write = "{:.4g}".format if self.total is None else "{:.2%}".format
+        write = "{:.4g}".format if self.total is None else partial(percent, digits=3)
         self.texts_ = [
             ax.annotate(write(losses[0]), (times[0], losses[0]), xytext=(6, 2), va="bottom"),
             ax.annotate(write(losses[-1]), (times[-1], losses[-1]), xytext=(0, 6), ha="right"),
@@ -180,7 +186,7 @@ class ConvergenceDisplay:
 
 
 def check_trace(trace):
-    """Return the trace of a search as an array, or say what its rows must be."""
+    """Return the trace of a search as an array, or raise an error that describes its rows."""
     trace = np.asarray(trace, dtype=np.float64)
     if trace.ndim != 2 or trace.shape[1] != 3 or len(trace) == 0:
         raise ValueError(
@@ -191,7 +197,7 @@ def check_trace(trace):
 
 
 def trace_of(estimator):
-    """The trace of the search among an estimator's refiners, the last if several; None if none."""
+    """The trace of the last search among an estimator's refiners; None if there is none."""
     refiner = getattr(estimator, "refiner_", None)
     steps = [step for _, step in getattr(refiner, "steps_", [])]
     traces = [step.trace_ for step in (refiner, *steps) if hasattr(step, "trace_")]
@@ -199,16 +205,16 @@ def trace_of(estimator):
 
 
 def total_of(estimator, trace):
-    """What the costs of a trace are a share of, as far as the estimator knows."""
+    """The total that the losses in a trace are a share of; None if the estimator lost nothing."""
     if not estimator.information_loss_ > 0:
         return None
-    # Of a chain, the search need not be the last step, and its result not that of the estimator.
+    # In a chain, steps after the search may have changed its result.
     return getattr(estimator, "sse_", trace[-1, 2]) / estimator.information_loss_
 
 
 def _why_no_trace(estimator):
     return (
-        "estimator holds no trace of a search: its refiner must be, or hold, an "
+        "estimator has no trace of a search: its refiner must be, or contain, an "
         "IteratedLocalSearch, Annealing or Recombination, and all its records must be one block "
         f"(block_size=None). It has refiner={getattr(estimator, 'refiner', None)!r}."
     )

@@ -1,10 +1,11 @@
-"""A column before and after: what is drawn of it, and how."""
+"""The distribution of a column before and after: what is drawn, and how."""
 
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._shares import bound_in_words
 from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg.generalization._labels import ROOT, is_number
@@ -13,7 +14,7 @@ from sk_microagg.plotting._style import FILL, INK, SOFT, percent_axis, short_num
 MOST_BINS, FEWEST_BINS = 30, 5
 MOST_BARS, FEWEST_ROWS = 8, 5
 LONGEST_LABEL = 20
-LARGEST_COUNT = 2**50  # beyond, floats have no halves
+LARGEST_COUNT = 2**50  # larger floats cannot represent halves
 OTHERS, GENERAL = "(others)", "(more general)"
 
 
@@ -27,19 +28,20 @@ class Histogram:
         The column.
 
     edges : ndarray of shape (n_bins + 1,)
-        Where bins begin and end.
+        Edges of the bins.
 
     before, after : ndarray of shape (n_bins,)
-        Share of the records that are in a bin.
+        Share of the records in each bin.
 
     unit : float
-        Width of a bin as it was before bins were merged.
+        Width of a bin before merging.
 
     are_integers : bool
-        Whether all values of the original are integers.
+        Whether all original values are integers.
 
     missing : tuple of two str
-        Share of the records without a value, before and after, in words if these are few.
+        Share of the records with a missing value, before and after; a bound in words if they are
+        few.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Histogram:
     missing: tuple
 
     def draw(self, ax):
-        """Draw the original as a gray area, the release as a line; a merged bin at its mean."""
+        """Draw the original as a gray area and the release as a line; a merged bin has its mean."""
         widths = np.diff(self.edges) / self.unit
         ax.stairs(self.before / widths, self.edges, fill=True, color=FILL, label="original")
         ax.stairs(self.after / widths, self.edges, color=INK, linewidth=1.3, label="release")
@@ -73,10 +75,10 @@ class Bars:
         The column.
 
     categories : list of str
-        The categories, the most frequent first.
+        The categories, most frequent first.
 
     before, after : ndarray of shape (n_categories,)
-        Share of the records that are in a category.
+        Share of the records in each category.
     """
 
     name: str
@@ -85,13 +87,13 @@ class Bars:
     after: np.ndarray
 
     def draw(self, ax):
-        """Draw the original as gray bars, the release as thin ones in front."""
+        """Draw the original as gray bars and the release as thin bars in front."""
         places = np.arange(len(self.categories))
         ax.barh(places, self.before, height=0.8, color=FILL, label="original")
         ax.barh(places, self.after, height=0.3, color=INK, label="release")
         labels = [_shortened(category) for category in self.categories]
         ax.set_yticks(places, labels=labels, fontsize="small", parse_math=False)
-        # Few bars need not be fat.
+        # Keep bars slim where there are few.
         ax.set_ylim(max(len(places), FEWEST_ROWS) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)
         percent_axis(ax.xaxis)
@@ -100,7 +102,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Note:
-    """Why nothing is drawn.
+    """The reason why a column is not drawn.
 
     Attributes
     ----------
@@ -122,23 +124,23 @@ class Note:
 
 
 def draw_column(ax, column):
-    """Draw one column, under its name."""
+    """Draw one column with its name as the title."""
     column.draw(ax)
     ax.set_title(_shortened(column.name, 40), fontsize="medium", loc="left", parse_math=False)
     tidy(ax)
 
 
 def compare_columns(X, release, feature_names=None, at_least=1):
-    """What there is to draw of each column of two tables.
+    """Count the values of each column of two tables.
 
-    With `at_least` above 1, whatever is drawn of the original stands for so many records: bins
-    with fewer are merged, and so are categories. Bins then lie in the range of the release, and
-    values beyond count as its least or largest.
+    With `at_least` above 1, every bin or bar of the original stands for at least that number of
+    records: bins and categories with fewer are merged. Bins then lie within the range of the
+    release, and values outside are counted as its minimum or maximum.
 
     Returns
     -------
     columns : list of Histogram, Bars or Note
-        One a column.
+        One per column.
     """
     before, after = columns_of(X, "X"), columns_of(release, "release")
     shapes = [(len(table[0]), len(table)) for table in (before, after)]
@@ -165,7 +167,7 @@ def column_names(X, n_columns, given=None):
     if given is not None:
         if len(given) != n_columns:
             raise ValueError(
-                f"feature_names={list(given)!r} must be {n_columns} names, one a column."
+                f"feature_names={list(given)!r} must be {n_columns} names, one per column."
             )
         return [str(name) for name in given]
     return [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(n_columns)]
@@ -181,7 +183,7 @@ def _compare(name, before, after, at_least):
 
 
 def _as_numbers(column):
-    """The column as floats, with NaN where something is missing; None if it is not of numbers."""
+    """The column as floats, with NaN for missing values; None if it does not contain numbers."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
         return np.asarray(column, dtype=np.float64)
     cells, missing = np.array(cells_of(column), dtype=object), missing_cells(column)
@@ -198,7 +200,7 @@ def _count_numbers(name, old, new, at_least):
         return Note(name, "all values are missing")
     missing = [1 - len(values) / len(old) for values in known]
     bounds = [bound_in_words(share, len(old), at_least) for share in missing]
-    # If only a few are missing, bins that add up to less than all would tell how many.
+    # If only a few values are missing, shares that do not add up to 1 would disclose how many.
     n_before, n_after = (
         len(old) if bound is None else len(values)
         for bound, values in zip(bounds, known, strict=True)
@@ -217,24 +219,26 @@ def _count_numbers(name, old, new, at_least):
         np.add.reduceat(after, starts) / n_after,
         float(edges[1] - edges[0]),
         are_integers,
-        tuple(bound or f"{share:.0%}" for bound, share in zip(bounds, missing, strict=True)),
+        tuple(
+            bound or percent(share, digits=1) for bound, share in zip(bounds, missing, strict=True)
+        ),
     )
 
 
 def _range(values, at_least):
-    """The range of values, of which each end is a mean of `at_least`.
+    """The range of values, with each end the mean of the `at_least` most extreme values.
 
-    That is their least and largest one if so many records share it, as in a k-anonymous release.
+    In a k-anonymous release these are equal, so that the ends are the minimum and the maximum.
     """
     last = min(at_least, len(values)) - 1
     low = np.partition(values, last)[: last + 1]
     high = -np.partition(-values, last)[: last + 1]
-    # Equal values are their mean, without rounding.
+    # The mean of equal values is taken without rounding errors.
     return tuple(float(end[0] if np.ptp(end) == 0 else end.mean()) for end in (low, high))
 
 
 def _edges(low, high, n_values, are_integers):
-    """Edges of equal bins from `low` to `high`; between integers if the values are such."""
+    """Edges of equal bins from `low` to `high`; halfway between integers for integer values."""
     n_bins = int(np.clip(2 * np.cbrt(n_values), FEWEST_BINS, MOST_BINS))
     if are_integers and max(-low, high) < LARGEST_COUNT:
         low, high = np.floor(low), np.ceil(high)
@@ -248,7 +252,7 @@ def _edges(low, high, n_values, are_integers):
 
 
 def _merge(counts, at_least):
-    """Starts of runs of bins that hold `at_least` records, or none."""
+    """Starts of runs of bins that contain no record, or `at_least` of them."""
     starts, held = [], 0
     is_open = False
     for position, count in enumerate(counts):
@@ -257,7 +261,7 @@ def _merge(counts, at_least):
             held = 0
         held += count
         is_open = 0 < held < at_least
-    # What is left over at the end joins those before.
+    # A remainder at the end joins the runs before it.
     while is_open and len(starts) > 1:
         starts.pop()
         is_open = counts[starts[-1] :].sum() < at_least
@@ -270,7 +274,7 @@ def _count_categories(name, before, after, at_least):
     ranked = sorted(counts, key=lambda label: (-counts[label], label))
     kept = [label for label in ranked if counts[label] >= at_least][:MOST_BARS]
     n_others = len(old) - sum(counts[label] for label in kept)
-    # A few others would be told by what is missing from the whole.
+    # The number of a few others could be computed from the shares of the rest.
     while kept and 0 < n_others < at_least:
         n_others += counts[kept.pop()]
     released = Counter(
@@ -287,7 +291,7 @@ def _count_categories(name, before, after, at_least):
 
 
 def _labels(column):
-    """Categories as text; a missing one is the most general."""
+    """Categories as text; a missing value is the most general category."""
     missing = missing_cells(column)
     return [
         ROOT if is_missing else str(cell)

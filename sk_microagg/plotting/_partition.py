@@ -15,15 +15,14 @@ from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, axes_for, tidy
 class PartitionDisplay:
     """The groups of a partition, in the plane of the first two principal components.
 
-    Points are records, crosses the centroids of their groups, and outlines the convex hulls of
-    groups. In data of more than two columns, groups that are apart may overlap in the plane. Of
-    one column, which is drawn as it is, the second axis numbers the groups, in the order of their
-    centroids.
+    Points are records, crosses are centroids, and outlines are the convex hulls of groups. With
+    more than two columns, groups that are separate may overlap in the plane. A single column is
+    drawn as it is, and the second axis numbers the groups in the order of their centroids.
 
-    It shows original records: do not publish it. A
-    :func:`report <sk_microagg.report.make_report>` has a picture without.
+    The plot shows original records: do not publish it. A
+    :func:`report <sk_microagg.report.make_report>` has a plot of the groups without them.
 
-    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+    Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
     Parameters
     ----------
@@ -34,21 +33,21 @@ class PartitionDisplay:
         Group of each record, numbered from 0.
 
     axis_names : tuple of two str
-        What the axes are.
+        Labels of the axes.
 
     is_plane : bool, default=True
-        Whether distances mean the same along both axes.
+        Whether distances are comparable along both axes.
 
     max_groups : int, default=200
-        Number of groups that are drawn, at most: those nearest to the middle of all records.
+        Maximum number of groups to draw: those nearest to the mean of all records.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
 
     figure_ : matplotlib Figure
-        The figure of the axes.
+        The figure that contains the axes.
 
     records_ : matplotlib Line2D
         The records that are drawn.
@@ -57,7 +56,7 @@ class PartitionDisplay:
         The centroids of the groups that are drawn.
 
     hulls_ : matplotlib PolyCollection
-        The outlines: a line where all records of a group are on one, a point where they are equal.
+        The outlines: a line if the records of a group are collinear, a point if they are equal.
 
     Examples
     --------
@@ -90,23 +89,23 @@ class PartitionDisplay:
             A fitted estimator.
 
         X : array-like of shape (n_samples, n_features)
-            The records that it was fitted on.
+            The records that the estimator was fitted on.
 
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         max_groups : int, default=200
-            Number of groups that are drawn, at most.
+            Maximum number of groups to draw.
 
         Returns
         -------
         display : PartitionDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         if not hasattr(estimator, "scaler"):
             raise TypeError(
-                f"estimator={estimator!r} must be a fitted MicroAggregator. Groups of others can "
-                "be drawn among numbers: PartitionDisplay.from_data(X, estimator.labels_)."
+                f"estimator={estimator!r} must be a fitted MicroAggregator. For the groups "
+                "of others, use PartitionDisplay.from_data(X, estimator.labels_) with numeric X."
             )
         check_is_fitted(estimator, "labels_")
         if estimator.n_features_in_ > 1:
@@ -126,15 +125,15 @@ class PartitionDisplay:
             Group of each record.
 
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         max_groups : int, default=200
-            Number of groups that are drawn, at most.
+            Maximum number of groups to draw.
 
         Returns
         -------
         display : PartitionDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         check_count("max_groups", max_groups)
         first_name = column_names(X, 1)[0]
@@ -146,7 +145,7 @@ class PartitionDisplay:
             means = group_means(X, labels)[:, 0]
             place = np.argsort(np.argsort(means, kind="stable"))
             points = np.column_stack([X[:, 0], 1 + place[labels]])
-            axis_names = (first_name, "group, in the order of centroids")
+            axis_names = (first_name, "group, ordered by centroid")
         else:
             plane = Plane(X)
             points, axis_names = plane.place(X), plane.axis_names()
@@ -160,17 +159,17 @@ class PartitionDisplay:
         return display.plot(ax=ax)
 
     def plot(self, ax=None):
-        """Draw it again.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : PartitionDisplay
-            The display itself.
+            The display.
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -199,11 +198,11 @@ class PartitionDisplay:
         n_groups = len(centroids)
         title = f"{n_groups:,} groups" if n_groups > 1 else "1 group"
         if len(shown) < n_groups:
-            title = f"{len(shown):,} of {n_groups:,} groups, those nearest to the middle"
+            title = f"{len(shown):,} of {n_groups:,} groups, those nearest to the center"
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         ax.set_title(title, fontsize="medium", loc="left")
         if self.is_plane:
-            # Distances mean the same in every direction.
+            # Distances are comparable in every direction.
             ax.set_aspect("equal", adjustable="datalim")
         ax.autoscale_view()
         ax.legend(frameon=False, loc="best", fontsize="small")

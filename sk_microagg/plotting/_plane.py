@@ -4,6 +4,8 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 from sklearn.decomposition import PCA
 
+from sk_microagg._utils._numbers import percent
+
 
 class Plane:
     """The plane of the first two principal components of a table.
@@ -11,7 +13,7 @@ class Plane:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        The records, of at least two columns.
+        The records, with at least two columns.
 
     Attributes
     ----------
@@ -35,22 +37,22 @@ class Plane:
         return (X - self.center) @ self.axes.T
 
     def axis_names(self, name="principal component"):
-        """What the axes are, and how much they show."""
+        """Labels of the axes, with their shares of the variance."""
         return tuple(
-            f"{which} {name}, {share:.0%} of variance"
+            f"{which} {name}, {percent(share, digits=1)} of variance"
             for which, share in zip(("first", "second"), self.shares, strict=True)
         )
 
 
 def outline(points):
-    """Corners of the convex hull of points: one if all are equal, two if they are on a line."""
+    """Vertices of the convex hull: one if all points are equal, two if they are collinear."""
     corners = np.unique(points, axis=0)
     if len(corners) < 3:
         return corners
     try:
         return corners[ConvexHull(corners).vertices]
     except QhullError:
-        # All on a line, or so nearly that nobody could see it.
+        # Collinear, or so nearly that the difference is invisible.
         along = corners - corners.mean(axis=0)
         direction = np.linalg.svd(along, full_matrices=False)[2][0]
         order = np.argsort(along @ direction)

@@ -1,7 +1,8 @@
-"""Risk against information loss."""
+"""Disclosure risk against information loss."""
 
 import numpy as np
 
+from sk_microagg.metrics import risk_utility
 from sk_microagg.plotting._style import BLUE, SOFT, axes_for, percent_axis, tidy
 
 FIELDS = ("k", "information_loss", "expected_matches")
@@ -10,12 +11,12 @@ FIELDS = ("k", "information_loss", "expected_matches")
 class RiskUtilityDisplay:
     """Disclosure risk against information loss, over k.
 
-    Every point is a release, labeled by its k. The risk is the share of the records that record
-    linkage by distance is expected to re-identify: an intruder who knows all original values, and
-    takes the nearest row of the release, or any of those that are equally near. Hollow points are
-    what k-anonymity alone promises: no more than 1 / k.
+    Each point is a release, labeled with its k. The risk is the share of the records that
+    distance-based record linkage is expected to re-identify: an intruder who knows all original
+    values picks the nearest row of the release, at random if several are equally near. Hollow
+    points are the guarantee of k-anonymity alone: at most 1 / k.
 
-    Use :meth:`from_estimator` or :meth:`from_data` to make one.
+    Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ class RiskUtilityDisplay:
         The k of each release.
 
     information_loss : ndarray of shape (n_releases,)
-        Information loss of each, from 0 to 1.
+        Information loss of each release, from 0 to 1.
 
     expected_matches : ndarray of shape (n_releases,)
         Share of the records that are expected to be re-identified, from 0 to 1.
@@ -31,10 +32,10 @@ class RiskUtilityDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        The axes of the plot.
 
     figure_ : matplotlib Figure
-        The figure of the axes.
+        The figure that contains the axes.
 
     line_ : matplotlib Line2D
         Risk against loss.
@@ -47,7 +48,7 @@ class RiskUtilityDisplay:
 
     See Also
     --------
-    sk_microagg.metrics.risk_utility : The table that is drawn.
+    sk_microagg.metrics.risk_utility : Computes the table.
 
     Examples
     --------
@@ -69,12 +70,12 @@ class RiskUtilityDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, ks, ax=None):
-        """Anonymize a table with several k, and draw what each risks and loses.
+        """Anonymize a table with several k, and draw the risk and the loss of each release.
 
         Parameters
         ----------
         estimator : MicroAggregator
-            What anonymizes; a clone of it is fitted with each k.
+            The estimator; a clone of it is fitted with each k.
 
         X : array-like of shape (n_samples, n_features)
             The records.
@@ -83,15 +84,13 @@ class RiskUtilityDisplay:
             The values of k.
 
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : RiskUtilityDisplay
-            The display, drawn.
+            The display, after plotting.
         """
-        from sk_microagg.metrics import risk_utility
-
         return cls.from_data(risk_utility(X, ks, estimator=estimator), ax=ax)
 
     @classmethod
@@ -101,16 +100,16 @@ class RiskUtilityDisplay:
         Parameters
         ----------
         table : ndarray with named fields, or DataFrame
-            What :func:`sk_microagg.metrics.risk_utility` returns. The fields k, information_loss
-            and expected_matches are drawn, in the order of k.
+            The result of :func:`sk_microagg.metrics.risk_utility`. The fields `k`,
+            `information_loss` and `expected_matches` are drawn, in the order of k.
 
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : RiskUtilityDisplay
-            The display, drawn.
+            The display, after plotting.
         """
         fields = getattr(table, "columns", None)
         fields = getattr(getattr(table, "dtype", None), "names", None) if fields is None else fields
@@ -125,17 +124,17 @@ class RiskUtilityDisplay:
         return cls(**{name: column[order] for name, column in columns.items()}).plot(ax=ax)
 
     def plot(self, ax=None):
-        """Draw it again.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw; None for a new figure.
+            Axes to draw on; None for a new figure.
 
         Returns
         -------
         display : RiskUtilityDisplay
-            The display itself.
+            The display.
         """
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -147,7 +146,7 @@ class RiskUtilityDisplay:
             markerfacecolor="white",
             linestyle=":",
             color=SOFT,
-            label="k-anonymity's promise, 1 / k",
+            label="guarantee of k-anonymity, 1 / k",
         )
         (self.line_,) = ax.plot(
             self.information_loss,
@@ -156,7 +155,7 @@ class RiskUtilityDisplay:
             color=BLUE,
             label="record linkage",
         )
-        # Below and left of a curve that falls there is room.
+        # There is room below and to the left of a falling curve.
         self.texts_ = [
             ax.annotate(
                 f"k = {k}" if number == 0 else str(k),
@@ -171,7 +170,7 @@ class RiskUtilityDisplay:
                 zip(self.k, self.information_loss, self.expected_matches, strict=True)
             )
         ]
-        ax.set(xlabel="information loss", ylabel="records re-identified, expected")
+        ax.set(xlabel="information loss", ylabel="expected re-identifications")
         # Room for the labels of points at 0.
         ax.margins(x=0.15, y=0.08)
         percent_axis(ax.xaxis)

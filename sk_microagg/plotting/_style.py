@@ -1,26 +1,24 @@
-"""What the displays have in common: colors that differ in lightness, and axes to draw in."""
+"""Common to all displays: colors that differ in lightness, axes and their formats."""
 
-# Black, grays and a color of Okabe and Ito. No two differ in hue alone.
+from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._numbers import percent_of_axis
+
+# Black, grays and a color of the Okabe-Ito palette. No two differ in hue alone.
 INK, SOFT, FILL = "#000000", "#808080", "#cccccc"
 BLUE = "#0072b2"
 
-# From 10 thousand on, up to where powers of ten read better.
+# Units for numbers from ten thousand up; beyond, powers of ten read better.
 UNITS = ((1e12, "tn"), (1e9, "bn"), (1e6, "M"), (1e3, "k"))
 SHORT_FROM, SHORT_TO = 1e4, 1e15
 
 
 def check_matplotlib():
-    """Say how to install matplotlib where it is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "Pictures need matplotlib, which is not installed: pip install 'sk-microagg[plot]'."
-        ) from error
+    """Raise an ImportError that names the extra if matplotlib is missing."""
+    import_extra("matplotlib", "report", "A plot")
 
 
 def import_pyplot():
-    """Return matplotlib.pyplot, or say how to install it."""
+    """Return matplotlib.pyplot, or name the extra that installs it."""
     check_matplotlib()
     import matplotlib.pyplot as plt
 
@@ -28,25 +26,25 @@ def import_pyplot():
 
 
 def axes_for(ax):
-    """The axes to draw in: those given, or new ones in a figure of their own."""
+    """The axes to draw on: those given, or new ones in a new figure."""
     if ax is not None:
         return ax
     return import_pyplot().subplots(layout="constrained")[1]
 
 
 def tidy(ax):
-    """Leave out lines that say nothing."""
+    """Remove the spines that carry no information."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
 
 
 def percent_axis(axis):
-    """Show shares as percent, without digits that say nothing."""
-    axis.set_major_formatter(lambda share, _: f"{100 * share:.5g}%")
+    """Label the ticks in percent."""
+    axis.set_major_formatter(lambda share, _: percent_of_axis(share))
 
 
 def short_numbers(axis):
-    """Show large numbers as 20k or 4M, which leaves room for the next."""
+    """Label large numbers as 20k or 4M, to save space."""
     largest = max(map(abs, axis.get_view_interval()))
     if SHORT_FROM <= largest < SHORT_TO:
         unit, suffix = next(pair for pair in UNITS if pair[0] <= largest)

@@ -1,11 +1,13 @@
-"""The figures of a report."""
+"""The facts that a report states."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg._release import release_of
+from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
-from sk_microagg._utils._shares import bound_in_words, fewest_records
+from sk_microagg._utils._shares import bound_in_words, fewest_records, homogeneity_lines
 from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import (
@@ -20,18 +22,16 @@ from sk_microagg.metrics import (
 )
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
-from sk_microagg.plotting._attributes import release_of
 from sk_microagg.plotting._distributions import column_names
-from sk_microagg.report._html import percent, share
 
-# Half-widths of the intervals in which a value counts as disclosed: in standard deviations of its
-# column, and in ranks as a share of the records.
+# A released value within this distance of the original one counts as close: in standard deviations
+# of its column, and in ranks as a share of the records.
 INTERVAL, RANKS = 0.1, 0.1
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a report says of any release.
+    """What a report states about any release.
 
     Attributes
     ----------
@@ -39,19 +39,19 @@ class Facts:
         Names of the columns.
 
     n_records, n_groups : int
-        Number of records, and of groups that the estimator made.
+        Number of records and of groups.
 
     smallest_group : int
-        Number of records in the smallest group of the estimator.
+        Number of records in the smallest group.
 
     k : int
-        Smallest size of a group that was asked for.
+        Minimum group size that was requested.
 
     level : int
-        How often the rarest row occurs in the release.
+        Number of times that the rarest row occurs in the release.
 
     n_distinct : int
-        Number of distinct rows of the release.
+        Number of distinct rows in the release.
 
     loss : float
         Information loss, as the estimator measures it.
@@ -60,10 +60,10 @@ class Facts:
         Loss of each column.
 
     unique_before, unique_after : float
-        Share of the rows that occur only once.
+        Share of the rows that occur only once, in the original and in the release.
 
     missing : str
-        How much is missing from the original.
+        How much is missing in the original, in words.
 
     source : str or None
         The file that the table was read from.
@@ -72,11 +72,11 @@ class Facts:
         Names of columns that are not released.
 
     homogeneous : dict or None
-        By the name of a column that passes through, the share of the records that are in groups
-        which share one value in it; None if nothing is known of such columns.
+        For each column that is released unchanged, by its name, the share of the records that are
+        in groups that share one value in it; None if these columns are not known.
 
     numbers : NumericFacts or None
-        What only releases of numbers have.
+        Facts that exist only for a release of numbers.
     """
 
     names: list
@@ -96,44 +96,54 @@ class Facts:
     homogeneous: dict
     numbers: object
 
+    @property
+    def fewest_records(self):
+        """Smallest number of original records that a figure may stand for."""
+        return fewest_records(self.k)
+
     def bound(self, value):
-        """What to say instead of a share of the records that stands for a few; None if many."""
-        return bound_in_words(value, self.n_records, fewest_records(self.k))
+        """What to write instead of a share that stands for too few records; None if enough."""
+        return bound_in_words(value, self.n_records, self.fewest_records)
 
-    def told(self, value):
-        """A share of the records as text, or its bound."""
+    def as_text(self, value):
+        """A share of the records as text, or a bound if it stands for too few."""
         return self.bound(value) or percent(value)
-
-    def with_bar(self, value):
-        """A share of the records with a bar, or its bound, without one."""
-        return self.bound(value) or share(value)
 
     def expected_matches(self):
         """The share of the records that an intruder is expected to re-identify, as text."""
         linkage = self.numbers.linkage
         if self.bound(linkage.linked) is None:
             return percent(linkage.expected_matches)
-        # It would tell how many are linked.
+        # The exact share would disclose how many records are linked.
         return f"at most {percent(linkage.expected_if_linked)}"
+
+    def homogeneity_lines(self):
+        """A line for each column released unchanged in which groups share one value."""
+        return homogeneity_lines(self.homogeneous, self.n_records, self.k, most=None)
 
 
 @dataclass(frozen=True)
 class NumericFacts:
-    """What a report says of a release of numbers.
+    """What a report states about a release of numbers.
 
     Attributes
     ----------
     changes : structured ndarray of shape (n_columns,)
-        How far mean, variance and quartiles have moved.
+        Changes of mean, variance and quartiles.
 
     correlations : CorrelationChange
-        How far correlations have moved.
+        Changes of correlations.
 
     linkage : RecordLinkage
-        How many records an intruder finds.
+        Risk that an intruder links records to the right row.
 
     intervals, ranks : ndarray of shape (n_columns,)
-        Share of the values of a column that are close to the released ones.
+        For each column, the share of the records whose released value is close to the original
+        one, by value and by rank.
+
+    interval_width, rank_share : float
+        The distances that count as close, see :func:`sk_microagg.metrics.interval_disclosure` and
+        :func:`sk_microagg.metrics.rank_disclosure`.
     """
 
     changes: np.ndarray
@@ -141,10 +151,12 @@ class NumericFacts:
     linkage: object
     intervals: np.ndarray
     ranks: np.ndarray
+    interval_width: float
+    rank_share: float
 
 
 def collect_facts(X, release, estimator, source=None, passed=None, dropped=None):
-    """Measure a release; X and release are tables of one shape, `passed` has their rows."""
+    """Measure a release; `X` and `release` have the same shape, `passed` has the same rows."""
     columns = columns_of(X, "X")
     names = column_names(
         X,
@@ -156,7 +168,7 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
     else:
         numbers, losses = _numeric_facts(X, release, estimator), _squared_losses(X, release)
     smallest = estimator.group_sizes_.min() if hasattr(estimator, "group_sizes_") else None
-    # Classes take a while to find: once is enough for what metrics ask of them one by one.
+    # Finding equal rows takes time: it is done once, not once per metric.
     class_sizes = np.bincount(row_classes(release, "release"))
     return Facts(
         names=[printable(name) for name in names],
@@ -179,7 +191,7 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
 
 
 def _missing_in_words(columns, fewest):
-    """How many cells are missing, and in how many records, told of no fewer than `fewest`."""
+    """How many cells are missing, and in how many records; no figure is for fewer than `fewest`."""
     missing = np.column_stack([missing_cells(column) for column in columns])
     has_missing, has_known = missing.any(axis=1), ~missing.all(axis=1)
     rate = has_missing.mean()
@@ -203,11 +215,13 @@ def _numeric_facts(X, release, estimator):
         linkage=record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None)),
         intervals=interval_disclosure(X, release, width=INTERVAL),
         ranks=rank_disclosure(X, release, share=RANKS),
+        interval_width=INTERVAL,
+        rank_share=RANKS,
     )
 
 
 def _squared_losses(X, release):
-    """Squared changes of each column, as a share of its total sum of squares; 0 if that is 0."""
+    """Sum of squared changes of each column, as a share of its total sum of squares if above 0."""
     X, release = check_pair(X, release)
     losses = np.zeros(X.shape[1])
     for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
@@ -221,7 +235,7 @@ def _squared_losses(X, release):
 
 def _generalization_losses(X, release, estimator):
     if getattr(estimator, "output", "interval") == "midpoint":
-        # Numbers in the middle do not tell how wide their intervals are.
+        # A midpoint does not show how wide its interval is.
         release = release_of(estimator, estimator._intervals(X))
     cells = generalization_loss(X, release, hierarchies=estimator.hierarchies, level="cell")
     return cells.mean(axis=0)

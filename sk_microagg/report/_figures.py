@@ -1,10 +1,11 @@
-"""Pictures of a report, as SVG whose colors and fonts are those of the page.
+"""Pictures of a report, as SVG in the colors and fonts of the page.
 
-None shows an original record, or how far the original values reach. What is drawn of the original
-is counted in bins and bars that stand for several records; groups are drawn from the release alone.
+No picture shows an original record or the range of the original values. The original is drawn as
+counts in bins and bars that stand for several records, and groups are drawn from the release alone.
 """
 
 import re
+from dataclasses import dataclass
 from functools import partial
 from io import StringIO
 
@@ -18,10 +19,9 @@ from sk_microagg.plotting._certificate import CertificateDisplay, losses_of
 from sk_microagg.plotting._convergence import ConvergenceDisplay
 from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
 from sk_microagg.plotting._plane import Plane
-from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, check_matplotlib, tidy
-from sk_microagg.report._html import Html, tag
+from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, tidy
 
-# Pictures of so many columns, groups and steps are enough for the eye, and make a small file.
+# More columns, groups and steps would make the file large and show nothing more.
 MOST_PANELS, MOST_GROUPS, MOST_STEPS = 24, 600, 300
 ROWS_FOR_THE_PLANE = 20_000
 
@@ -30,13 +30,69 @@ PANEL, PICTURE = (3.2, 2.1), (4.2, 3.1)
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A drawing for the page.
+
+    Attributes
+    ----------
+    label : str
+        What it shows, for screen readers.
+
+    view_box : str
+        Position and size in the units of the drawing.
+
+    drawing : str
+        What is inside the SVG element, with all text escaped.
+    """
+
+    label: str
+    view_box: str
+    drawing: str
+
+
+@dataclass(frozen=True)
+class GroupsPicture:
+    """The groups of a release in a plane.
+
+    Attributes
+    ----------
+    picture : Picture
+        The drawing.
+
+    n_shown, n_groups : int
+        Number of groups drawn, and of all groups.
+    """
+
+    picture: Picture
+    n_shown: int
+    n_groups: int
+
+
+@dataclass(frozen=True)
+class SearchPicture:
+    """The loss over the time of a search.
+
+    Attributes
+    ----------
+    picture : Picture
+        The drawing.
+
+    is_falling : bool
+        Whether the loss never rises, that is, whether it is the one of the best partition so far.
+    """
+
+    picture: Picture
+    is_falling: bool
+
+
 def draw_columns(X, release, names, k, losses):
-    """Draw columns before and after, those that lost most if there are many.
+    """Draw columns before and after; if there are many, those with the highest loss.
 
     Returns
     -------
-    pictures : list of Html
-        One a column, but for those of which there is nothing to draw.
+    pictures : list of Picture
+        One per column, except for columns that cannot be drawn.
     """
     columns = compare_columns(X, release, names, at_least=fewest_records(k))
     drawable = [j for j, column in enumerate(columns) if not isinstance(column, Note)]
@@ -48,34 +104,31 @@ def draw_columns(X, release, names, k, losses):
 
 
 def draw_groups(release, k):
-    """Draw what groups are released as, in a plane, with their sizes.
+    """Draw the released groups in a plane, with their sizes.
 
-    A row that a single record has, or fewer than k, is no group, and not drawn.
+    A row that occurs once, or fewer than k times, is not drawn.
 
     Returns
     -------
-    picture : Html or None
-        The picture, if there are two groups and two columns at least.
-
-    n_shown, n_groups : int
-        Number of groups that are drawn, and of all.
+    groups : GroupsPicture or None
+        The picture; None if there are fewer than two groups or two columns.
     """
     release = check_records(release, name="release")
     classes = row_classes(release, "release")
     sizes = np.bincount(classes)
     groups = np.flatnonzero(sizes >= max(k, 2))
     if len(groups) < 2 or release.shape[1] < 2:
-        return None, 0, len(groups)
-    chance = np.random.RandomState(0)
+        return None
+    rng = np.random.RandomState(0)
     spreads = standard_deviations(release)
     scaled = (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
-    plane = Plane(scaled[_some(len(scaled), ROWS_FOR_THE_PLANE, chance)])
+    plane = Plane(scaled[_some(len(scaled), ROWS_FOR_THE_PLANE, rng)])
     first_rows = np.unique(classes, return_index=True)[1]
-    shown = groups[_some(len(groups), MOST_GROUPS, chance)]
+    shown = groups[_some(len(groups), MOST_GROUPS, rng)]
     points = plane.place(scaled[first_rows[shown]])
 
     def draw(ax):
-        # Large ones behind, so that they hide nothing.
+        # Large bubbles first, so that they do not hide small ones.
         order = np.argsort(-sizes[shown], kind="stable")
         largest = sizes.max()
         ax.scatter(
@@ -90,39 +143,40 @@ def draw_groups(release, k):
         ax.set_aspect("equal", adjustable="datalim")
         tidy(ax)
 
-    return _as_svg(draw, PICTURE, "Groups of the release"), len(shown), len(groups)
+    picture = _as_svg(draw, PICTURE, "Groups of the release")
+    return GroupsPicture(picture, len(shown), len(groups))
 
 
 def draw_search(trace, total):
-    """Draw how the loss fell in a search."""
+    """Draw the loss over the time of a search."""
     display = ConvergenceDisplay(trace=_some_rows(trace), total=total)
-    return _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
+    picture = _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
+    return SearchPicture(picture, is_falling=bool(np.all(np.diff(trace[:, 2]) <= 0)))
 
 
 def draw_certificate(certificate, estimator):
-    """Draw how the loss fell, and how the bound rose."""
+    """Draw the loss of the search and the bound of the proof over time."""
     display = CertificateDisplay(
         loss_trace=_some_rows(losses_of(estimator, certificate.loss)),
         bound_trace=_some_rows(certificate.trace),
     )
-    return _as_svg(display.plot, PICTURE, "Loss that was found and bound that was proven")
+    return _as_svg(display.plot, PICTURE, "Information loss and proven lower bound over time")
 
 
 def _some_rows(trace):
-    """A trace with fewer rows if it has many, the first and the last among them."""
+    """A trace, thinned if it is long; the first and the last row are kept."""
     if len(trace) <= MOST_STEPS:
         return trace
     return trace[np.unique(np.linspace(0, len(trace) - 1, MOST_STEPS).astype(int))]
 
 
-def _some(n, most, chance):
-    """Which of n to take, in their order: all, or `most` of them drawn at random."""
-    return np.arange(n) if n <= most else np.sort(chance.choice(n, most, replace=False))
+def _some(n, most, rng):
+    """Sorted indices: all n, or a random sample of `most` of them."""
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
 def _as_svg(draw, size, label):
-    """What a function draws on axes, as an element of the page."""
-    check_matplotlib()
+    """Let a function draw on axes, and return the picture."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -131,25 +185,25 @@ def _as_svg(draw, size, label):
         draw(figure.add_subplot())
         buffer = StringIO()
         figure.savefig(buffer, format="svg", transparent=True)
-    return tag("figure", _in_page_style(buffer.getvalue(), label), class_="plot")
+    return _in_page_style(buffer.getvalue(), label)
 
 
 def _in_page_style(svg, label):
-    """Leave to the page what is the page's: colors, fonts, size and names."""
+    """Take colors, fonts, size and ids out of a drawing, so that the page sets them."""
     svg = svg[svg.index("<svg") :]
     view_box = re.search(r'viewBox="([^"]*)"', svg)[1]
     drawing = svg[svg.index(">") + 1 : svg.rindex("</svg>")]
     drawing = re.sub(r"<(metadata|style)\b.*?</\1>|<!--.*?-->", "", drawing, flags=re.DOTALL)
-    # Text between tags may be anything: it stays as it is.
+    # Only tags are rewritten: text between them may contain anything.
     drawing = re.sub(r"<[^>]*>", lambda found: _tag_in_page_style(found[0]), drawing)
     drawing = re.sub(r"\s*\n\s*", "\n", drawing)
-    return tag("svg", Html(drawing), viewBox=view_box, role="img", aria_label=label)
+    return Picture(label, view_box, drawing)
 
 
 def _tag_in_page_style(written):
     for pattern, replacement in (
         (r'^<g id="[^"]*"', "<g"),
-        # Versions of matplotlib differ in how they write fonts.
+        # Versions of Matplotlib write fonts differently.
         (r"font: (?:[a-z]+ )*([\d.]+)px [^;\"]*", r"font-size: \1px"),
         (r"font-family: [^;\"]*;? ?", ""),
         (r' transform="rotate\(-0 [^"]*"', ""),

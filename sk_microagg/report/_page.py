@@ -1,95 +1,53 @@
-"""The page and its head."""
+"""The page: facts and pictures, laid out by the files in `templates`."""
 
 from datetime import datetime
-from html import escape
+from importlib.resources import files
 
+from sk_microagg._utils._numbers import counted, percent, signed
 from sk_microagg.plotting._convergence import total_of, trace_of
-from sk_microagg.report._html import count, join, paragraph, percent, tag
-from sk_microagg.report._reproduce import reproduce
-from sk_microagg.report._sections import before_and_after, done, groups, lost, proven, risk, search
-from sk_microagg.report._style import STYLE
-from sk_microagg.report._words import protection
+from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
+from sk_microagg.report._method import method_of
+from sk_microagg.report._recipe import recipe_of
 
-# Whatever a name or a title may hold, the browser fetches and runs nothing.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+FILTERS = {"counted": counted, "percent": percent, "signed": signed, "thousands": "{:,}".format}
 
 
 def render(X, release, estimator, facts, title, certificate=None):
     """The report as HTML."""
-    title = "Anonymization report" if title is None else str(title)
-    now = datetime.now().astimezone()
     trace = trace_of(estimator)
-    body = tag(
-        "main",
-        _header(facts, title, now),
-        done(estimator, facts),
-        lost(facts),
-        *([] if certificate is None else [proven(certificate, estimator)]),
-        risk(facts),
-        before_and_after(X, release, facts),
-        *([] if facts.numbers is None else [groups(release, facts.k)]),
-        *([] if trace is None else [search(trace, total_of(estimator, trace))]),
-        protection(facts),
-        reproduce(estimator, now),
-    )
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            f"<title>{escape(title)}</title>",
-            '<link rel="icon" href="data:,">',
-            f"<style>{STYLE}</style>",
-            "</head>",
-            f"<body>{body}</body>",
-            "</html>",
-            "",
-        ]
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title="Anonymization report" if title is None else str(title),
+            now=datetime.now().astimezone(),
+            facts=facts,
+            method=method_of(estimator, facts),
+            certificate=certificate,
+            certificate_picture=certificate and draw_certificate(certificate, estimator),
+            columns=draw_columns(X, release, facts.names, facts.k, facts.column_losses),
+            groups=None if facts.numbers is None else draw_groups(release, facts.k),
+            search=None if trace is None else draw_search(trace, total_of(estimator, trace)),
+            recipe=recipe_of(estimator),
+        )
     )
 
 
-def _header(facts, title, now):
-    sizes = f"{count(facts.n_records, 'record')}, {count(len(facts.names), 'column')}"
-    return tag(
-        "header",
-        tag("h1", title),
-        paragraph(f"{sizes}. Written on {now.day} {now:%B %Y}.", class_="byline"),
-        _verdict(facts),
-        tag("dl", *(_key(*key) for key in _keys(facts)), class_="keys"),
+def _environment():
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_read_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
+    environment.filters.update(FILTERS)
+    environment.globals["zip"] = zip
+    return environment
 
 
-def _verdict(facts):
-    shared_by = count(facts.level, "record")
-    if facts.level >= facts.k > 1:
-        asked = f"k = {facts.k} was asked for"
-        text = f"Every row of the release is shared by at least {shared_by}; {asked}."
-        return paragraph(tag("b", "\N{CHECK MARK}"), text, class_="verdict")
-    if facts.k > 1:
-        text = f"Not {facts.k}-anonymous: a row of the release is shared by only {shared_by}."
-    elif facts.level > 1:
-        text = f"k = 1 protects nobody: that {shared_by} or more share each row is by chance."
-    else:
-        text = "Not anonymous: k = 1 protects nobody, and a row stands for a single record."
-    return paragraph(tag("b", "\N{BALLOT X}"), text, class_="verdict broken")
-
-
-def _keys(facts):
-    """Label, figure and remark of what matters most."""
-    yield "k reached", f"{facts.level:,}", f"asked for: {facts.k:,}"
-    yield "Groups", f"{facts.n_groups:,}", f"smallest: {count(facts.smallest_group, 'record')}"
-    of_what = "mean over all cells" if facts.numbers is None else "of all variation"
-    yield "Information loss", percent(facts.loss), of_what
-    if facts.numbers is None:
-        before = f"before: {facts.told(facts.unique_before)}"
-        yield "Rows that occur once", facts.told(facts.unique_after), before
-    else:
-        at_most = f"at most {percent(1 / facts.level)}, as 1 in {facts.level:,}"
-        yield "Re-identified, expected", facts.expected_matches(), at_most
-
-
-def _key(label, figure, remark):
-    return join(tag("div", tag("dt", label), tag("dd", figure), tag("dd", remark)))
+def _read_template(name):
+    return (files(__package__) / "templates" / name).read_text(encoding="utf-8")

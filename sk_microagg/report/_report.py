@@ -1,4 +1,4 @@
-"""The report: from a release to a page."""
+"""`make_report`: checks, facts, page and file."""
 
 import os
 from math import inf
@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
+from sk_microagg._utils._extras import check_report_extra
 from sk_microagg._utils._files import released_file
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._validation import check_number
-from sk_microagg.plotting._style import check_matplotlib
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._page import render
 
@@ -29,69 +29,70 @@ def make_report(
     certificate=None,
     readers_of=None,
 ):
-    """Write a report on a release: what was done, what it cost, and which risk is left.
+    """Write a report on a release: what was done, what was lost, and which risk remains.
 
-    The report is one HTML file that needs nothing else, for a screen of any size or for paper. It
-    holds no original record and does not tell how far the original values reach, so that it may
-    go with the release.
+    The report is a single, self-contained HTML file for screens of any size and for paper. It
+    contains no original record and does not disclose the range of the original values, so that it
+    can be published with the release.
 
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The columns that were anonymized, as they were.
+        The original columns that were anonymized.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The same columns as they are released.
+        The same columns, as released.
 
     estimator : MicroAggregator or KAIM
         The fitted estimator that made the release.
 
     path : str or path-like
-        Where to write the file. One that is there already is replaced, when the new one is
-        complete.
+        The file to write. An existing file is replaced once the new one is complete.
 
     title : str or None, default=None
         Title of the report.
 
     source : str or None, default=None
-        The file that the table was read from, as the report is to name it.
+        Name of the file that the table was read from, for the report to show.
 
     passed : array-like or DataFrame of shape (n_samples, n_passed) or None, default=None
-        Columns that are released as they are, beside the anonymized ones. The report names them
-        and tells in which of them whole groups share one value, see
+        Columns that are released unchanged, together with the anonymized ones. The report names
+        them and states in which of them whole groups share one value, see
         :func:`sk_microagg.metrics.homogeneity`.
 
     dropped : list of str or None, default=None
-        Names of columns that are not released, for the report to name.
+        Names of columns that are not released, for the report to show.
 
     certificate : float, tuple or None, default=None
-        Whether to tell how far the loss is above the optimum, at most: the seconds in which to
-        prove it, or the bound and its trace if that was done before, as
+        If given, the report states how far the loss is above the optimum, at most. Either the
+        seconds to spend on a proof, or the bound and its trace from an earlier proof, as
         :func:`sk_microagg.metrics.loss_bound` returns them with `return_trace=True` for records
-        that are scaled as the estimator did. Only for MicroAggregator.
+        scaled as the estimator scales them. Only for MicroAggregator.
 
     readers_of : str, path-like or None, default=None
-        A file or a folder, such as the original table: nobody can read the report who cannot read
-        that. None for whoever the system lets read new files.
+        A file or a folder, such as the original table: only users who can read it can read the
+        report. None for the default permissions of new files.
 
     Returns
     -------
     path : Path
-        Where it was written.
+        The file that was written.
 
     See Also
     --------
-    sk_microagg.plotting : Pictures that show more, and are not for everybody.
-    sk_microagg.metrics.optimality_gap : What a certificate tells, as a number.
+    sk_microagg.plotting : Plots that show more, some of them original records.
+    sk_microagg.metrics.optimality_gap : The statement of a certificate as a number.
 
     Notes
     -----
-    What is drawn of the original are counts in bins and bars of k records or more, and 3 at least,
-    within the range of the release. Groups are drawn from the release alone. A share of the records
-    that stands for fewer than that, or for all but fewer, is told as "fewer than 5 records" or "all
-    but fewer than 5 records". Figures of columns and
-    of the whole are rounded to three digits, the bound of a certificate to four. Names of columns
-    and parameters of the estimator are shown, of hierarchies only to which columns they belong.
+    The original is drawn as counts in bins and bars of at least k records, and at least 3, within
+    the range of the release. Groups are drawn from the release alone. A share that stands for fewer
+    records, or for all but fewer, is written as "fewer than 5 records" or "all but fewer than 5
+    records". Figures are rounded to three digits, the bound of a certificate to four. Names of
+    columns and parameters of the estimator are shown; of hierarchies, only the names of their
+    columns.
+
+    Matplotlib and Jinja2 are needed: `pip install 'sk-microagg[report]'`.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def make_report(
     True
     """
     path = Path(path)
-    check_matplotlib()
+    check_report_extra()
     _check_place(path)
     _check_tables(X, release, estimator)
     _check_other_columns(passed, dropped, X)
@@ -125,7 +126,7 @@ def make_report(
 
 
 def _check_place(path):
-    """Say before all work that it would be in vain."""
+    """Raise before any work is done if the file cannot be written."""
     if path.is_dir():
         raise IsADirectoryError(f"path={str(path)!r} is a folder: it must be the name of a file.")
     if not path.parent.is_dir():
@@ -139,7 +140,7 @@ def _check_place(path):
 
 
 def _certificate(wanted, estimator, X):
-    """What is proven, in the time that is given or before; None if nobody wants to know."""
+    """The certificate, from a proof that is done now or was done before; None if not wanted."""
     if wanted is None:
         return None
     is_proven = isinstance(wanted, tuple) and len(wanted) == 2
@@ -147,8 +148,8 @@ def _certificate(wanted, estimator, X):
         seconds = check_number("certificate", wanted, above=0, or_option=None)
         if seconds == inf:
             raise ValueError("certificate=inf must be finite: the proof ends when the time is up.")
-    told = "a proven bound" if is_proven else repr(wanted)
-    check_can_be_certified(estimator, f"certificate={told} needs")
+    given = "a proven bound" if is_proven else repr(wanted)
+    check_can_be_certified(estimator, f"certificate={given} needs")
     return certificate_of(estimator, X, *wanted) if is_proven else certify(estimator, X, seconds)
 
 
@@ -165,7 +166,7 @@ def _check_other_columns(passed, dropped, X):
             f"passed of shape {shape} must be a table with the {n_records} rows of X, or None."
         )
     if isinstance(dropped, str) or not (dropped is None or np.iterable(dropped)):
-        raise TypeError(f"dropped={dropped!r} must be a list of names of columns or None.")
+        raise TypeError(f"dropped={dropped!r} must be a list of column names or None.")
 
 
 def _check_tables(X, release, estimator):

@@ -119,7 +119,7 @@ def test_frames_of_pandas_and_polars(frame):
 
 def test_matplotlib_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install 'sk-microagg\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'sk-microagg\[report\]'"):
         ConvergenceDisplay.from_data([[0, 0.1, 9.0]])
 
 
@@ -134,7 +134,7 @@ class TestRiskUtilityDisplay:
         assert [text.get_text() for text in display.texts_] == ["k = 2", "5", "10"]
         assert_array_equal(display.texts_[0].xy, (display.line_.get_xydata()[0]))
 
-    def test_linkage_keeps_the_promise(self, X):
+    def test_linkage_stays_below_the_guarantee(self, X):
         display = RiskUtilityDisplay.from_estimator(MicroAggregator(), X, [1, 2, 5])
         assert np.all(display.expected_matches <= 1 / display.k + 1e-12)
 
@@ -144,13 +144,13 @@ class TestRiskUtilityDisplay:
         theirs = RiskUtilityDisplay.from_data(risk_utility(X, [2, 5], estimator=estimator))
         assert_array_equal(ours.line_.get_xydata(), theirs.line_.get_xydata())
 
-    def test_a_frame_will_do(self, X):
+    def test_data_frame(self, X):
         table = risk_utility(X, [2, 5])
         display = RiskUtilityDisplay.from_data(pd.DataFrame(table))
         assert_array_equal(display.line_.get_xdata(), table["information_loss"])
 
     @pytest.mark.parametrize("table", [[1, 2], np.zeros(2), pd.DataFrame({"k": [2]})])
-    def test_something_else(self, table):
+    def test_bad_table(self, table):
         with pytest.raises(ValueError, match=r"table has no .*expected_matches: it must be what"):
             RiskUtilityDisplay.from_data(table)
 
@@ -167,7 +167,7 @@ class TestPartitionDisplay:
         assert_allclose(display.centroids_.get_xydata(), means, atol=1e-12)
         assert display.ax_.get_title(loc="left") == f"{aggregator.n_groups_} groups"
 
-    def test_every_hull_holds_its_group(self, X):
+    def test_each_hull_contains_its_group(self, X):
         labels = MicroAggregator(k=5).fit_predict(X[:, :2])
         display = PartitionDisplay.from_data(X[:, :2], labels)
         for label, path in enumerate(display.hulls_.get_paths()):
@@ -200,7 +200,7 @@ class TestPartitionDisplay:
         assert_allclose(np.sort(shown), np.sort(distances)[:5])
         assert len(display.records_.get_xdata()) == 30
         title = display.ax_.get_title(loc="left")
-        assert title == "5 of 20 groups, those nearest to the middle"
+        assert title == "5 of 20 groups, those nearest to the center"
 
     def test_one_column_is_drawn_in_its_own_units(self):
         table = pd.DataFrame({"age": [30.0, 60.0, 31.0, 61.0]})
@@ -247,7 +247,7 @@ class TestConvergenceDisplay:
     def test_as_a_share(self):
         display = ConvergenceDisplay.from_data(self.TRACE, total=20)
         assert_allclose(display.line_.get_ydata(), [0.45, 0.3, 0.25])
-        assert [text.get_text() for text in display.texts_] == ["45.00%", "25.00%"]
+        assert [text.get_text() for text in display.texts_] == ["45.0%", "25.0%"]
         assert display.ax_.get_ylabel() == "information loss"
 
     def test_ends_with_the_loss_of_the_estimator(self, X, searched):
@@ -283,7 +283,7 @@ class TestConvergenceDisplay:
     @pytest.mark.parametrize("refiner", [None, "exchange", ["decompose", "exchange"]])
     def test_no_search(self, X, refiner):
         aggregator = MicroAggregator(refiner=refiner).fit(X)
-        with pytest.raises(ValueError, match="estimator holds no trace of a search: its refiner"):
+        with pytest.raises(ValueError, match="estimator has no trace of a search: its refiner"):
             ConvergenceDisplay.from_estimator(aggregator)
 
     def test_searches_in_blocks(self, X):
@@ -335,7 +335,7 @@ class TestAttributeDisplay:
         display = AttributeDisplay.from_data(X, X)
         assert [column.name for column in display.columns] == ["x0", "x1", "x2"]
 
-    def test_bins_of_integers_hold_equally_many(self):
+    def test_integer_bins_cover_equally_many_values(self):
         ages = np.repeat(np.arange(20, 90), 3)[:, None]
         (column,) = compare_columns(ages, ages + 0.0)
         assert_array_equal(column.edges % 1, 0.5)
@@ -349,7 +349,7 @@ class TestAttributeDisplay:
             counts = np.round(column.before * len(X))
             assert np.all((counts == 0) | (counts >= min(k, 120)))
             assert_allclose([column.before.sum(), column.after.sum()], 1)
-            # Nothing tells how far the original reaches.
+            # Nothing discloses the range of the original.
             if len(np.unique(release[:, j])) > 1:
                 assert_allclose(column.edges[[0, -1]], [release[:, j].min(), release[:, j].max()])
 
@@ -434,7 +434,7 @@ class TestAttributeDisplay:
         _, axes = plt.subplots(1, 3)
         display = AttributeDisplay.from_data(X, X, ax=axes)
         assert list(display.ax_) == list(axes)
-        with pytest.raises(ValueError, match="ax has 2 axes: it must have 3, one a column"):
+        with pytest.raises(ValueError, match="ax has 2 axes: it must have 3, one per column"):
             display.plot(ax=axes[:2])
 
     def test_errors(self, X):

@@ -15,7 +15,7 @@ from sk_microagg.report import make_report
 from sk_microagg.scale import DaskMicroAggregator
 
 X = np.random.RandomState(0).gamma(2, size=(90, 3)) * [1, 10, 100]
-PICTURE = 'aria-label="Loss that was found and bound that was proven"'
+PICTURE = 'aria-label="Information loss and proven lower bound over time"'
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_line_and_picture(path, aggregator):
         words(html),
     )
     assert html.count(PICTURE) == 1
-    assert "where the optimum is" in html
+    assert "range of the optimum" in html
 
 
 def test_nobody_has_to_know(path, aggregator):
@@ -79,14 +79,14 @@ def test_losses_of_a_hot_search_are_called_so(path):
     refiner = Annealing(max_iter=2_000_000)
     searched = MicroAggregator(k=4, refiner=refiner, random_state=0).fit(X)
     searched.refiner_.trace_[1, 2] = 2 * searched.refiner_.trace_[0, 2]
-    assert "The loss of the groups at the time." in words(report(path, searched, None))
+    assert "The information loss of the current partition." in words(report(path, searched, None))
 
 
 def test_optimal(path):
     alone = MicroAggregator(k=50).fit(X)
     text = words(report(path, alone, 0.1))
     assert "Optimal: no partition of the scaled records into groups of at least 50 loses" in text
-    assert "The true optimum is between" not in text
+    assert "The true optimum lies between" not in text
     nothing_lost = MicroAggregator(k=1).fit(X)
     assert "Optimal: nothing is lost." in words(report(path, nothing_lost, 0.1))
 

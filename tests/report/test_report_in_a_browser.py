@@ -1,4 +1,4 @@
-"""Reports as a browser sees them: complete in themselves, and of the width of the screen."""
+"""Reports in a browser: self-contained, and no wider than the screen."""
 
 import json
 import re
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
     BROWSER is None, reason=f"needs one of {', '.join(BROWSERS)} on the PATH"
 )
 
-# A frame is as narrow as it is told to be; a window has a least width.
+# A frame can be as narrow as needed; a window has a minimum width.
 FRAME = """<!doctype html><title>not measured</title>
 <iframe width="{width}" height="800" style="border: 0" srcdoc="{page}"></iframe>
 <script>
@@ -48,7 +48,7 @@ frame.addEventListener("load", () => {{
 
 
 def browse(path, folder, *options):
-    """Open a page; return its elements, what was logged and the addresses that it asked for."""
+    """Open a page; return its DOM, the messages logged and the addresses requested."""
     net_log = folder / "net.json"
     done = subprocess.run(
         [
@@ -80,7 +80,7 @@ def browse(path, folder, *options):
     )
     messages = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     parameters = [event.get("params", {}) for event in json.loads(net_log.read_text())["events"]]
-    # The browser asks for something on its own account too.
+    # Requests of the browser itself do not count.
     asked = {
         parameter["url"]
         for parameter in parameters
@@ -90,7 +90,7 @@ def browse(path, folder, *options):
 
 
 def measure(page, width, folder, *options):
-    """Open a page in a frame of a width; return what was measured."""
+    """Open a page in a frame of the given width; return the measurements."""
     frame = folder / "frame.html"
     html = page.read_text(encoding="utf-8")
     frame.write_text(FRAME.format(width=width, page=escape(html)), encoding="utf-8")
@@ -102,7 +102,7 @@ def measure(page, width, folder, *options):
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """Reports on numbers and on a mixed table, with names that are long or wild."""
+    """Reports on numbers and on a mixed table, with long and odd names."""
     folder = tmp_path_factory.mktemp("reports")
     rng = np.random.RandomState(0)
     long_name = "a_name_without_a_place_to_break_it_that_is_much_longer_than_a_phone_is_wide"
@@ -131,7 +131,7 @@ def reports(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["numbers", "mixed"])
-def test_complete_in_itself(reports, tmp_path, name):
+def test_page_is_self_contained(reports, tmp_path, name):
     dom, messages, asked = browse(reports[name], tmp_path)
     assert "How to reproduce it" in dom
     assert messages == []
@@ -149,14 +149,14 @@ def test_no_wider_than_the_screen(reports, tmp_path, name, width):
 
 @pytest.mark.parametrize("is_dark", [False, True])
 @pytest.mark.parametrize("name", ["numbers", "mixed"])
-def test_pictures_are_of_the_colors_of_the_page(reports, tmp_path, name, is_dark):
+def test_pictures_have_the_colors_of_the_page(reports, tmp_path, name, is_dark):
     options = [f"--blink-settings=preferredColorScheme={int(not is_dark)}"]
     seen = measure(reports[name], 1280, tmp_path, *options)
     if seen["dark"] != is_dark:
         pytest.skip("this browser does not take the color scheme from its command line")
     lightness = {key: np.mean(_channels(seen[key])) for key in ("paper", "ink")}
     assert (lightness["paper"] < lightness["ink"]) == is_dark
-    # Nothing was left in the black of matplotlib.
+    # No element kept the black of Matplotlib.
     assert "rgb(0, 0, 0)" not in seen["inks"]
 
 
@@ -164,7 +164,7 @@ def _channels(color):
     return [int(channel) for channel in re.findall(r"\d+", color)[:3]]
 
 
-def test_the_browser_would_tell(tmp_path):
+def test_errors_requests_and_overflow_are_detected(tmp_path):
     page = tmp_path / "bad.html"
     page.write_text(
         "<!doctype html><script>console.error('boom')</script>"

@@ -1,4 +1,4 @@
-"""A report tells no share that stands for fewer than k records, and what became of each column."""
+"""A report shows no share that stands for fewer than k records, and lists all columns."""
 
 import re
 
@@ -8,12 +8,12 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._utils._numbers import percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import homogeneity, interval_disclosure, rank_disclosure, record_linkage
 from sk_microagg.metrics import uniqueness as share_of_unique_rows
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.report import make_report
-from sk_microagg.report._html import percent
 
 K, N = 5, 60
 FEW, NEARLY_ALL = f"fewer than {K} records", f"all but fewer than {K} records"
@@ -31,7 +31,7 @@ def report(tmp_path):
 
 
 def table(n_unique):
-    """A table of N rows, of which so many are unique and the others have a twin."""
+    """A table of N rows, of which `n_unique` are unique and the others occur twice."""
     rng = np.random.default_rng(0)
     n_twice = (N - n_unique) // 2
     values = rng.normal(size=(n_unique + n_twice, 2))
@@ -41,22 +41,22 @@ def table(n_unique):
 
 
 @pytest.mark.parametrize(
-    ("n_unique", "told"),
+    ("n_unique", "shown"),
     [(0, "0%"), (2, FEW), (4, FEW), (6, percent(6 / N)), (54, percent(54 / N)), (60, "100%")],
 )
-def test_unique_rows(report, n_unique, told):
+def test_unique_rows(report, n_unique, shown):
     page = report(table(n_unique), MicroAggregator(K))
-    assert page.row("Rows that occur once, before")[0] == told
+    assert page.row("Unique rows, original")[0] == shown
 
 
 def test_nearly_all_rows_are_unique(report):
     page = report(table(58), MicroAggregator(K))
-    assert page.row("Rows that occur once, before")[0] == NEARLY_ALL
+    assert page.row("Unique rows, original")[0] == NEARLY_ALL
     page = report(table(58), KAIM(K, random_state=0))
-    assert page.row("Rows that occur once")[1] == f"before: {NEARLY_ALL}"
+    assert page.row("Unique rows")[1] == f"original: {NEARLY_ALL}"
 
 
-def told(share):
+def shown(share):
     count = round(share * N)
     if 0 < count < K:
         return FEW
@@ -73,15 +73,15 @@ def test_linkage_and_disclosure(report, seed, noise):
     page = report(X, aggregator, release)
     linkage = record_linkage(X, release)
     linked = page.row("Linked to the right row")[0]
-    assert linked == told(linkage.linked)
+    assert linked == shown(linkage.linked)
     expected = percent(linkage.expected_matches)
     if linked in (FEW, NEARLY_ALL):
         expected = f"at most {percent(linkage.expected_if_linked)}"
-    assert page.row("Re-identified, expected")[0] == expected
-    assert page.row("Re-identified, expected", 2)[0] == expected
+    assert page.row("Expected re-identifications")[0] == expected
+    assert page.row("Expected re-identifications", 2)[0] == expected
     near, ranks = interval_disclosure(X, release), rank_disclosure(X, release)
     for j in range(2):
-        assert page.row(f"x{j}", 2) == [told(near[j]), told(ranks[j])]
+        assert page.row(f"x{j}", 2) == [shown(near[j]), shown(ranks[j])]
 
 
 def test_a_bound_has_no_bar(tmp_path):
@@ -95,7 +95,7 @@ def test_a_bound_has_no_bar(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("n_missing", "told"),
+    ("n_missing", "shown"),
     [
         (0, "0% of the cells, in 0% of the records"),
         (1, f"cells in {FEW}"),
@@ -104,18 +104,18 @@ def test_a_bound_has_no_bar(tmp_path):
         (58, f"48.3% of the cells, in {NEARLY_ALL}"),
     ],
 )
-def test_missing_values(report, n_missing, told):
+def test_missing_values(report, n_missing, shown):
     X = pd.DataFrame(np.random.default_rng(0).integers(0, 9, size=(N, 2)), columns=["a", "b"])
     X["a"] = X["a"].where(np.arange(N) >= n_missing)
     page = report(X, KAIM(K, random_state=0))
-    assert page.row("Missing before") == [told]
+    assert page.row("Missing in the original") == [shown]
 
 
-def test_records_that_lack_everything(report):
+def test_records_without_any_value(report):
     X = np.random.default_rng(0).integers(0, 9, size=(N, 2)).astype(object)
     X[3:] = None
     page = report(X, KAIM(K, random_state=0))
-    assert page.row("Missing before") == [f"cells in {NEARLY_ALL}"]
+    assert page.row("Missing in the original") == [f"cells in {NEARLY_ALL}"]
 
 
 @pytest.mark.parametrize(("n_missing", "words"), [(0, None), (1, FEW), (4, FEW), (6, "10%")])
@@ -128,7 +128,7 @@ def test_missing_values_in_a_picture(report, n_missing, words):
 
 
 @pytest.mark.parametrize("n_missing", [1, 4, 6])
-def test_bins_do_not_tell_that_a_few_are_missing(n_missing):
+def test_bins_do_not_disclose_how_few_values_are_missing(n_missing):
     X = np.random.default_rng(0).normal(size=(N, 1))
     release = X.round()
     X[:n_missing] = np.nan
@@ -137,11 +137,11 @@ def test_bins_do_not_tell_that_a_few_are_missing(n_missing):
     assert column.before.sum() == pytest.approx(in_bins)
 
 
-def test_dropped_records(report):
+def test_suppressed_records(report):
     X = np.random.default_rng(0).normal(size=(N, 2))
     X[:2, 0] = np.nan
     page = report(X, KMember(K, random_state=0))
-    assert page.row("Records dropped") == [f"{FEW}, released as * in all columns"]
+    assert page.row("Records suppressed") == [f"{FEW}, released as * in all columns"]
 
 
 # The mark
@@ -150,8 +150,14 @@ def test_dropped_records(report):
 @pytest.mark.parametrize(
     ("X", "words"),
     [
-        (np.arange(20.0).reshape(10, 2), "Not anonymous: k = 1 protects nobody, and a row stands"),
-        (np.repeat([[1.0, 2.0]], 10, axis=0), "k = 1 protects nobody: that 10 records or more"),
+        (
+            np.arange(20.0).reshape(10, 2),
+            "Not anonymous: k = 1 protects nobody, and at least one row",
+        ),
+        (
+            np.repeat([[1.0, 2.0]], 10, axis=0),
+            "k = 1 protects nobody: each row is shared by at least 10 records",
+        ),
     ],
 )
 def test_no_mark_for_k_of_1(report, X, words):
@@ -190,31 +196,34 @@ def test_where_the_records_come_from(report):
     )
     assert page.row("Input file") == ["visits & more.csv"]
     assert page.row("Columns anonymized") == ["2: age, <b>size</b>"]
-    assert page.row("Columns passed through") == ["3: ward, town, id"]
+    assert page.row("Columns released unchanged") == ["3: ward, town, id"]
     assert page.row("Columns dropped") == ["2: name, street"]
     share = homogeneity(release, ward)
     assert 0 < share < 1
     text = "".join(page.text)
-    assert f"ward: {100 * share:.1f} % of the records are in groups that share one value" in text
-    assert "town: 100.0 % of the records are in groups that share one value" in text
+    assert f"ward: {percent(share)} of the records are in groups that share one value" in text
+    assert "town: 100% of the records are in groups that share one value" in text
     assert "id: " not in text
 
 
-def test_nothing_is_passed_or_dropped(report):
+def test_no_column_is_unchanged_or_dropped(report):
     X = table(10)
     page = report(X, MicroAggregator(K), passed=pd.DataFrame(), dropped=[])
-    assert page.row("Columns passed through") == ["none"]
+    assert page.row("Columns released unchanged") == ["none"]
     assert page.row("Columns dropped") == ["none"]
-    assert "share one value" not in "".join(page.text)
+    text = "".join(page.text)
+    assert "are in groups that share one value" not in text
+    assert "No group shares one value" not in text
     page = report(X, MicroAggregator(K), passed=np.arange(N)[:, None])
-    assert page.row("Columns passed through") == ["1: x0"]
-    assert "No group shares one value in a column that passes through." in "".join(page.text)
+    assert page.row("Columns released unchanged") == ["1: x0"]
+    text = "".join(page.text)
+    assert "No group shares one value in a column that is released unchanged." in text
 
 
-def test_nothing_is_known_of_other_columns(report):
+def test_other_columns_are_not_given(report):
     page = report(table(10), MicroAggregator(K))
     names = {row[0] for row in page.rows if row}
-    assert not names & {"Input file", "Columns passed through", "Columns dropped"}
+    assert not names & {"Input file", "Columns released unchanged", "Columns dropped"}
     assert "Columns anonymized" in names
 
 
@@ -223,10 +232,10 @@ def test_nothing_is_known_of_other_columns(report):
     [
         ({"passed": np.ones((N - 1, 2))}, ValueError, r"passed of shape \(59, 2\) must be a table"),
         ({"passed": np.ones(N)}, ValueError, r"passed of shape \(60,\) must be a table with the"),
-        ({"dropped": "name"}, TypeError, "dropped='name' must be a list of names of columns"),
-        ({"dropped": 3}, TypeError, "dropped=3 must be a list of names of columns or None"),
+        ({"dropped": "name"}, TypeError, "dropped='name' must be a list of column names"),
+        ({"dropped": 3}, TypeError, "dropped=3 must be a list of column names or None"),
     ],
 )
-def test_what_is_no_column(report, parameters, error, message):
+def test_bad_other_columns(report, parameters, error, message):
     with pytest.raises(error, match=message):
         report(table(10), MicroAggregator(K), **parameters)

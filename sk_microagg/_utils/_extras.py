@@ -1,0 +1,42 @@
+"""Dependencies that an extra of the package installs."""
+
+import importlib
+
+
+def import_extra(module, extra, purpose):
+    """Import an optional dependency, or name the extra that installs it.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module.
+
+    extra : str
+        The extra of `sk-microagg` that installs it.
+
+    purpose : str
+        What needs it, as the subject of a sentence.
+
+    Returns
+    -------
+    module : module
+        The module.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._extras import import_extra
+    >>> import_extra("math", "report", "A report").pi
+    3.141592653589793
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {module}, which is not installed: pip install 'sk-microagg[{extra}]'"
+        ) from error
+
+
+def check_report_extra():
+    """Raise an ImportError that names the extra if a report cannot be written without it."""
+    for module in ("matplotlib", "jinja2"):
+        import_extra(module, "report", "A report")

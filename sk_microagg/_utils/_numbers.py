@@ -1,0 +1,124 @@
+"""Numbers as text, in one format for messages, plots and reports."""
+
+# Shares that are this close to 0 or 1 differ from them by rounding only.
+ROUNDING = 1e-12
+
+
+def percent(share, digits=2):
+    """A share in percent.
+
+    Only a share of exactly 0 or 1 is written as 0% or 100%: nothing that is rare looks as if it
+    never occurred, and nothing that is nearly certain as if it were.
+
+    Parameters
+    ----------
+    share : float
+        The share; it is at least 0 and may be above 1.
+
+    digits : int, default=2
+        Number of significant digits. There is at least one decimal, unless `digits` is 1, and
+        there are at most `digits` decimals.
+
+    Returns
+    -------
+    text : str
+        The share, rounded, with a percent sign.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._numbers import percent
+    >>> [percent(share) for share in (0, 0.00001, 0.0042, 0.037, 0.5, 0.99999, 1)]
+    ['0%', '<0.01%', '0.42%', '3.7%', '50.0%', '>99.9%', '100%']
+    >>> percent(0.037, digits=1), percent(0.037456, digits=3), percent(0.37456, digits=3)
+    ('4%', '3.75%', '37.5%')
+    """
+    share = float(share)
+    if share <= ROUNDING:
+        return "0%"
+    if abs(share - 1) <= ROUNDING:
+        return "100%"
+    value = 100 * share
+    if value < 10:
+        decimals = digits if value < 1 else digits - 1
+    else:
+        decimals = max(digits - 2, 1 if digits > 1 else 0)
+    step = 10.0**-decimals
+    if value < step:
+        return f"<{step:.{decimals}f}%"
+    text = f"{value:.{decimals}f}%"
+    if value < 100 and float(text[:-1]) == 100:
+        return f">{100 - step:.{decimals}f}%"
+    return text
+
+
+def percent_of_axis(share):
+    """A share in percent with no more digits than it needs, as the label of a tick.
+
+    Parameters
+    ----------
+    share : float
+        The share; ticks have few digits.
+
+    Returns
+    -------
+    text : str
+        The share with a percent sign.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._numbers import percent_of_axis
+    >>> percent_of_axis(0.05), percent_of_axis(0.125)
+    ('5%', '12.5%')
+    """
+    return f"{100 * share:.5g}%"
+
+
+def signed(number, decimals=2):
+    """A number with its sign, or 0 without one.
+
+    Parameters
+    ----------
+    number : float
+        The number.
+
+    decimals : int, default=2
+        Number of decimals.
+
+    Returns
+    -------
+    text : str
+        The number, rounded; a negative one has a minus sign, not a hyphen.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._numbers import signed
+    >>> signed(0.123), signed(-0.001), signed(-2, decimals=1)
+    ('+0.12', '0.00', '−2.0')
+    """
+    text = f"{number:+.{decimals}f}"
+    return text[1:] if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def counted(number, noun):
+    """A number with thousands separators, and the noun that it counts.
+
+    Parameters
+    ----------
+    number : int
+        The number.
+
+    noun : str
+        The noun in the singular; its plural takes an s.
+
+    Returns
+    -------
+    text : str
+        Number and noun.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._numbers import counted
+    >>> counted(1, "record"), counted(12_345, "record")
+    ('1 record', '12,345 records')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

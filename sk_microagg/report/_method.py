@@ -1,0 +1,67 @@
+"""How the release was made, as pairs of a name and a text."""
+
+from sk_microagg._utils._numbers import counted
+from sk_microagg.generalization._base import Generalizer
+from sk_microagg.report._parameters import describe, describe_parameter
+
+
+def method_of(estimator, facts):
+    """The table, the treatment of its columns, and how the groups were made."""
+    is_generalized = isinstance(estimator, Generalizer)
+    how = _how_generalized(estimator, facts) if is_generalized else _how_aggregated(estimator)
+    smallest = counted(facts.smallest_group, "record")
+    return [
+        *_origin(facts),
+        ("Minimum group size", f"k = {facts.k:,}"),
+        ("Groups", f"{facts.n_groups:,}, each of at least {smallest}"),
+        *how,
+    ]
+
+
+def _origin(facts):
+    """The table and its columns, as far as known."""
+    if facts.source is not None:
+        yield "Input file", facts.source
+    yield "Records", f"{facts.n_records:,}"
+    yield "Columns anonymized", _names(facts.names)
+    if facts.homogeneous is not None:
+        yield "Columns released unchanged", _names(facts.homogeneous)
+    if facts.dropped is not None:
+        yield "Columns dropped", _names(facts.dropped)
+
+
+def _names(columns):
+    return f"{len(columns):,}: {', '.join(columns)}" if columns else "none"
+
+
+def _how_aggregated(estimator):
+    yield "Method", "Microaggregation: each record is replaced by the mean of its group."
+    if getattr(estimator, "n_blocks_", 1) > 1:
+        yield "Blocks", f"{estimator.n_blocks_:,}, each partitioned separately"
+    for label, name in (("Groups built by", "builder"), ("Groups refined by", "refiner")):
+        used = getattr(estimator, f"{name}_", getattr(estimator, name))
+        yield label, "none" if used is None else describe(used)
+    scaler = getattr(estimator, "scaler_", estimator.scaler)
+    yield "Columns scaled by", "none" if scaler is None else describe(scaler)
+
+
+def _how_generalized(estimator, facts):
+    yield (
+        "Method",
+        "Generalization: in each column, a group is released as the smallest category or interval "
+        "that covers its records.",
+    )
+    yield "Missing in the original", facts.missing
+    is_suppressed = estimator.labels_ < 0
+    if is_suppressed.any():
+        n_suppressed = facts.bound(is_suppressed.mean()) or f"{is_suppressed.sum():,}"
+        yield "Records suppressed", f"{n_suppressed}, released as * in all columns"
+    hierarchies = describe_parameter("hierarchies", estimator.hierarchies)
+    yield "Hierarchies", "none given" if estimator.hierarchies is None else hierarchies
+    if hasattr(estimator, "distance"):
+        yield "Distance between records", f"{estimator.distance}"
+        yield "Numbers released as", f"{estimator.output}s"
+        refiner = estimator.refiner_
+        yield "Groups refined by", "none" if refiner is None else describe(refiner)
+    if getattr(estimator, "weights", None) is not None:
+        yield "Column weights", describe(estimator.weights)

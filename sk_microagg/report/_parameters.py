@@ -1,0 +1,25 @@
+"""Parameters as text, shortened to one line."""
+
+import reprlib
+
+import numpy as np
+
+LONGEST = 240
+SHORT = reprlib.Repr()
+SHORT.maxlist, SHORT.maxother, SHORT.maxstring = 12, 80, 80
+
+
+def describe(value):
+    """A value as text."""
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return f"{type(value).__name__} instance"
+    text = repr(value) if hasattr(value, "get_params") else SHORT.repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def describe_parameter(name, value):
+    """A parameter as text; of hierarchies, which contain values of the table, only the columns."""
+    if name == "hierarchies" and value:
+        return "given for " + ", ".join(map(str, value))
+    return describe(value)

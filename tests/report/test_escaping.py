@@ -1,0 +1,118 @@
+"""Whatever a user names, a report shows it as text."""
+
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables.pages import Reader
+
+import sk_microagg.report
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg.report import make_report
+
+rng = np.random.RandomState(0)
+PATIENTS = pd.DataFrame(
+    {
+        "age": rng.randint(18, 90, size=80),
+        "weight": rng.normal(75, 15, size=80),
+        "visits": rng.poisson(3, size=80),
+    }
+)
+WARDS = pd.DataFrame(
+    {"age": rng.randint(18, 90, size=80), "ward": rng.choice(["A", "B", "C", "D"], size=80)}
+)
+
+
+def read(path):
+    return Reader(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "report.html"
+
+
+def test_names_and_titles_are_escaped(path):
+    names = ["<script>alert(1)</script>", "a \"b\" & 'c'", "$\\frac$ #000000 1.23456 <!-- -->"]
+    table = PATIENTS.set_axis(names, axis=1)
+    aggregator = MicroAggregator(k=4)
+    release = aggregator.fit_transform(table)
+    make_report(table, release, aggregator, path, title="</title><b>me</b>")
+    page = read(path)
+    assert "script" not in page.tags
+    assert "".join(page.text).count("</title><b>me</b>") == 2
+    assert page.row("Columns anonymized") == [f"3: {', '.join(names)}"]
+    text = "".join(page.text)
+    # In a table of losses, in one of risks, in a picture, and in the list of columns.
+    assert all(text.count(name) == 4 for name in names)
+
+
+ODD = ["<script>alert(1)</script>", "{{ 7*7 }}", "{% raw %}", "{# x #}", "\"&'", "</svg><b>x</b>"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_whatever_a_user_names_is_escaped(path, odd):
+    numbers = PATIENTS.set_axis([odd, "weight", "visits"], axis=1)
+    aggregator = MicroAggregator(k=4)
+    about = {
+        "title": f"title {odd}",
+        "source": f"source {odd}",
+        "passed": pd.DataFrame({f"passed {odd}": ["same"] * len(numbers)}),
+        "dropped": [f"dropped {odd}"],
+    }
+    make_report(numbers, aggregator.fit_transform(numbers), aggregator, path, **about)
+    page = read(path)
+    assert "script" not in page.tags
+    assert page.tags.count("b") == 1  # the mark of the verdict
+    text = "".join(page.text)
+    assert text.count(f"title {odd}") == 2
+    assert page.row("Input file") == [f"source {odd}"]
+    assert page.row("Columns anonymized") == [f"3: {odd}, weight, visits"]
+    assert page.row("Columns released unchanged") == [f"1: passed {odd}"]
+    assert page.row("Columns dropped") == [f"1: dropped {odd}"]
+    assert f"passed {odd}: 100% of the records" in text
+    assert f"{odd}, before and after" in page.labels
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_categories_and_parameters_are_escaped(path, odd):
+    wards = WARDS.assign(ward=WARDS["ward"].replace("A", odd)).rename(columns={"ward": odd})
+    hierarchies = {odd: {"*": {"north": [odd, "B"], "south": ["C", "D"]}}}
+    kaim = KAIM(k=4, hierarchies=hierarchies, random_state=0)
+    make_report(wards, kaim.fit_transform(wards), kaim, path)
+    page = read(path)
+    assert "script" not in page.tags
+    assert page.row("Hierarchies") == [f"given for {odd}"]
+    assert page.row("hierarchies") == [f"given for {odd}"]
+    # The category, among others, in the picture; it is cut where it is long.
+    assert odd[:15] in "".join(page.text)
+
+
+def test_only_drawings_are_marked_as_safe():
+    templates = files(sk_microagg.report) / "templates"
+    texts = {item.name: item.read_text(encoding="utf-8") for item in templates.iterdir()}
+    assert {name for name, text in texts.items() if "| safe" in text} == {"macros.html"}
+    assert texts["macros.html"].count("| safe") == 1
+    assert not any("autoescape" in text for text in texts.values())
+
+
+def test_control_characters_in_names_are_escaped(tmp_path):
+    names = ["a\x1b[2J", "b\u202e"]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=names)
+    aggregator = MicroAggregator(5).set_output(transform="pandas")
+    release = aggregator.fit_transform(X)
+    passed = pd.DataFrame({"c\u2066": [1] * 30})
+    path = make_report(
+        X,
+        release,
+        aggregator,
+        tmp_path / "report.html",
+        source="d\x9b.csv",
+        passed=passed,
+        dropped=["e\x07"],
+    )
+    page = path.read_text(encoding="utf-8")
+    for character in "\x1b\u202e\u2066\x9b\x07":
+        assert character not in page
+        assert repr(character)[1:-1] in page

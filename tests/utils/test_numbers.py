@@ -1,0 +1,67 @@
+import pytest
+
+from sk_microagg._utils._numbers import counted, percent, signed
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0, "0%"),
+        (1e-17, "0%"),  # by rounding
+        (1e-9, "<0.01%"),
+        (0.0000999, "<0.01%"),
+        (0.0001, "0.01%"),
+        (0.00456, "0.46%"),
+        (0.01, "1.0%"),
+        (0.0374, "3.7%"),
+        (0.5, "50.0%"),
+        (0.9994, "99.9%"),
+        (0.9996, ">99.9%"),
+        (1 - 1e-9, ">99.9%"),
+        (1 - 1e-16, "100%"),  # by rounding
+        (1, "100%"),
+        (1.0001, "100.0%"),
+        (12.5, "1250.0%"),
+    ],
+)
+def test_percent(share, text):
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (0.0004, 1, "<0.1%"),
+        (0.004, 1, "0.4%"),
+        (0.04, 1, "4%"),
+        (0.4, 1, "40%"),
+        (0.996, 1, ">99%"),
+        (0.00123456, 3, "0.123%"),
+        (0.0123456, 3, "1.23%"),
+        (0.123456, 3, "12.3%"),
+        (0.123456, 4, "12.35%"),
+    ],
+)
+def test_digits_of_percent(share, digits, text):
+    assert percent(share, digits=digits) == text
+
+
+@pytest.mark.parametrize("n", [2, 7, 999, 10_001, 1_000_000])
+@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+def test_only_none_and_all_are_written_as_0_and_100_percent(n, digits):
+    texts = [percent(count / n, digits=digits) for count in (0, 1, n - 1, n)]
+    assert texts[0] == "0%"
+    assert texts[-1] == "100%"
+    for text in texts[1:-1]:
+        assert text[0] in "<>" or 0 < float(text.rstrip("%")) < 100
+
+
+def test_signs_of_zero_and_minus():
+    assert [signed(x) for x in (0.004, -0.004, 0.0)] == ["0.00"] * 3
+    assert signed(-1.5, decimals=1) == "\N{MINUS SIGN}1.5"
+
+
+def test_counts_have_thousands_separators():
+    assert counted(0, "record") == "0 records"
+    assert counted(1, "record") == "1 record"
+    assert counted(1_234_567, "record") == "1,234,567 records"
