@@ -1,4 +1,4 @@
-"""How cells are written in a generalized table."""
+"""The text of cells in a generalized table."""
 
 from numbers import Integral, Real
 

@@ -5,7 +5,7 @@ import numpy as np
 from sk_microagg._utils._tables import cells_of, columns_of, missing_cells
 from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization._labels import ROOT, label_of
-from sk_microagg.generalization._table import Table
+from sk_microagg.generalization._mixed_table import MixedTable
 
 
 def generalization_loss(X, release, *, hierarchies=None, level="table"):
@@ -56,7 +56,7 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
     0.5
     """
     check_option("level", level, ("table", "record", "cell"))
-    table = Table(X, estimator=None)
+    table = MixedTable(X, estimator=None)
     released = columns_of(release, "release")
     shape = (len(released[0]), len(released))
     if shape != table.missing.shape:
@@ -68,15 +68,15 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
     losses = np.empty(shape)
     for j, (name, domain) in enumerate(zip(table.names, domains, strict=True)):
         keys = list(zip(lo[:, j], hi[:, j], _labels(released[j]), strict=True))
-        cells = {key: _read(domain, *key) for key in dict.fromkeys(keys)}
+        covers = {key: _read(domain, *key) for key in dict.fromkeys(keys)}
         for i, key in enumerate(keys):
-            if cells[key] is None:
+            if covers[key] is None:
                 raise ValueError(
                     f"release has {key[2]!r} in column {name!r} and row {i}, "
                     "which does not stand for the value in X."
                 )
-        domain.reach(cells.values())
-        lost = {key: domain.loss_of(cell) for key, cell in cells.items()}
+        domain.widen_to(covers.values())
+        lost = {key: domain.loss_of(cover) for key, cover in covers.items()}
         losses[:, j] = [lost[key] for key in keys]
     losses[table.missing] = 0.0
     if level == "cell":
@@ -91,9 +91,9 @@ def _labels(column):
 
 
 def _read(domain, lo, hi, label):
-    """The cell that a label stands for, of those that cover a cell; None if there is no such."""
+    """The generalized value with a label; None if it does not cover positions `lo` to `hi`."""
     if label == ROOT:
         return ()
-    cell = domain.read(label, lo) if domain.n_leaves > 0 else None
+    cover = domain.read(label, lo) if domain.n_leaves > 0 else None
     is_missing = (lo, hi) == domain.range_of(())
-    return None if is_missing and cell != () else cell
+    return None if is_missing and cover != () else cover

@@ -173,14 +173,12 @@ class AttributeDisplay:
             drawn[0].legend(handles, labels, frameon=False, fontsize="small")
 
 
-def release_of(estimator, centers=None):
+def release_of(estimator, centroids=None):
     """What a fitted estimator releases for the records that it was fitted on.
 
-    `centers` are what groups are released as, if not in the estimator's own way.
+    `centroids` are what groups are released as, if not the estimator's own.
     """
-    if hasattr(estimator, "centroids_"):
-        return estimator.centroids_[estimator.labels_]
-    release = (estimator.centers_ if centers is None else centers)[estimator.labels_]
+    release = (estimator.centroids_ if centroids is None else centroids)[estimator.labels_]
     dropped = estimator.labels_ < 0
     if dropped.any():
         release[dropped] = ROOT

@@ -19,7 +19,7 @@ from sk_microagg.generalization import Hierarchy, KMember
 from sk_microagg.refiners import Exchange
 
 NOT_EXACT = (
-    "transform sends a training record to the tightest center that covers it, not to its own"
+    "transform assigns a training record to the tightest group that covers it, not to its own"
 )
 TEXT = "the check subtracts outputs, and these are text; test_new_records.py compares them"
 ESTIMATORS = {
@@ -69,6 +69,18 @@ def table():
 @pytest.fixture(name="y")
 def target(X):
     return (X["age"].fillna(50) > 50).to_numpy()
+
+
+@pytest.mark.parametrize("estimator", [KAIM(3), KMember(3)], ids=str)
+def test_the_old_name_of_the_centroids(estimator, X):
+    estimator = clone(estimator)
+    with pytest.raises(AttributeError):
+        _ = estimator.centers_
+    estimator.fit(X)
+    message = rf"^{type(estimator).__name__}\.centers_ is called centroids_ now"
+    with pytest.warns(FutureWarning, match=message) as caught:
+        assert estimator.centers_ is estimator.centroids_
+    assert caught[0].filename == __file__
 
 
 def test_release_to_one_hot_columns_to_a_model(X, y):

@@ -27,22 +27,22 @@ def domain_of(hierarchy, values=NUMBERS):
     return hierarchy.domain(np.array(values, dtype=object), "Column 'x'")
 
 
-def cell_of(domain, *values):
-    """The smallest cell that covers some values."""
+def cover_of(domain, *values):
+    """The generalized value of some values."""
     ranges = domain.encode(values)
-    return domain.cell(ranges[:, 0].min(), ranges[:, 1].max())
+    return domain.cover(ranges[:, 0].min(), ranges[:, 1].max())
 
 
 def label_of(domain, *values):
-    return domain.label(cell_of(domain, *values))
+    return domain.label(cover_of(domain, *values))
 
 
-def loss_of(domain, cell):
-    return Columns([domain], [1.0]).loss_of(0, *domain.range_of(cell))
+def loss_of(domain, cover):
+    return Columns([domain], [1.0]).loss_of(0, *domain.range_of(cover))
 
 
 def loss(domain, *values):
-    return loss_of(domain, cell_of(domain, *values))
+    return loss_of(domain, cover_of(domain, *values))
 
 
 # What all kinds have in common
@@ -61,12 +61,12 @@ def test_a_value_alone_is_released_as_it_is(hierarchy):
 def test_a_cell_covers_the_values_that_it_was_made_of(hierarchy):
     domain = domain_of(hierarchy)
     for pair in combinations_with_replacement(NUMBERS, 2):
-        cell = cell_of(domain, *pair)
-        low, high = domain.range_of(cell)
-        assert domain.cell(low, high) == cell
+        cover = cover_of(domain, *pair)
+        low, high = domain.range_of(cover)
+        assert domain.cover(low, high) == cover
         for first, last in domain.encode(pair):
             assert low <= first <= last <= high
-            assert domain.read(domain.label(cell), first) == cell
+            assert domain.read(domain.label(cover), first) == cover
 
 
 @every_kind
@@ -76,7 +76,7 @@ def test_the_root_covers_more_than_all_values_together(hierarchy):
     assert low == 0
     assert domain.encode(NUMBERS).max() < high
     assert domain.label(()) == "*"
-    assert domain.cell(low, high) == ()
+    assert domain.cover(low, high) == ()
     assert loss_of(domain, ()) == 1
 
 
@@ -93,7 +93,7 @@ def test_what_the_hierarchy_does_not_have_is_at_the_root(hierarchy):
 def test_a_column_with_nothing_known(hierarchy):
     domain = domain_of(hierarchy, [])
     low, high = domain.range_of(())
-    assert domain.label(domain.cell(low, high)) == "*"
+    assert domain.label(domain.cover(low, high)) == "*"
     assert domain.encode([]).shape == (0, 2)
     assert loss_of(domain, ()) == 1
 
@@ -109,8 +109,8 @@ def test_frequencies_of_the_whole(hierarchy):
 @pytest.mark.parametrize("kind", ["tree", "flat"])
 def test_categories_have_no_middle(kind):
     domain = domain_of(KINDS[kind])
-    assert domain.middle(()) is None
-    assert domain.middle(cell_of(domain, 4)) is None
+    assert domain.midpoint(()) is None
+    assert domain.midpoint(cover_of(domain, 4)) is None
 
 
 # Flat
@@ -183,10 +183,10 @@ def test_a_number_outside_all_bins_cannot_be_fitted(value):
 
 def test_middles_of_bins():
     domain = domain_of(BINS)
-    assert domain.middle(cell_of(domain, 4)) == 4
-    assert domain.middle(cell_of(domain, 5, 6)) == 7.5
-    assert domain.middle(cell_of(domain, 1, 4)) == 2.5
-    assert np.isnan(domain.middle(()))
+    assert domain.midpoint(cover_of(domain, 4)) == 4
+    assert domain.midpoint(cover_of(domain, 5, 6)) == 7.5
+    assert domain.midpoint(cover_of(domain, 1, 4)) == 2.5
+    assert np.isnan(domain.midpoint(()))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_intervals_reach_from_the_least_to_the_largest(values, are_halves, data)
     domain = domain_of(Hierarchy.intervals(), values)
     low, high = min(some), max(some)
     assert label_of(domain, *some) == (str(low) if low == high else f"[{low}, {high}]")
-    assert domain.middle(cell_of(domain, *some)) == (low + high) / 2
+    assert domain.midpoint(cover_of(domain, *some)) == (low + high) / 2
     width = max(values) - min(values) + unit
     assert loss(domain, *some) == (0 if low == high else (high - low + unit) / width)
 
@@ -260,7 +260,7 @@ def test_in_transform_what_is_no_number_counts_as_missing():
     assert new.tolist() == [["[1, 2]", "a"], ["[7, 9]", "b"], ["[7, 9]", "b"]]
 
 
-# What is published
+# Released values
 
 
 def spellings(value):
@@ -282,47 +282,51 @@ FRACTIONS = np.random.default_rng(1).uniform(0, 10, size=30).tolist()
 @pytest.mark.parametrize(
     ("kind", "values"), [("flat", WORDS), ("bins", FRACTIONS), ("intervals", FRACTIONS)]
 )
-def test_what_is_published_forgets_every_value_that_is_in_no_cell(kind, values):
+def test_released_values_include_no_value_that_the_release_does_not_show(kind, values):
     hierarchy = KINDS[kind]
     domain = domain_of(hierarchy, values)
-    cells = [(), *(cell_of(domain, value) for value in values[:3]), cell_of(domain, *values[3:5])]
-    published = hierarchy.published(cells, domain)
+    covers = [
+        (),
+        *(cover_of(domain, value) for value in values[:3]),
+        cover_of(domain, *values[3:5]),
+    ]
+    released = hierarchy.released_values(covers, domain)
     told = values[:5] if kind == "intervals" else values[:3]
     for value in values:
         assert holds(domain, value)
-        assert holds(published, value) == (value in told)
-    for cell in cells:
-        assert published.label(cell) == domain.label(cell)
+        assert holds(released, value) == (value in told)
+    for cover in covers:
+        assert released.label(cover) == domain.label(cover)
         if kind == "flat":
-            assert loss_of(published, cell) == loss_of(domain, cell)
-        if cell:
-            assert published.middle(cell) == domain.middle(cell)
+            assert loss_of(released, cover) == loss_of(domain, cover)
+        if cover:
+            assert released.midpoint(cover) == domain.midpoint(cover)
 
 
-def test_nothing_of_a_column_is_published_that_is_released_as_the_root():
+def test_the_root_shows_no_value_of_a_column():
     for kind, values in (("flat", WORDS), ("bins", FRACTIONS), ("intervals", FRACTIONS)):
-        published = KINDS[kind].published([(), ()], domain_of(KINDS[kind], values))
-        assert not any(holds(published, value) for value in values)
-        assert loss_of(published, ()) == 1
+        released = KINDS[kind].released_values([(), ()], domain_of(KINDS[kind], values))
+        assert not any(holds(released, value) for value in values)
+        assert loss_of(released, ()) == 1
 
 
-def test_a_tree_is_published_without_what_occurs_in_the_data():
-    cells = [(), ("low",), ("high", "more", "5")]
-    published = TREE.published(cells, domain_of(TREE))
-    assert not any(published.mass)
+def test_a_released_tree_does_not_show_which_leaves_occur():
+    covers = [(), ("low",), ("high", "more", "5")]
+    released = TREE.released_values(covers, domain_of(TREE))
+    assert not any(released.mass)
     for values in ((1, 2), (4, 6), (5, 6), (2, 4)):
-        assert loss(published, *values) == TREE.loss(*values)
-        assert label_of(published, *values) == TREE.lowest_common(*values)
+        assert loss(released, *values) == TREE.loss(*values)
+        assert label_of(released, *values) == TREE.lowest_common(*values)
 
 
 @every_kind
-def test_published_cells_cover_what_they_did(hierarchy):
+def test_released_values_cover_the_same_numbers_as_before(hierarchy):
     domain = domain_of(hierarchy)
-    cells = [cell_of(domain, *pair) for pair in combinations_with_replacement(NUMBERS, 2)]
-    published = pickle.loads(pickle.dumps(hierarchy.published(cells, domain)))
-    for cell, (a, b) in zip(cells, combinations_with_replacement(NUMBERS, 2), strict=True):
-        low, high = published.range_of(cell)
-        ranges = published.encode([a, b])
+    covers = [cover_of(domain, *pair) for pair in combinations_with_replacement(NUMBERS, 2)]
+    released = pickle.loads(pickle.dumps(hierarchy.released_values(covers, domain)))
+    for cover, (a, b) in zip(covers, combinations_with_replacement(NUMBERS, 2), strict=True):
+        low, high = released.range_of(cover)
+        ranges = released.encode([a, b])
         assert low <= ranges.min()
         assert ranges.max() <= high
-        assert published.cell(low, high) == cell
+        assert released.cover(low, high) == cover

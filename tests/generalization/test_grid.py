@@ -197,7 +197,7 @@ def test_published_behavior_without_a_grid():
     release = kaim.fit_transform(X)
     for group in range(kaim.n_groups_):
         members = X[kaim.labels_ == group, 0]
-        assert ends_of(kaim.centers_[group, 0]) == [members.min(), members.max()]
+        assert ends_of(kaim.centroids_[group, 0]) == [members.min(), members.max()]
     assert shares(X, release, 5)[1] > 0.1
 
 

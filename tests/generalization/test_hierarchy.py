@@ -277,9 +277,9 @@ def from_text(text):
         ),
         (
             lambda: Hierarchy.from_parents({"a": "b", "b": "c", "c": "b", "d": "*"}),
-            r"^parents leads from 'a' up in a circle, not to a root\.$",
+            r"^parents leads from 'a' into a cycle, not to a root\.$",
         ),
-        (lambda: Hierarchy.from_parents({"a": "a"}), "leads from 'a' up in a circle"),
+        (lambda: Hierarchy.from_parents({"a": "a"}), "leads from 'a' into a cycle"),
         (
             lambda: Hierarchy.from_parents({17: "x", "17": "y", "x": "*", "y": "*"}),
             r"^parents must name one parent of '17', got 'x' and 'y'\.$",

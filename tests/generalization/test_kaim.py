@@ -79,8 +79,8 @@ def test_every_record_is_released_truthfully_among_k_alike(X, k, refiner, distan
     assert all(map(covers, release.ravel(), X.to_numpy().ravel()))
     assert kaim.group_sizes_.min() >= k
     assert_array_equal(kaim.group_sizes_, np.bincount(kaim.labels_))
-    assert kaim.n_groups_ == len(kaim.centers_) == len(kaim.group_sizes_)
-    assert_array_equal(kaim.centers_[kaim.labels_], release)
+    assert kaim.n_groups_ == len(kaim.centroids_) == len(kaim.group_sizes_)
+    assert_array_equal(kaim.centroids_[kaim.labels_], release)
 
 
 @settings(max_examples=60, deadline=None)

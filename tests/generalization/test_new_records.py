@@ -174,7 +174,7 @@ def test_a_fitted_model_does_not_tell_what_was_suppressed(hierarchy):
         X = [[0, "a"], [1, "a"], [2, "b"], [3, "b"], [secret, "c"], [None, "c"]]
         kaim = KAIM(2, hierarchies={0: hierarchy}, refiner=None, random_state=0).fit(X)
         # How much is lost depends on the range of the column, and is told.
-        models.append(pickle.dumps((kaim.centers_, kaim._centers)))
+        models.append(pickle.dumps((kaim.centroids_, kaim._groups)))
     assert models[0] == models[1]
 
 

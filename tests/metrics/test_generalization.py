@@ -414,7 +414,7 @@ def test_a_release_is_as_anonymous_as_was_asked_for(seed, k):
     # Groups may be released alike, but never a part of one.
     _, sizes = np.unique(release.astype(str), axis=0, return_counts=True)
     assert anonymity_level(release) == sizes.min() >= kaim.group_sizes_.min()
-    assert_array_equal(release, kaim.centers_[kaim.labels_])
+    assert_array_equal(release, kaim.centroids_[kaim.labels_])
 
 
 @pytest.mark.parametrize("missing", [None, NAN, pd.NA, "*"], ids=repr)

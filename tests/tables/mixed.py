@@ -10,7 +10,7 @@ from sk_microagg._kernels import Columns
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._hierarchy import IntervalHierarchy
-from sk_microagg.generalization._table import Table
+from sk_microagg.generalization._mixed_table import MixedTable
 
 COUNTRIES = {"Europe": ["France", "Spain"], "Asia": ["India", "Japan", "Nepal"]}
 HIERARCHIES = {"country": COUNTRIES}
@@ -133,7 +133,7 @@ def some_case(rng, n, kinds, c="own", missing=0.15):
     cells, trees = some_table(rng, n, kinds, missing)
     weights = np.append(1.0, rng.choice([1.0, 0.7, 2.5, 0.0], size=len(kinds) - 1))
     plain = [oracle.column_of(*column, c) for column in zip(cells, trees, weights, strict=True)]
-    table = Table(np.array(list(zip(*cells, strict=True)), dtype=object), None)
+    table = MixedTable(np.array(list(zip(*cells, strict=True)), dtype=object), None)
     domains = table.domains([hierarchy_of(tree) for tree in trees])
     columns = Columns(domains, weights, constant=-1.0 if c == "own" else c)
     lo, hi = table.encode(domains)
