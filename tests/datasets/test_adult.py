@@ -386,7 +386,7 @@ def test_wrong_cached_file_without_download(cached, requested):
 
 def test_wrong_download_is_not_kept(cached, monkeypatch):
     serve(monkeypatch, openml_frame(invented()[:100]))
-    with pytest.raises(ValueError, match="what OpenML sent has 100 records, expected 48842"):
+    with pytest.raises(ValueError, match="the table from OpenML has 100 records, expected 48842"):
         fetch_adult()
     assert not cached.parent.exists()
 

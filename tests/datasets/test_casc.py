@@ -344,7 +344,7 @@ def test_wrong_cached_file_without_download(cached, requested):
 
 def test_wrong_download_is_not_kept(cached, monkeypatch):
     urls = serve(monkeypatch, b"a page that says the file has moved")
-    with pytest.raises(OSError, match="is not the upstream file and was thrown away") as error:
+    with pytest.raises(OSError, match="is not the upstream file and was discarded") as error:
         locate(n_retries=3)
     assert SOURCE.url in str(error.value)
     assert len(urls) == 1
