@@ -1,4 +1,4 @@
-"""What a generalized table has lost."""
+"""Information loss of generalized tables."""
 
 import numpy as np
 
@@ -9,39 +9,40 @@ from sk_microagg.generalization._mixed_table import MixedTable
 
 
 def generalization_loss(X, release, *, hierarchies=None, level="table"):
-    """What a table has lost by generalization.
+    """Information loss of a generalized table.
 
-    A cell that is released as it was, known or missing, loses nothing. A category loses the share
-    of the leaves that are below its node, a number the share of the column's range that is in its
-    interval, and a known value that is released as the root loses 1. The range of a column covers
-    its values and all intervals of the release, which may reach farther.
+    A cell that is released unchanged, known or missing, loses nothing. The loss of a category is
+    the share of all leaves that are below its node, the loss of a number is the share of the
+    column's range that is in its interval, and the loss of a known value that is released as the
+    root is 1. The range of a column contains its values and all intervals of the release, which may
+    extend beyond them.
 
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The table as it was. None, NaN, pandas.NA and "*" are missing.
+        The original table. None, NaN, pandas.NA and "*" are missing.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The generalized table, in text as :class:`KAIM` releases it: labels of nodes, intervals such
-        as "[30, 39]", and "*".
+        The generalized table, as text in the format of :class:`KAIM`: labels of nodes, intervals
+        such as "[30, 39]", and "*".
 
     hierarchies : dict or None, default=None
         Hierarchies of the columns, as for :class:`KAIM`.
 
     level : {"table", "record", "cell"}, default="table"
-        What to return the loss of.
+        Whether to return the loss of the table, of each record or of each cell.
 
     Returns
     -------
     loss : float, or ndarray of shape (n_samples,) or (n_samples, n_features)
-        The loss of each cell, from 0 to 1; of each record, the mean of its cells; or of the table,
-        the mean of all.
+        The loss of each cell, from 0 to 1; the mean over the cells of each record; or the mean over
+        all cells.
 
     See Also
     --------
-    KAIM : Its `information_loss_` is the loss of the table that it releases. It knows the range
-        that the release shows, which is smaller only if the least or largest value of a column is
-        in none of its intervals, but released as "*".
+    KAIM : Its `information_loss_` is the loss of its release, with the range that the release
+        shows. That range is smaller only if the smallest or largest value of a column is released
+        as "*", and lies in none of its intervals.
 
     Examples
     --------
