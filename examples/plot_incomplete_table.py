@@ -69,9 +69,9 @@ print(f"information loss: {kaim.information_loss_:.1%}")
 # Training a classifier
 # ---------------------
 # Has the disease progressed further than that of most patients after one year? For a model, numbers
-# are released as the midpoints of intervals, and ``*`` as NaN. The rest of the pipeline is the usual
-# one for a table with categories and missing values. For comparison, it is also trained on the
-# original table.
+# are released as the midpoints of intervals, and ``*`` as NaN. The rest of the pipeline is the
+# usual one for a table with categories and missing values. For comparison, it is also trained on
+# the original table.
 classify = make_pipeline(
     make_column_transformer(
         (make_pipeline(SimpleImputer(), StandardScaler()), ["age", "bp"]),

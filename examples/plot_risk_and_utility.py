@@ -4,7 +4,7 @@ Risk and utility
 
 A larger ``k`` makes people safer and the release less useful. No ``k`` is right for every table, so
 compare risk and utility on your own. This example measures both for several ``k``, and then shows
-how one release changes the columns.
+the columns and the groups of one release.
 """
 
 # %%
