@@ -1,4 +1,4 @@
-"""KAIM and KMember among the tools of scikit-learn: its checks, pipelines, grid search, errors."""
+"""KAIM and KMember with scikit-learn: estimator checks, pipelines, grid search, errors."""
 
 import numpy as np
 import pandas as pd
@@ -94,7 +94,7 @@ def test_release_to_one_hot_columns_to_a_model(X, y):
     assert model.fit(X, y).score(new, new["age"].fillna(50) > 50) > 0.65
 
 
-def test_in_a_column_transformer_beside_other_columns(X):
+def test_in_a_column_transformer_next_to_other_columns(X):
     transformer = ColumnTransformer(
         [("anonymous", KAIM(3, random_state=0), ["age", "sex"])], remainder="passthrough"
     )
