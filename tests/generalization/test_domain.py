@@ -291,10 +291,10 @@ def test_released_values_include_no_value_that_the_release_does_not_show(kind, v
         cover_of(domain, *values[3:5]),
     ]
     released = hierarchy.released_values(covers, domain)
-    told = values[:5] if kind == "intervals" else values[:3]
+    shown = values[:5] if kind == "intervals" else values[:3]
     for value in values:
         assert holds(domain, value)
-        assert holds(released, value) == (value in told)
+        assert holds(released, value) == (value in shown)
     for cover in covers:
         assert released.label(cover) == domain.label(cover)
         if kind == "flat":
