@@ -2,17 +2,17 @@
 Anonymize, then train
 =====================
 
-What does anonymity cost a model that is trained on the release?
-:class:`~sk_microagg.MicroAggregator` is a step of a pipeline, and ``k`` is a parameter like any
-other, so a grid search answers.
+How much accuracy does a model lose if it is trained on the release?
+:class:`~sk_microagg.MicroAggregator` can be a step of a pipeline, and ``k`` is a parameter like any
+other, so a grid search gives the answer.
 """
 
 # %%
 # The task
 # --------
-# Will the disease of a patient go farther than that of most? Somebody outside may know age, sex,
-# body mass index and blood pressure of a patient, so these columns are anonymized. Nobody outside
-# knows the six blood tests, which stay as they are.
+# Will the disease of a patient progress further than that of most patients? An outsider may know
+# the age, sex, body mass index and blood pressure of a patient, so these columns are anonymized. No
+# outsider knows the six blood tests, which are left unchanged.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -33,17 +33,17 @@ known = ["age", "sex", "bmi", "bp"]
 # The pipeline
 # ------------
 # In each fold, the classifier is trained on the release of the training patients. A test patient
-# gets the row of the group that he or she falls in, so the classifier never sees an original value
-# of an anonymized column. The sex is a number here: for a group of both it is somewhere between.
+# gets the row of the group that he or she falls into, so the classifier never sees an original
+# value of an anonymized column. Sex is coded as a number, so in a mixed group it lies in between.
 anonymize = make_column_transformer((MicroAggregator(), known), remainder="passthrough")
-# A solver that is fast where columns are few.
+# A solver that is fast for few columns.
 classify = make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky"))
 model = make_pipeline(anonymize, classify)
 
 # %%
 # The grid search
 # ---------------
-# Three repetitions of a cross-validation in five folds, the same folds for every ``k`` and for a
+# Five-fold cross-validation, repeated three times, with the same folds for every ``k`` and for a
 # model of the original table.
 folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
 ks = [2, 3, 5, 10, 20, 50, 100]
@@ -51,19 +51,19 @@ some = GridSearchCV(model, {"columntransformer__microaggregator__k": ks}, cv=fol
 original = cross_val_score(classify, X, y, cv=folds)
 
 # %%
-# The same once more with all ten columns anonymized, as if the blood tests were known as well.
+# Now the same with all ten columns anonymized, as if the blood tests were known as well.
 model_of_all = make_pipeline(MicroAggregator(), classify)
 all_columns = GridSearchCV(model_of_all, {"microaggregator__k": ks}, cv=folds).fit(X, y)
 
 # %%
-# What it costs
-# -------------
-# As long as only those columns are anonymized that have to be, the model hardly suffers: means of
-# a few similar patients tell as much as the patients. Groups that have to be alike in ten columns
-# are less alike in each of them, and the model notices. So choose the columns with care.
+# The cost of anonymity
+# ---------------------
+# If only the columns that have to be anonymized are, the model hardly suffers: the means of a few
+# similar patients are almost as informative as the patients. Groups that have to be similar in ten
+# columns are less similar in each of them, and accuracy drops. So choose the columns with care.
 #
-# Bars and the shaded band are one standard deviation over the folds, up and down. All models share
-# the folds, so the order of the curves is surer than the bars suggest.
+# Error bars and the shaded band show one standard deviation over the folds in each direction. All
+# models share the folds, so the order of the curves is more certain than the bars suggest.
 searches = {"four columns anonymized": some, "all ten columns anonymized": all_columns}
 scores = pd.DataFrame(
     {label: search.cv_results_["mean_test_score"] for label, search in searches.items()}, index=ks
@@ -75,7 +75,7 @@ figure, axes = plt.subplots(layout="constrained")
 mean, spread = original.mean(), original.std()
 axes.axhspan(mean - spread, mean + spread, color="#eeeeee")
 axes.axhline(mean, color="black", linestyle=":", label="original table")
-# Moved aside a little, so that bars do not hide each other.
+# Shifted a little, so that error bars do not overlap.
 looks = [("o-", "black", 0.97), ("s--", "#0072b2", 1.03)]
 for (label, search), (style, color, shift) in zip(searches.items(), looks, strict=True):
     axes.errorbar(

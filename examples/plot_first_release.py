@@ -2,16 +2,16 @@
 A first release
 ===============
 
-A hospital wants to publish a table of its patients. Names are gone, but age, body mass index and
-blood pressure may still tell who somebody is: few people share all three. This example releases the
-table such that every patient shares them with at least four others.
+A hospital wants to publish a table of its patients. Names have been removed, but age, body mass
+index and blood pressure may still reveal who somebody is, since few people share all three. This
+example releases the table in such a way that every patient shares them with at least four others.
 """
 
 # %%
 # The table
 # ---------
-# 442 patients with diabetes. Three columns are *quasi-identifiers*: somebody else may know them.
-# The last one is what the table is published for: how far the disease went in a year.
+# 442 patients with diabetes. Three columns are *quasi-identifiers*: other people may know them. The
+# last column is the reason for publishing the table: the progression of the disease in one year.
 import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import load_diabetes
@@ -24,13 +24,13 @@ patients = patients[["age", "bmi", "bp", "target"]].rename(columns={"target": "p
 known = ["age", "bmi", "bp"]
 
 print(patients.head())
-print(f"patients who are alone with their values: {uniqueness(patients[known]):.0%}")
+print(f"patients with unique values: {uniqueness(patients[known]):.0%}")
 
 # %%
 # The release
 # -----------
-# The patients are put into groups of at least ``k`` who resemble each other, and everybody gets the
-# means of the group. ``fit_transform`` returns the release, in the units of the table.
+# Similar patients are put into groups of at least ``k``, and every patient gets the means of the
+# group. ``fit_transform`` returns the release, in the units of the table.
 aggregator = MicroAggregator(k=5).set_output(transform="pandas")
 release = patients.copy()
 release[known] = aggregator.fit_transform(patients[known])
@@ -39,17 +39,17 @@ print(release.head().round(1))
 print(f"{len(release)} patients in {aggregator.n_groups_} groups")
 
 # %%
-# What it protects
-# ----------------
-# Whoever looks for a patient finds at least five that fit, and none who is alone.
+# Protection
+# ----------
+# An intruder who looks for a patient finds at least five rows that match, and no unique one.
 print(f"anonymity level: {anonymity_level(release[known])}")
-print(f"patients who are alone with their values: {uniqueness(release[known]):.0%}")
+print(f"patients with unique values: {uniqueness(release[known]):.0%}")
 
 # %%
-# What it costs
-# -------------
-# Information loss is the share of the variance that lies within groups, and so is gone. The means
-# of all columns stay as they were, and correlations with the progression nearly so.
+# Cost
+# ----
+# Information loss is the share of the variance that lies within groups, and is therefore lost. The
+# means of all columns are unchanged, and correlations with the progression nearly so.
 print(f"information loss: {aggregator.information_loss_:.1%}")
 print(
     pd.DataFrame(
@@ -63,11 +63,11 @@ print(
 )
 
 # %%
-# Every line leads from a patient to the row that is released instead. Rows in the middle move
-# little, since there are many similar patients. Those at the rim have to move farther, and they are
-# the ones whom everybody would have recognized.
+# Every line leads from a patient to the released row. Patients in the center move little, since
+# there are many similar ones. Those at the edge move farther, and they are the ones who would have
+# been recognized most easily.
 #
-# Such a picture shows original records: it is for you, not for publication.
+# This figure shows original records, so it must not be published.
 figure, axes = plt.subplots(figsize=(6.4, 5), layout="constrained")
 for before, after in zip(patients[known].to_numpy(), release[known].to_numpy(), strict=True):
     axes.plot([before[0], after[0]], [before[1], after[1]], color="#aaaaaa", linewidth=0.8)
@@ -81,6 +81,6 @@ plt.show()
 # %%
 # New patients
 # ------------
-# A patient who comes later gets the row of the group that he or she falls in. This group has five
-# members already, so the release stays as anonymous as it was.
+# A later patient gets the row of the group that he or she falls into. This group already has five
+# members, so the release remains as anonymous as before.
 print(aggregator.transform(patients[known].head(1) + 0.5).round(1))

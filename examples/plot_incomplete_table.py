@@ -1,18 +1,18 @@
 """
-A table with categories and holes
-=================================
+A table with categories and missing values
+==========================================
 
-Real tables have categories, and cells that nobody filled in. Most tools drop every record with a
-hole. :class:`~sk_microagg.KAIM` keeps them all: a missing value is the most general one. Released
-are nodes of a hierarchy and intervals, which are true of everybody in a group.
+Real tables have categories and missing values. Most tools drop every incomplete record.
+:class:`~sk_microagg.KAIM` keeps them all: it treats a missing value as the most general one. It
+releases nodes of a hierarchy and intervals, which are true of everybody in a group.
 """
 
 # %%
 # A table
 # -------
-# 442 patients with diabetes: age, blood pressure, sex and the weight class of the World Health
-# Organization. The table is complete, so one cell in ten is emptied here. The tables that such
-# methods are usually compared on, such as Adult, have holes of their own:
+# 442 patients with diabetes: age, blood pressure, sex, and the weight class as defined by the World
+# Health Organization. The table is complete, so about one in ten cells is deleted at random here.
+# The usual benchmark table, Adult, has missing values of its own;
 # :func:`~sk_microagg.datasets.fetch_adult` downloads it.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,18 +45,18 @@ patients = pd.DataFrame(
         "weight": pd.cut(measured["bmi"], LIMITS, labels=names, right=False).astype(object),
     }
 )
-is_hole = np.random.default_rng(0).random(patients.shape) < 0.1
-patients = patients.mask(is_hole)
+is_missing = np.random.default_rng(0).random(patients.shape) < 0.1
+patients = patients.mask(is_missing)
 got_worse = measured["target"] > measured["target"].median()
 
 print(patients.head(8))
-print(f"records with a hole: {is_hole.any(axis=1).mean():.0%}")
+print(f"incomplete records: {is_missing.any(axis=1).mean():.0%}")
 
 # %%
 # The release
 # -----------
-# Weight classes have a hierarchy. Numbers are released as intervals, and the sex as itself or as
-# ``*``, which stands for anything.
+# Weight classes have a hierarchy. Numbers are released as intervals, and sex is released unchanged
+# or as ``*``, which stands for any value.
 hierarchies = {"weight": Hierarchy.from_nested(CLASSES)}
 kaim = KAIM(k=5, hierarchies=hierarchies, random_state=0).set_output(transform="pandas")
 release = kaim.fit_transform(patients)
@@ -66,11 +66,12 @@ print(f"anonymity level: {anonymity_level(release)}, of {len(release)} records")
 print(f"information loss: {kaim.information_loss_:.1%}")
 
 # %%
-# Holes into a classifier
-# -----------------------
-# Has the disease gone farther than that of most, a year later? For a model, numbers are released as
-# the middle of their interval, and as NaN for ``*``. The rest of the pipeline is the usual one for
-# a table with categories and holes. It is trained on the original table as well, to compare.
+# Training a classifier
+# ---------------------
+# Has the disease progressed further than that of most patients after one year? For a model, numbers
+# are released as the midpoints of intervals, and ``*`` as NaN. The rest of the pipeline is the
+# usual one for a table with categories and missing values. For comparison, it is also trained on
+# the original table.
 classify = make_pipeline(
     make_column_transformer(
         (make_pipeline(SimpleImputer(), StandardScaler()), ["age", "bp"]),
@@ -79,7 +80,7 @@ classify = make_pipeline(
     LogisticRegression(solver="newton-cholesky"),
 )
 anonymize = KAIM(hierarchies=hierarchies, output="midpoint", random_state=0)
-anonymize.set_output(transform="pandas")  # since the next step chooses columns by name
+anonymize.set_output(transform="pandas")  # The next step selects columns by name.
 
 ks = [2, 3, 5, 10, 20]
 folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
@@ -88,12 +89,12 @@ search.fit(patients, got_worse)
 original = cross_val_score(classify, patients, got_worse, cv=folds)
 
 # %%
-# What it costs
-# -------------
-# A method that drops incomplete records, such as k-member, has lost a third of this table before it
-# starts. KAIM loses what anonymity takes. The classifier notices: a model of intervals is not as
-# good as one of the original values, but better than chance by far. The shaded band and the bars
-# are one standard deviation over the folds, up and down.
+# The cost of anonymity
+# ---------------------
+# A method that drops incomplete records, such as k-member, loses a third of this table before it
+# starts. KAIM loses only what anonymity requires. A classifier trained on intervals is not as
+# accurate as one trained on the original values, but far better than chance. The shaded band and
+# the error bars show one standard deviation over the folds in each direction.
 losses = {
     label: [
         method(k, hierarchies=hierarchies, random_state=0).fit(patients).information_loss_
@@ -111,7 +112,7 @@ for (label, loss), style, color in zip(
     left.plot(ks, loss, style, color=color, label=label)
 left.set(ylabel="information loss", ylim=(0, None))
 right.axhspan(original.mean() - original.std(), original.mean() + original.std(), color="#eeeeee")
-right.axhline(original.mean(), color="black", linestyle=":", label="original table, with holes")
+right.axhline(original.mean(), color="black", linestyle=":", label="original table, incomplete")
 right.errorbar(ks, accuracy, spread, fmt="o-", color="black", capsize=3, label="KAIM")
 right.axhline(0.5, color="#777777", linestyle="--", label="chance")
 right.set(ylabel="accuracy on test folds", ylim=(0.45, 0.85))

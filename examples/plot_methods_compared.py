@@ -2,8 +2,8 @@
 Builders and refiners compared
 ==============================
 
-A builder makes the groups, a refiner improves them, and any two go together. This example tries all
-pairs to see how much information they lose, and how long they take.
+A builder forms the groups, a refiner improves them, and any two can be combined. This example
+tries all pairs to see how much information they lose and how long they take.
 """
 
 # %%
@@ -50,11 +50,11 @@ print("information loss in percent:")
 print((100 * losses).round(2).to_string())
 
 # %%
-# Seconds of the refiners after the default builder, the least of three runs. They are seconds of
-# the processor, which other programs on the machine disturb less than those of a clock.
+# Seconds of the refiners after the default builder, the minimum of three runs. This is processor
+# time, which depends less on other programs on the machine than wall-clock time.
 
 
-def least_seconds(refiner, n_runs=3):
+def minimum_seconds(refiner, n_runs=3):
     runs = []
     for _ in range(n_runs):
         start = process_time()
@@ -63,25 +63,26 @@ def least_seconds(refiner, n_runs=3):
     return min(runs)
 
 
-seconds = {name: least_seconds(refiner) for name, refiner in refiners.items()}
+seconds = {name: minimum_seconds(refiner) for name, refiner in refiners.items()}
 for name in refiners:
     print(f"{name:>21}: {seconds[name]:.3f} seconds")
 
 # %%
 # Loss and time
 # -------------
-# Builders differ by less than a tenth of the loss. The better a refiner searches, the less it
-# matters where it started: after the iterated search, all builders are alike. It takes its time for
-# that. The default, "exchange", loses less than all that are as fast.
+# The losses of the builders differ by less than a tenth. The better a refiner searches, the less it
+# matters where it started: after the iterated search, which takes much longer, there is hardly any
+# difference between builders. The default, "exchange", loses less than all refiners that are as
+# fast.
 figure, (top, bottom) = plt.subplots(
     nrows=2, sharex=True, figsize=(7.5, 6.5), height_ratios=(3, 2), layout="constrained"
 )
 marks = "ov^sDP"
 fills = ["white", "#dddddd", "#aaaaaa", "#777777", "#0072b2", "black"]
 for name, mark, fill in zip(refiners, marks, fills, strict=True):
-    look = {"marker": mark, "color": fill, "markeredgecolor": "black", "markersize": 8}
-    top.plot(losses[name], losses.index, linestyle="none", label=name, **look)
-    bottom.plot(losses.loc["MDAV()", name], seconds[name], **look)
+    style = {"marker": mark, "color": fill, "markeredgecolor": "black", "markersize": 8}
+    top.plot(losses[name], losses.index, linestyle="none", label=name, **style)
+    bottom.plot(losses.loc["MDAV()", name], seconds[name], **style)
 top.invert_yaxis()
 top.set_ylabel("builder")
 bottom.set(xlabel="information loss", yscale="log", ylabel="seconds after MDAV()")
@@ -96,11 +97,11 @@ figure.legend(loc="outside upper center", ncols=3, frameon=False, title="refiner
 plt.show()
 
 # %%
-# Still less loss
-# ---------------
-# The gain of an iterated search comes early, and after a while it is stuck. Then a new start helps
-# more than further iterations. With ``n_init`` there are several, and the best counts; with
-# ``n_jobs`` they run at the same time. This is the way of the best of six.
+# Several starts
+# --------------
+# An iterated search gains most in its early iterations. Once it is stuck, a new start helps more
+# than further iterations. ``n_init`` sets the number of starts, of which the best is kept; with
+# ``n_jobs`` they run in parallel. The figure shows the best of six.
 search = IteratedLocalSearch(max_iter=1000, n_init=6)
 aggregator = aggregate(MDAV(), search)
 ConvergenceDisplay.from_estimator(aggregator, x="iteration")

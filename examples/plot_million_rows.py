@@ -2,17 +2,17 @@
 A million rows
 ==============
 
-Large tables are cut into blocks of neighbors, and the blocks are microaggregated one by one, on as
-many cores as you like. This example looks at how time and loss grow with the number of rows, and
-sends new rows to the groups of a million.
+Large tables are divided into blocks of neighboring records, which are microaggregated separately,
+on any number of cores. This example shows how time and loss depend on the number of rows, and
+assigns new rows to the groups of a million.
 """
 
 # %%
 # The table
 # ---------
-# scikit-learn brings no table of a million people. So its 442 patients with diabetes stand for many
-# who are like them: a density is fitted to age, body mass index, blood pressure and blood sugar,
-# and a million patients are drawn from it, with some more who come later.
+# No table in scikit-learn has a million people. So a density is fitted to the age, body mass index,
+# blood pressure and blood sugar of its 442 patients with diabetes, and a million patients are drawn
+# from it, plus some more who come later.
 from time import perf_counter
 
 import matplotlib.pyplot as plt
@@ -35,7 +35,7 @@ X, X_new = drawn[:1_000_000], drawn[1_000_000:]
 # Time and loss
 # -------------
 # Without a refiner, a million rows take seconds. The default refiner loses a tenth less, takes
-# several times as long, and makes ``transform`` exact. It is left out here for the largest table.
+# several times as long, and makes ``transform`` exact. It is omitted here for the largest table.
 
 
 def anonymize(n, refiner):
@@ -56,15 +56,16 @@ results = {refiner: [anonymize(n, refiner) for n in ns] for refiner, ns in sizes
 aggregator, release, _ = results[None][-1]
 
 # %%
-# Blocks make no difference to the promise.
+# The release is k-anonymous with blocks, too.
 print(f"anonymity level of the million: {anonymity_level(release)}")
 
 # %%
-# Time grows a little faster than the rows. Loss *falls*: the more people there are, the more alike
-# are the five in a group. With four columns, a hundred times the rows lose about a tenth.
+# Time grows slightly faster than the number of rows. The loss *falls*: the more people there are,
+# the more similar are the five in a group. With four columns, a hundred times as many rows have
+# about a tenth of the loss.
 figure, (left, right) = plt.subplots(ncols=2, figsize=(9, 4), layout="constrained")
-looks = {"exchange": ("s--", "#0072b2", "exchange, the default"), None: ("o-", "black", "none")}
-for refiner, (style, color, label) in looks.items():
+styles = {"exchange": ("s--", "#0072b2", "exchange, the default"), None: ("o-", "black", "none")}
+for refiner, (style, color, label) in styles.items():
     models, _, seconds = zip(*results[refiner], strict=True)
     losses = [model.information_loss_ for model in models]
     left.plot(sizes[refiner], seconds, style, color=color, label=label)
@@ -86,15 +87,15 @@ plt.show()
 # New rows
 # --------
 # ``transform`` finds the block of a new row by the same cuts, and its group among those of the
-# block. All these groups have five members or more already.
+# block. All these groups already have at least five members.
 start = perf_counter()
 anonymous = aggregator.transform(X_new)
 print(f"{len(X_new):,} new rows in {perf_counter() - start:.1f} seconds")
 
 # %%
-# In so many rows everybody has neighbors nearby, and little changes. The darker, the more people.
-# Faint lines on the right are cuts between blocks, which no group reaches across; ``stitch=True``
-# lets groups trade across them in the end.
+# With a million rows, everybody has close neighbors, and little changes. Darker areas have more
+# people. The faint lines on the right are cuts between blocks, which no group crosses; with
+# ``stitch=True``, groups finally exchange records across them.
 figure, axes = plt.subplots(ncols=2, figsize=(9, 4), sharex=True, sharey=True, layout="constrained")
 for panel, rows, title in zip(axes, [X_new, anonymous], ["before", "after"], strict=True):
     panel.hexbin(

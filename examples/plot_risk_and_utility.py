@@ -2,9 +2,9 @@
 Risk and utility
 ================
 
-With a larger ``k`` people are safer, and the release is worth less. No ``k`` is right for every
-table, so look at both sides on your own. This example measures risk and utility over ``k``, and
-then looks at what one release does to columns and groups.
+A larger ``k`` makes people safer and the release less useful. No ``k`` is right for every table, so
+compare risk and utility on your own. This example measures both for several ``k``, and then shows
+the columns and the groups of one release.
 """
 
 # %%
@@ -12,8 +12,8 @@ then looks at what one release does to columns and groups.
 # -------
 # 442 patients with diabetes, and three columns that an intruder may know: age, body mass index and
 # blood pressure. :func:`~sk_microagg.metrics.risk_utility` releases the table with each ``k`` and
-# attacks the release. The intruder has the original table, takes for each patient the nearest row
-# of the release, and guesses who it is of those who share this row.
+# attacks the release. The intruder knows the original table, links each patient to the nearest row
+# of the release, and guesses which of the records that share this row is the patient's.
 import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import load_diabetes
@@ -31,13 +31,14 @@ print(table[columns].round(3).to_string(index=False))
 # %%
 # Choose
 # ------
-# On the left, risk against loss. Nearly all patients are linked to the right row, but there they
-# hide among others: no more than one in ``k`` is identified, as promised. A larger ``k`` helps much
-# at first and little later, while loss goes on growing. Most statistical agencies choose 3 to 10.
+# The left panel shows risk against loss. Nearly all patients are linked to the right row, but they
+# share it with others: at most one in ``k`` is re-identified, as promised. A larger ``k`` helps a
+# lot at first and little later, while the loss keeps growing. Most statistical agencies choose 3 to
+# 10.
 #
-# On the right is what anonymity does not promise. *Who* somebody is stays hidden, but an intruder
-# who knows the group of a patient knows about how large the values are. A value counts as disclosed
-# if it is within a tenth of a standard deviation of the released one.
+# The right panel shows what anonymity does not promise. *Who* somebody is remains hidden, but an
+# intruder who knows the group of a patient knows the approximate values. A value counts as
+# disclosed if it is within a tenth of a standard deviation of the released one.
 figure, (left, right) = plt.subplots(ncols=2, figsize=(9, 4), layout="constrained")
 RiskUtilityDisplay.from_data(table, ax=left)
 left.margins(x=0.15)  # room for the first label
@@ -59,9 +60,9 @@ plt.show()
 # %%
 # Columns
 # -------
-# The distribution of each column before and after, for ``k = 5``. Means draw the tails in: nobody
-# in the release is as old as the oldest patient. With ``at_least=5`` the picture can be published:
-# whatever is drawn stands for five patients or more.
+# The distribution of each column before and after, for ``k = 5``. Averaging shortens the tails:
+# nobody in the release is as old as the oldest patient. With ``at_least=5`` the figure can be
+# published, since everything in it stands for at least five patients.
 aggregator = MicroAggregator(k=5).fit(patients)
 AttributeDisplay.from_estimator(aggregator, patients, at_least=5)
 plt.show()
@@ -69,8 +70,8 @@ plt.show()
 # %%
 # Groups
 # ------
-# The groups in the plane of the first two principal components. They are small where patients are
-# many, and wide at the rim: those who are far from all others pay for their safety. This picture
-# shows original records, so it is not for publication.
+# The groups in the plane of the first two principal components. They are small where there are many
+# patients and wide at the edge: protecting outliers costs the most information. This figure shows
+# original records, so it must not be published.
 PartitionDisplay.from_estimator(aggregator, patients)
 plt.show()

@@ -2,17 +2,17 @@
 Your own builder and refiner
 ============================
 
-A builder makes a partition into groups of at least ``k``, and a refiner improves one. Both are
-short classes. You write one method of each, and all else is there already: checks, scaling, the
-release, chains and grid searches.
+A builder makes a partition into groups of at least ``k``, and a refiner improves a partition. Both
+are short classes. You write one method for each; the package provides everything else: validation,
+scaling, the release, chains and grid searches.
 """
 
 # %%
 # The records
 # -----------
-# Alcohol and acid of 178 wines: few records and two columns, so that groups can be drawn. Builders
-# and refiners get records in the space in which they are to be compared, so the columns are
-# standardized.
+# Alcohol and malic acid of 178 wines: few records and two columns, so that groups can be drawn.
+# Builders and refiners are given records in the space in which distances are measured, so the
+# columns are standardized.
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -32,15 +32,16 @@ k = 5
 # %%
 # A builder
 # ---------
-# It sorts the records along their widest column and cuts them in two, then each half, and so on as
-# long as there is enough for two groups. Mondrian, a classic of k-anonymity, works like that.
+# This builder sorts the records by their widest column and splits them in two, then each half, and
+# so on as long as there are enough records for two groups. Mondrian, a classic algorithm for
+# k-anonymity, works in this way.
 #
-# A builder writes ``_build``, which returns the group of each record. ``X`` and ``k`` have been
-# checked. Nothing may be left to chance: the same records always make the same groups.
+# A builder implements ``_build``, which returns the group of each record. ``X`` and ``k`` have been
+# validated. A builder must be deterministic: the same records always give the same groups.
 
 
 class Halves(Builder):
-    """Cut the records across their widest column, again and again."""
+    """Split the records along their widest column, recursively."""
 
     def _build(self, X, k):
         labels = np.empty(len(X), dtype=int)
@@ -66,19 +67,20 @@ print(f"information loss of MDAV:   {information_loss(X, MDAV().build(X, k)):.2%
 # %%
 # A refiner
 # ---------
-# It looks for two records in different groups that should change places. Say :math:`x` is one of
-# :math:`m` records with centroid :math:`a`, and :math:`y` one of :math:`n` with centroid :math:`b`.
-# If they change places, the sum of squared errors falls by
+# This refiner looks for two records in different groups that should be swapped. Let :math:`x` be
+# one of :math:`m` records with centroid :math:`a`, and :math:`y` one of :math:`n` records with
+# centroid :math:`b`. If they are swapped, the sum of squared errors falls by
 #
 # .. math:: 2 (y - x) \cdot (a - b) + \left(\frac{1}{m} + \frac{1}{n}\right) |y - x|^2 .
 #
-# A refiner writes ``_refine``. The groups that it gets are numbered from 0 and have been checked.
-# What it returns must not lose more, and must have groups of at least ``k`` again; swaps change no
-# group's size. Its parameters are those of ``__init__``, as in every estimator of scikit-learn.
+# A refiner implements ``_refine``. The groups that it is given are numbered from 0 and have been
+# validated. The result must not lose more, and its groups must again have at least ``k`` records;
+# swaps do not change the sizes of groups. The parameters are those of ``__init__``, as in every
+# estimator of scikit-learn.
 
 
 class Swaps(Refiner):
-    """Let every record change places with the one where that helps most."""
+    """Swap every record with the one that lowers the loss most."""
 
     def __init__(self, max_iter=20):
         self.max_iter = max_iter
@@ -94,7 +96,7 @@ class Swaps(Refiner):
                 gains = 2 * np.sum(steps * (centroids[own] - centroids[labels]), axis=1)
                 gains = np.where(labels == own, 0, gains + shares * np.sum(steps**2, axis=1))
                 y = gains.argmax()
-                if gains[y] > 1e-9:  # less may be rounding
+                if gains[y] > 1e-9:  # smaller gains may be rounding errors
                     other = labels[y]
                     centroids[own] += steps[y] / sizes[own]
                     centroids[other] -= steps[y] / sizes[other]
@@ -110,10 +112,11 @@ print(f"information loss after Swaps: {information_loss(X, swapped):.2%}")
 # %%
 # Together
 # --------
-# They go wherever ours go. ``MicroAggregator`` checks what they return: a group below ``k`` is an
-# error, never a release. In a :class:`~sk_microagg.refiners.Chain`, refiners take their turns. Here
-# :class:`~sk_microagg.refiners.Exchange` is the last: it sends records round more than two groups,
-# and makes ``transform`` exact.
+# Your own classes can be used wherever those of the package can. ``MicroAggregator`` validates what
+# they return: a group smaller than ``k`` is an error, and never released. In a
+# :class:`~sk_microagg.refiners.Chain`, refiners run one after another. Here the last one is
+# :class:`~sk_microagg.refiners.Exchange`, which moves records in cycles through more than two
+# groups, and makes ``transform`` exact.
 chain = Chain([("swaps", Swaps()), ("exchange", Exchange())])
 models = {
     "Halves": MicroAggregator(k, builder=Halves(), refiner=None),
@@ -127,8 +130,8 @@ for name, model in models.items():
     print(f"{name:>23}: loss {model.information_loss_:.2%}, transform is {exact}")
 
 # %%
-# Every line leads from a record to the centroid of its group. Cuts make groups that are often long
-# and thin; swaps make them round.
+# Every line leads from a record to the centroid of its group. Splitting often makes long and thin
+# groups; swaps make them compact.
 figure, axes = plt.subplots(
     ncols=3, figsize=(11, 4.5), sharex=True, sharey=True, layout="constrained"
 )
@@ -148,9 +151,11 @@ figure.legend(
 plt.show()
 
 # %%
-# Parameters of a refiner are parameters of the estimator, so a grid search can try them. The score
-# is minus the information loss of records that were not in the groups.
-folds = KFold(n_splits=5, shuffle=True, random_state=0)  # since the wines are sorted by grower
+# Parameters of a refiner are parameters of the estimator, so a grid search can tune them. The score
+# is the negative information loss of the test records.
+folds = KFold(
+    n_splits=5, shuffle=True, random_state=0
+)  # shuffled, since the wines are sorted by grower
 search = GridSearchCV(models["Halves, Swaps"], {"refiner__max_iter": [1, 2, 5]}, cv=folds)
 search.fit(wines)
 print("information loss of test records:", -search.cv_results_["mean_test_score"].round(4))

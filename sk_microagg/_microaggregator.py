@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._blocks import aggregate, check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
+from sk_microagg._model._release import release_of
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import (
@@ -299,7 +300,7 @@ class MicroAggregator(
             is float32 if that of `X` is, otherwise float64.
         """
         self.fit(X)
-        return self.centroids_[self.labels_]
+        return release_of(self.centroids_, self.labels_)
 
     def fit_predict(self, X, y=None):
         """Partition the records and return the group of each.

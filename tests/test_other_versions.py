@@ -37,7 +37,7 @@ def use(model):
     [
         (MicroAggregator(k=4), "_cells"),
         (MicroAggregator(k=4), "n_jobs"),
-        (KAIM(k=4, random_state=0), "_centers"),
+        (KAIM(k=4, random_state=0), "_groups"),
         (KMember(k=4, random_state=0), "_training_digest"),
         (DaskMicroAggregator(k=4, random_state=0), "_router"),
     ],
@@ -60,7 +60,7 @@ def test_a_part_is_missing(model, part, fitted_with):
     ("model", "part", "name", "lost"),
     [
         (MicroAggregator(k=4), "_cells", "Cells", "weights"),
-        (KAIM(k=4, random_state=0), "_centers", "Centers", "_domains"),
+        (KAIM(k=4, random_state=0), "_groups", "GeneralizedGroups", "_domains"),
     ],
 )
 def test_a_part_of_a_part_is_missing(model, part, name, lost):

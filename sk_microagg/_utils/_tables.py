@@ -7,6 +7,9 @@ from sklearn.utils import check_array
 
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
+# A missing value in a table of text; also the root of every hierarchy.
+MISSING = "*"
+
 
 def as_table(X):
     """The table as it is, or as an array in which every cell has its own type.
@@ -80,4 +83,4 @@ def missing_cells(column):
 def _is_missing(cell):
     if cell is None or type(cell).__name__ == "NAType":
         return True
-    return cell == "*" if isinstance(cell, str) else bool(cell != cell)
+    return cell == MISSING if isinstance(cell, str) else bool(cell != cell)

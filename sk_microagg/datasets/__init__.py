@@ -1,14 +1,14 @@
-"""Reference data sets on which methods of anonymization are compared.
+"""Reference data sets for the comparison of anonymization methods.
 
 No data is shipped with the package, only the hierarchies of :func:`fetch_adult`. A fetcher looks
 for its file in three places.
 
 1. The folder that the environment variable `SK_MICROAGG_DATA` names, if it is set: the upstream
-   `.rda` file, or else the same table as `.csv`. No other place is then tried.
+   `.rda` file, or else the same table as `.csv`. In that case no other place is tried.
 2. The folder `sk_microagg` in scikit-learn's data home, where earlier downloads are kept.
 3. The upstream repository, from which the file is downloaded into that folder.
 
-An `.rda` file is used only if its SHA-256 is the known one. Downloading and reading it needs the
+An `.rda` file is used only if its SHA-256 is the expected one. Downloading and reading it needs the
 extra `sk-microagg[datasets]`; a `.csv` file needs no extra. The Adult data set has no `.rda` file:
 scikit-learn downloads it from OpenML, which needs the extra `sk-microagg[table]`.
 """

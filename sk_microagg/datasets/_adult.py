@@ -14,6 +14,7 @@ from sklearn.datasets import fetch_openml, get_data_home
 from sklearn.utils import Bunch, check_scalar
 
 from sk_microagg.datasets._files import FOLDER_VARIABLE, import_extra
+from sk_microagg.generalization import Hierarchy
 
 FILE_NAME = "adult.csv"
 CATEGORICAL_COLUMNS = (
@@ -29,7 +30,7 @@ COLUMNS = ("age", *CATEGORICAL_COLUMNS, "salary-class")
 SALARY_CLASSES = ("<=50K", ">50K")
 MISSING = "?"
 
-# The two files of the UCI repository; OpenML has the test records first, we have them last.
+# The two files of the UCI repository. OpenML has the test records first, here they are last.
 N_TRAINING_RECORDS = 32561
 N_TEST_RECORDS = 16281
 N_RECORDS = N_TRAINING_RECORDS + N_TEST_RECORDS
@@ -38,18 +39,18 @@ DESCR = """\
 Adult
 =====
 
-48842 persons, drawn from the data of the United States Census Bureau for the year 1994: the 32561
+48842 people, drawn from the data of the United States Census Bureau for the year 1994: the 32561
 training records of the UCI repository, then its 16281 test records. Of the fifteen columns there,
 these are nine that publications on k-anonymity use: age, seven categorical columns and the salary
 class. All but the salary class are quasi-identifiers. Values of workclass, occupation and
-native-country are missing in 3620 records, 7.41 % of all; that is 1.65 % of the cells of the
+native-country are missing in 3620 records, 7.41% of all; that is 1.65% of the cells of the
 quasi-identifiers.
 
 The hierarchies generalize the seven categorical columns. They were written for this package, by
-kind of employer, stage of schooling, present marriage, kind of work and region of the world. Three
-countries need a word: South is taken for South Korea, since nearly all of its records are of the
-race Asian-Pac-Islander; Hong is Hong Kong; the outlying islands, which lie in two oceans, stand
-beside the United States.
+type of employer, level of education, current marital status, type of work and region of the world.
+Three countries need an explanation: South is taken to be South Korea, since nearly all of its
+records have the race Asian-Pac-Islander; Hong is Hong Kong; the outlying islands, which lie in two
+oceans, are grouped with the United States.
 
 Source: B. Becker and R. Kohavi, "Adult", UCI Machine Learning Repository (1996),
 https://doi.org/10.24432/C5XW20. Fetched from OpenML, https://www.openml.org/d/1590.
@@ -65,11 +66,11 @@ def fetch_adult(
     n_retries=3,
     delay=1.0,
 ):
-    """Load the Adult data set: 48842 persons, age, seven categorical columns and salary class.
+    """Load the Adult data set: 48842 people, age, seven categorical columns and salary class.
 
     The columns are age, workclass, education, marital-status, occupation, race, sex,
-    native-country and salary-class. The categorical ones come with hierarchies, by which their
-    values can be generalized.
+    native-country and salary-class. The categorical ones come with hierarchies for the
+    generalization of their values.
 
     Parameters
     ----------
@@ -78,19 +79,19 @@ def fetch_adult(
         Not used if the environment variable `SK_MICROAGG_DATA` names a folder with `adult.csv`.
 
     download_if_missing : bool, default=True
-        If False, raise an OSError where the data would have to be downloaded.
+        If False, raise an OSError if the data would have to be downloaded.
 
     as_frame : bool, default=False
         If True, the data is a pandas DataFrame; this needs the extra `sk-microagg[table]`.
 
     return_X : bool, default=False
-        If True, return the data alone instead of a Bunch.
+        If True, return only the data instead of a Bunch.
 
     n_retries : int, default=3
-        How often a failed download is tried again; at least 1, which is scikit-learn's bound.
+        Number of retries after a failed download; at least 1, as in scikit-learn.
 
     delay : float, default=1.0
-        Seconds to wait before each new try; above 0, which is scikit-learn's bound.
+        Seconds to wait before each retry; above 0, as in scikit-learn.
 
     Returns
     -------
@@ -98,8 +99,8 @@ def fetch_adult(
         Dictionary-like object, with the following attributes.
 
         data : ndarray of shape (48842, 9) or DataFrame
-            The records. In an array of objects, age is an int, all else is str, or None where the
-            value is missing; a DataFrame has pandas' own mark there.
+            The records. In an array of objects, age is an int and everything else is a str, or None
+            where the value is missing; a DataFrame has pandas' own missing values.
         feature_names : list of str
             The names of the columns.
         hierarchies : dict of str to :class:`~sk_microagg.generalization.Hierarchy`
@@ -111,18 +112,18 @@ def fetch_adult(
             A description of the data set and its source.
 
     X : ndarray of shape (48842, 9) or DataFrame
-        The records alone, if `return_X=True`.
+        Only the records, if `return_X=True`.
 
     See Also
     --------
-    sklearn.datasets.fetch_openml : What downloads the data, as data set "adult", version 2.
-    fetch_census : Incomes and taxes of persons, all columns numerical.
+    sklearn.datasets.fetch_openml : Downloads the data, as data set "adult", version 2.
+    fetch_census : Incomes and taxes of people, all columns numerical.
 
     Notes
     -----
-    The download needs pandas, which the extra `sk-microagg[table]` brings. It is kept as a file
+    The download needs pandas, which the extra `sk-microagg[table]` installs. It is kept as a file
     `adult.csv`, in the format that is expected in a folder of your own: a header with the nine
-    names, then a line for each record, with a question mark where a value is missing.
+    names, then one line per record, with a question mark where a value is missing.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def fetch_adult(
     check_scalar(delay, "delay", Real, min_val=0, include_boundaries="neither")
     pandas = import_extra("pandas", "table", "as_frame=True") if as_frame else None
     X = _load(data_home, download_if_missing, n_retries, delay)
-    # Column by column, so that pandas finds a type for each.
+    # Column by column, so that pandas infers a type for each.
     frame = pandas.DataFrame(dict(zip(COLUMNS, X.T.tolist(), strict=True))) if as_frame else None
     data = frame if as_frame else X
     if return_X:
@@ -171,8 +172,8 @@ def _load(data_home, download_if_missing, n_retries, delay):
         raise OSError(f"{path} is missing and download_if_missing=False.")
 
     rows = _rows_from_openml(_download(data_home, n_retries, delay))
-    X = _parse_rows(rows, "what OpenML sent")
-    _write_table(path, rows)  # after the check, so that only a good table is ever kept
+    X = _parse_rows(rows, "the table from OpenML")
+    _write_table(path, rows)  # After the check, so that only a valid table is ever kept.
     return X
 
 
@@ -198,7 +199,7 @@ def _download(data_home, n_retries, delay):
             n_retries=n_retries,
             delay=delay,
         ).frame
-    # No network, a broken line, a cut file, and what OpenML or a wrong checksum raises.
+    # No network, a lost connection, a truncated file, an error of OpenML, or a wrong checksum.
     except (OSError, HTTPException, EOFError, ValueError) as error:
         raise OSError(
             f'Could not download version 2 of the data set "adult" from OpenML ({error}). Without '
@@ -264,7 +265,7 @@ def _parse_row(row, vocabularies):
 
 
 def _read_vocabularies():
-    """Map, for each column of text, each cell that may be in a file to the value it stands for."""
+    """For each column of text, map each allowed cell of a file to the value it stands for."""
     vocabularies = {"salary-class": dict(zip(SALARY_CLASSES, SALARY_CLASSES, strict=True))}
     for column in CATEGORICAL_COLUMNS:
         lines = _hierarchy_file(column).read_text(encoding="utf-8").splitlines()
@@ -274,8 +275,6 @@ def _read_vocabularies():
 
 
 def _read_hierarchies():
-    from sk_microagg.generalization import Hierarchy
-
     hierarchies = {}
     for column in CATEGORICAL_COLUMNS:
         with as_file(_hierarchy_file(column)) as path:
@@ -284,5 +283,5 @@ def _read_hierarchies():
 
 
 def _hierarchy_file(column):
-    """Return the resource with one leaf a line, `leaf;parent;...;*`."""
+    """Return the resource with one leaf per line, `leaf;parent;...;*`."""
     return files("sk_microagg.datasets") / "hierarchies" / "adult" / f"{column}.csv"

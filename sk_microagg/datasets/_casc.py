@@ -1,11 +1,13 @@
 """The three reference data sets of the CASC project: Tarragona, Census and EIA."""
 
+from inspect import cleandoc
+
 from sklearn.utils import Bunch
 
 from sk_microagg._utils._validation import check_option
 from sk_microagg.datasets._files import DataFile, import_extra, load
 
-# The R package sdcMicro carries the three tables; one commit, so that the files never change.
+# The R package sdcMicro contains the three tables; a fixed commit, so that they never change.
 UPSTREAM = (
     "https://raw.githubusercontent.com/sdcTools/sdcMicro/"
     "cf3251017482bb215f0a9abf4a930f502399fb72/data/"
@@ -95,7 +97,7 @@ Tarragona
 
 The accounts of 834 companies in the area of Tarragona, Catalonia, for the year 1995: thirteen
 numerical columns, from fixed assets to net profit. No value is missing. A few very large companies
-lie far from all others, which makes the table hard to microaggregate with little loss.
+lie far from all others, so that the table is hard to microaggregate with little loss.
 
 {SOURCE_DESCR}"""
 
@@ -103,7 +105,7 @@ CENSUS_DESCR = f"""\
 Census
 ======
 
-Incomes and taxes of 1080 persons for the year 1995, drawn from the public data of the United
+Incomes and taxes of 1080 people for the year 1995, drawn from the public data of the United
 States Census Bureau: thirteen numerical columns, among them the survey weight, gross and taxable
 income, wages, interest, and federal and state tax. No value is missing.
 
@@ -113,17 +115,67 @@ EIA_DESCR = f"""\
 EIA
 ===
 
-What electric utilities in the United States sold in the year 1996, month by month: 4092 records of
-the Energy Information Administration. Ten columns are the revenue and the sales to residential,
+Monthly sales of electric utilities in the United States in the year 1996: 4092 records of the
+Energy Information Administration. Ten columns are the revenue and the sales to residential,
 commercial, industrial, other and all consumers. No value is missing.
 
 Publications use two selections of columns, and their information losses cannot be compared:
-variant 11 has the number of the utility (UTILITYID) and the ten columns, variant 10 the ten alone.
-The names of utility and state, the year and the month belong to neither.
+variant 11 has the number of the utility (UTILITYID) and these ten columns, variant 10 has only the
+ten. The names of utility and state, the year and the month are in neither.
 
 {SOURCE_DESCR}"""
 
 
+PARAMETERS = """\
+data_home : str or path-like, default=None
+    Where downloads are kept, in the subfolder `sk_microagg`; None is scikit-learn's data home.
+    Not used if the environment variable `SK_MICROAGG_DATA` names a folder with the data.
+
+download_if_missing : bool, default=True
+    If False, raise an OSError if the data would have to be downloaded.
+
+as_frame : bool, default=False
+    If True, the data is a pandas DataFrame; this needs the extra `sk-microagg[table]`.
+
+return_X : bool, default=False
+    If True, return only the data instead of a Bunch.
+
+n_retries : int, default=3
+    Number of retries after a failed download.
+
+delay : float, default=1.0
+    Seconds to wait before each retry."""
+
+RETURNS = """\
+data : :class:`~sklearn.utils.Bunch`
+    Dictionary-like object, with the following attributes.
+
+    data : ndarray of shape %(shape)s or DataFrame
+        The records, as float64.
+    feature_names : list of str
+        The names of the columns.
+    frame : DataFrame or None
+        The same as `data` if `as_frame=True`.
+    DESCR : str
+        A description of the data set and its source.
+
+X : ndarray of shape %(shape)s or DataFrame
+    Only the records, if `return_X=True`."""
+
+
+def _documented(shape):
+    """Decorator that fills in what the docstrings of the three fetchers have in common."""
+
+    def fill_in(fetcher):
+        if fetcher.__doc__:  # python -OO has none
+            parts = {"parameters": PARAMETERS, "returns": RETURNS % {"shape": shape}}
+            fetcher.__doc__ = cleandoc(fetcher.__doc__) % parts
+        return fetcher
+
+    return fill_in
+
+
+@_documented("(834, 13)")
 def fetch_tarragona(
     *,
     data_home=None,
@@ -137,45 +189,15 @@ def fetch_tarragona(
 
     Parameters
     ----------
-    data_home : str or path-like, default=None
-        Where downloads are kept, in the subfolder `sk_microagg`; None is scikit-learn's data home.
-        Not used if the environment variable `SK_MICROAGG_DATA` names a folder with the data.
-
-    download_if_missing : bool, default=True
-        If False, raise an OSError where the data would have to be downloaded.
-
-    as_frame : bool, default=False
-        If True, the data is a pandas DataFrame; this needs the extra `sk-microagg[table]`.
-
-    return_X : bool, default=False
-        If True, return the data alone instead of a Bunch.
-
-    n_retries : int, default=3
-        How often a failed download is tried again.
-
-    delay : float, default=1.0
-        Seconds to wait before each new try.
+    %(parameters)s
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        Dictionary-like object, with the following attributes.
-
-        data : ndarray of shape (834, 13) or DataFrame
-            The records, as float64.
-        feature_names : list of str
-            The names of the columns.
-        frame : DataFrame or None
-            The same as `data` if `as_frame=True`.
-        DESCR : str
-            A description of the data set and its source.
-
-    X : ndarray of shape (834, 13) or DataFrame
-        The records alone, if `return_X=True`.
+    %(returns)s
 
     See Also
     --------
-    fetch_census : Incomes and taxes of persons.
+    fetch_census : Incomes and taxes of people.
     fetch_eia : Revenues and sales of electric utilities.
 
     Examples
@@ -200,6 +222,7 @@ def fetch_tarragona(
     )
 
 
+@_documented("(1080, 13)")
 def fetch_census(
     *,
     data_home=None,
@@ -209,45 +232,15 @@ def fetch_census(
     n_retries=3,
     delay=1.0,
 ):
-    """Load the Census data set: incomes and taxes of 1080 persons, 13 numerical columns.
+    """Load the Census data set: incomes and taxes of 1080 people, 13 numerical columns.
 
     Parameters
     ----------
-    data_home : str or path-like, default=None
-        Where downloads are kept, in the subfolder `sk_microagg`; None is scikit-learn's data home.
-        Not used if the environment variable `SK_MICROAGG_DATA` names a folder with the data.
-
-    download_if_missing : bool, default=True
-        If False, raise an OSError where the data would have to be downloaded.
-
-    as_frame : bool, default=False
-        If True, the data is a pandas DataFrame; this needs the extra `sk-microagg[table]`.
-
-    return_X : bool, default=False
-        If True, return the data alone instead of a Bunch.
-
-    n_retries : int, default=3
-        How often a failed download is tried again.
-
-    delay : float, default=1.0
-        Seconds to wait before each new try.
+    %(parameters)s
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        Dictionary-like object, with the following attributes.
-
-        data : ndarray of shape (1080, 13) or DataFrame
-            The records, as float64.
-        feature_names : list of str
-            The names of the columns.
-        frame : DataFrame or None
-            The same as `data` if `as_frame=True`.
-        DESCR : str
-            A description of the data set and its source.
-
-    X : ndarray of shape (1080, 13) or DataFrame
-        The records alone, if `return_X=True`.
+    %(returns)s
 
     See Also
     --------
@@ -276,6 +269,7 @@ def fetch_census(
     )
 
 
+@_documented("(4092, `variant`)")
 def fetch_eia(
     variant=11,
     *,
@@ -286,54 +280,24 @@ def fetch_eia(
     n_retries=3,
     delay=1.0,
 ):
-    """Load the EIA data set: what electric utilities sold, 4092 records, 11 or 10 columns.
+    """Load the EIA data set: 4092 monthly sales of electric utilities, 11 or 10 columns.
 
     Parameters
     ----------
     variant : {11, 10}, default=11
-        The columns, of which publications use two selections that cannot be compared: 11 is
-        UTILITYID and the ten columns of revenues and sales, 10 is those ten alone.
+        The selection of columns. Publications use two that cannot be compared: 11 is UTILITYID and
+        the ten columns of revenues and sales, 10 is only these ten.
 
-    data_home : str or path-like, default=None
-        Where downloads are kept, in the subfolder `sk_microagg`; None is scikit-learn's data home.
-        Not used if the environment variable `SK_MICROAGG_DATA` names a folder with the data.
-
-    download_if_missing : bool, default=True
-        If False, raise an OSError where the data would have to be downloaded.
-
-    as_frame : bool, default=False
-        If True, the data is a pandas DataFrame; this needs the extra `sk-microagg[table]`.
-
-    return_X : bool, default=False
-        If True, return the data alone instead of a Bunch.
-
-    n_retries : int, default=3
-        How often a failed download is tried again.
-
-    delay : float, default=1.0
-        Seconds to wait before each new try.
+    %(parameters)s
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        Dictionary-like object, with the following attributes.
-
-        data : ndarray of shape (4092, `variant`) or DataFrame
-            The records, as float64.
-        feature_names : list of str
-            The names of the columns.
-        frame : DataFrame or None
-            The same as `data` if `as_frame=True`.
-        DESCR : str
-            A description of the data set and its source.
-
-    X : ndarray of shape (4092, `variant`) or DataFrame
-        The records alone, if `return_X=True`.
+    %(returns)s
 
     See Also
     --------
     fetch_tarragona : Accounts of companies.
-    fetch_census : Incomes and taxes of persons.
+    fetch_census : Incomes and taxes of people.
 
     Examples
     --------
@@ -360,7 +324,7 @@ def fetch_eia(
 
 
 def _fetch(source, feature_names, descr, *, as_frame, return_X, **where):
-    """Load columns of `source`, and hand them out in the form that was asked for."""
+    """Load columns of `source` and return them in the requested form."""
     pandas = import_extra("pandas", "table", "as_frame=True") if as_frame else None
     X = load(source, feature_names, **where)
     feature_names = list(feature_names)

@@ -17,13 +17,13 @@ from sklearn.utils import check_scalar
 
 FOLDER_VARIABLE = "SK_MICROAGG_DATA"
 
-# Warnings name the line that called a public fetcher; their stacklevel counts the way up from
-# `download` or `locate` through `load`, `_fetch` and the fetcher.
+# Warnings point to the line that called a public fetcher: their stacklevel counts the calls from
+# `download` or `locate` up through `load`, `_fetch` and the fetcher.
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """What is known of a table: its file names, where it comes from and what is in it."""
+    """A published table: its file names, its source, and the columns and number of rows."""
 
     rda: str
     csv: str
@@ -34,7 +34,7 @@ class DataFile:
 
 
 def import_extra(module, extra, purpose):
-    """Import an optional dependency, or name the extra that brings it."""
+    """Import an optional dependency, or name the extra that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -58,7 +58,7 @@ def load(source, columns, *, data_home, download_if_missing, n_retries, delay):
 
 
 def locate(source, *, data_home, download_if_missing, n_retries, delay):
-    """Return the path of the data set's file, downloaded if need be; an `.rda` is verified."""
+    """Return the path of the data set's file, downloaded if necessary; an `.rda` is verified."""
     check_scalar(n_retries, "n_retries", Integral, min_val=0)
     check_scalar(delay, "delay", Real, min_val=0)
     own_folder = os.environ.get(FOLDER_VARIABLE)
@@ -106,9 +106,9 @@ def verified(path, source):
 
 
 def download(source, folder, n_retries, delay):
-    """Download the upstream file into `folder`; only a verified file ever gets its name."""
+    """Download the upstream file into `folder`; only a verified file gets its final name."""
     pooch = import_extra("pooch", "datasets", f"Downloading {source.rda}")
-    from requests import RequestException  # comes with pooch
+    from requests import RequestException  # a dependency of pooch
 
     while True:
         try:
@@ -126,9 +126,9 @@ def download(source, folder, n_retries, delay):
             warnings.warn(f"Could not download {source.url}, trying again.", stacklevel=6)
             n_retries -= 1
             time.sleep(delay)
-        except ValueError as error:  # pooch's word for a wrong hash
+        except ValueError as error:  # pooch raises this for a wrong hash
             raise OSError(
-                f"What {source.url} sent is not the upstream file and was thrown away: {error}"
+                f"The file from {source.url} is not the upstream file and was discarded: {error}"
             ) from error
 
 
@@ -136,7 +136,7 @@ def read_rda(path, columns):
     """Read columns of an R data file whose one object is a data frame with the file's name."""
     rdata = import_extra("rdata", "datasets", f"Reading {path.name}")
     frame = rdata.read_rda(path)[path.stem]
-    # A copy: what pandas hands out may be read-only, and is stored by columns.
+    # A copy, since the array from pandas may be read-only and stored by columns.
     return np.array(frame[list(columns)].to_numpy(dtype=np.float64), order="C")
 
 

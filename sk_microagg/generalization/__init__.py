@@ -1,4 +1,4 @@
-"""Mixed and incomplete tables, made k-anonymous by generalization."""
+"""Generalization: k-anonymity for tables with categories and missing values."""
 
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._k_member import KMember

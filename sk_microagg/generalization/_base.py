@@ -1,26 +1,29 @@
-"""What the estimators have in common: from a table to its release, and to that of new records."""
+"""What KAIM and KMember have in common: from a table to its release, and new records."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._kernels import Columns
+from sk_microagg._model._release import release_of
+from sk_microagg._utils._renamed import renamed_attribute
 from sk_microagg._utils._statistics import group_sizes
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._validation import check_k, check_partition
 from sk_microagg._utils._version import __version__, complete_model
-from sk_microagg.generalization._centers import Centers
 from sk_microagg.generalization._grid import make_grid
-from sk_microagg.generalization._labels import ROOT
-from sk_microagg.generalization._table import Table
+from sk_microagg.generalization._groups import GeneralizedGroups
+from sk_microagg.generalization._mixed_table import MixedTable
 
 
 class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Base of transformers that replace each record by what its group is generalized to.
+    """Base of transformers that replace each record by the generalized values of its group.
 
-    A subclass has the parameters `k`, `hierarchies` and `grid`, and the methods `_group` and, if it
-    needs them, `_weights`, `_constant` and `_write`.
+    A subclass has the parameters `k`, `hierarchies` and `grid`, and the methods `_group` and, if
+    needed, `_weights`, `_constant` and `_write`.
     """
+
+    centers_ = renamed_attribute("centers_", "centroids_")
 
     def fit(self, X, y=None):
         """Partition the records into groups.
@@ -38,7 +41,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         self : Generalizer
             The fitted estimator.
         """
-        table = Table(X, self)
+        table = MixedTable(X, self)
         k = check_k(self.k, len(table))
         weights = self._weights(len(table.names))
         hierarchies, domains = self._domains(table, k)
@@ -48,18 +51,20 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
 
         kept = labels >= 0
         check_partition(labels[kept], k, kept.sum(), f"{type(self).__name__} made groups")
-        centers = Centers.of_groups(hierarchies, domains, lo[kept], hi[kept], labels[kept], weights)
-        loss = _mean_loss(centers.losses(), labels, table.missing, weights)
-        centers, centroids = self._write(centers)
-        lo, hi = centers.encode(table)
-        assigned = centers.nearest_each(lo, hi)
-        exact_transform = bool(kept.all() and centers.are_alike(assigned, labels))
+        groups = GeneralizedGroups.of_records(
+            hierarchies, domains, lo[kept], hi[kept], labels[kept], weights
+        )
+        loss = _mean_loss(groups.losses(), labels, table.missing, weights)
+        groups, centroids = self._write(groups)
+        lo, hi = groups.encode(table)
+        assigned = groups.nearest_each(lo, hi)
+        exact_transform = bool(kept.all() and groups.are_alike(assigned, labels))
         training_digest = None if exact_transform else digest(np.hstack([lo, hi]))
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
         validate_data(self, X, skip_check_array=True)
         self.labels_ = labels
-        self.centers_ = centroids
+        self.centroids_ = centroids
         self.group_sizes_ = group_sizes(labels[kept])
         self.n_groups_ = len(centroids)
         self.information_loss_ = loss
@@ -68,7 +73,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         self.exact_transform_ = exact_transform
         for name, value in attributes.items():
             setattr(self, name, value)
-        self._centers = centers
+        self._groups = groups
         self._training_digest = training_digest
         self._sk_microagg_version = __version__
         return self
@@ -87,14 +92,10 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         Returns
         -------
         release : ndarray of shape (n_samples, n_features)
-            What each record's group is generalized to.
+            The generalized values of each record's group.
         """
         self.fit(X)
-        release = self.centers_[self.labels_]
-        dropped = self.labels_ < 0
-        if dropped.any():
-            release[dropped] = ROOT
-        return release
+        return release_of(self.centroids_, self.labels_)
 
     def fit_predict(self, X, y=None):
         """Partition the records and return the group of each.
@@ -110,12 +111,12 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Group of each record, numbered from 0; -1 for one that was dropped.
+            Group of each record, numbered from 0; -1 for dropped records.
         """
         return self.fit(X).labels_
 
     def transform(self, X):
-        """Replace each record by the center of the group that it raises least.
+        """Replace each record by the generalized values of the group whose loss it raises least.
 
         Parameters
         ----------
@@ -126,32 +127,33 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         Returns
         -------
         X_new : ndarray of shape (n_samples, n_features)
-            A center for each record, exactly as in the release.
+            A row of `centroids_` for each record, exactly as in the release.
         """
         check_is_fitted(self)
-        table = Table(X, self)
+        table = MixedTable(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
         with complete_model(self):
-            lo, hi = self._centers.encode(table)
+            lo, hi = self._groups.encode(table)
             warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
-            return self.centers_[self._centers.nearest_each(lo, hi)]
+            return self.centroids_[self._groups.nearest_each(lo, hi)]
 
     def _intervals(self, X):
-        """What each group of the training data is released as with intervals, whatever the output.
+        """The generalized values of the groups of the training data, with numbers as intervals.
 
-        A model that releases midpoints does not know the ends of intervals: this finds them anew.
+        A model that releases midpoints does not know the ends of intervals, so they are computed
+        again from the data.
         """
-        table = Table(X, self)
+        table = MixedTable(X, self)
         hierarchies, domains = self._domains(table, self.k)
         lo, hi = table.encode(domains)
         kept = self.labels_ >= 0
         weights = self._weights(len(table.names))
-        return Centers.of_groups(
+        return GeneralizedGroups.of_records(
             hierarchies, domains, lo[kept], hi[kept], self.labels_[kept], weights
         ).labels()
 
     def _domains(self, table, k):
-        """The hierarchies of the columns, and what they become with the values of a table."""
+        """The hierarchies of the columns, and their domains for the values of a table."""
         hierarchies = table.hierarchies(self.hierarchies)
         return hierarchies, table.domains(hierarchies, make_grid(self.grid, k))
 
@@ -165,9 +167,9 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
     def _constant(self):
         return -1.0
 
-    def _write(self, centers):
-        """Return the centers that the model keeps, and what they are released as."""
-        return centers, centers.labels()
+    def _write(self, groups):
+        """Return the groups as the model keeps them, and the rows they are released as."""
+        return groups, groups.labels()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -179,9 +181,9 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
 
 
 def _mean_loss(losses, labels, missing, weights):
-    """Mean loss of a cell, from what groups lose. Records that were dropped lose all.
+    """Mean loss per cell, from the losses of the groups. Dropped records lose everything.
 
-    It depends on the release, and on which cells are missing, but not on any other value.
+    It depends on the release and on which cells are missing, but on no other value.
     """
     lost = np.where(missing, 0.0, losses[labels])
     lost[labels < 0] = 1.0

@@ -1,7 +1,7 @@
-"""What a hierarchy becomes with data: values as positions, and what the generalized ones lose.
+"""The values of a column as positions, and the loss of generalized values.
 
-A released cell is told apart from others by a tuple: in a tree the labels from below the root down
-to the node, for numbers the ends of the interval. The root is the empty tuple.
+A generalized value, or *cover*, is a tuple: in a tree, the labels from below the root down to the
+node; for numbers, the ends of the interval. The root is the empty tuple.
 """
 
 from collections import Counter
@@ -15,43 +15,43 @@ from sk_microagg.generalization._labels import ROOT, interval_label, is_number, 
 def information(counts):
     """-p log p for the frequency p of each leaf."""
     frequency = counts / max(counts.sum(), 1)
-    # log 1 = 0 for those that do not occur.
+    # log 1 = 0 for leaves that do not occur.
     return 0.0 - frequency * np.log(np.where(frequency > 0, frequency, 1.0))
 
 
 class TreeDomain:
-    """Values that are leaves of a tree.
+    """A column whose values are leaves of a tree, and which is generalized to nodes of it.
 
     Parameters
     ----------
-    tree : Tree
+    tree : ValueTree
         The tree.
 
     values : ndarray
-        The values that are known, as often as they occur.
+        The known values, with repetitions.
 
     loss : sequence of float
-        What each node loses.
+        Loss of each node.
 
-    middles : sequence of float or None
-        The number in the middle of each node, if it is a tree of numbers.
+    midpoints : sequence of float or None
+        Midpoint of each node, if it is a tree of numbers.
 
     bins_of : callable or None
-        For a number that is no leaf, gives the labels of the nodes above it, the lowest first. The
-        lowest has a leaf without a label for such numbers.
+        For a number that is not a leaf, returns the labels of the nodes above it, the lowest first.
+        The lowest has a leaf without a label for such numbers.
     """
 
     is_tree = True
 
-    def __init__(self, tree, values, loss, middles=None, bins_of=None):
+    def __init__(self, tree, values, loss, midpoints=None, bins_of=None):
         self.n_leaves = tree.n_leaves
         self.parent = tree.parent
-        # The root alone covers the position after all leaves too.
+        # Only the root also covers the position after all leaves.
         self.last = [*tree.last]
         self.last[tree.root] = tree.n_leaves
         self.loss = loss
         self._tree = tree
-        self._middles = middles
+        self._midpoints = midpoints
         self._bins_of = bins_of
         self._leaf_of = {path[-1]: leaf for leaf, path in enumerate(tree.paths[: tree.n_leaves])}
         counts = np.zeros(tree.n_leaves)
@@ -62,9 +62,9 @@ class TreeDomain:
         self.info[: tree.n_leaves] = [0.0] * tree.n_leaves
 
     def encode(self, values):
-        """First and last position of each value; where there is no leaf, those of the root."""
+        """First and last position of each value; those of the root where there is no leaf."""
         ranges = {}
-        # The class too: True is no 1.
+        # With the type, since True equals 1.
         keys = [(type(value), value) for value in values]
         for key in dict.fromkeys(keys):
             leaf = self._leaf(key[1])
@@ -76,23 +76,23 @@ class TreeDomain:
             return None
         leaf = self._leaf_of.get(label_of(value))
         if leaf is None and self._bins_of is not None and is_number(value):
-            leaf = self._tree.place.get((*self._bins_of(value)[::-1], None))
+            leaf = self._tree.node_at.get((*self._bins_of(value)[::-1], None))
         return leaf
 
-    def cell(self, lo, hi):
-        """The smallest node that covers positions `lo` to `hi`."""
+    def cover(self, lo, hi):
+        """The lowest node that covers positions `lo` to `hi`."""
         return self._tree.paths[self._tree.lowest_common(lo, hi)]
 
-    def range_of(self, cell):
-        """First and last position that a cell covers."""
-        node = self._tree.place[cell]
+    def range_of(self, cover):
+        """First and last position that a generalized value covers."""
+        node = self._tree.node_at[cover]
         return self._tree.first[node], self.last[node]
 
-    def label(self, cell):
-        return self._tree.labels[self._tree.place[cell]] if cell else ROOT
+    def label(self, cover):
+        return self._tree.labels[self._tree.node_at[cover]] if cover else ROOT
 
     def read(self, label, lo):
-        """The cell that a label stands for, given a leaf below it; None if there is no such."""
+        """The generalized value with a label, above a given leaf; None if there is none."""
         node = lo
         while self._tree.labels[node] != label:
             if node == self._tree.root:
@@ -100,37 +100,37 @@ class TreeDomain:
             node = self._tree.parent[node]
         return self._tree.paths[node]
 
-    def loss_of(self, cell):
-        """What a value loses that is released as a cell: nothing above a single leaf."""
-        lo, hi = self.range_of(cell)
+    def loss_of(self, cover):
+        """Loss of a generalized value; 0 if it covers a single leaf."""
+        lo, hi = self.range_of(cover)
         return self.loss[self._tree.lowest_common(lo, hi)]
 
-    def reach(self, cells):
-        """How wide a tree is does not depend on what is released."""
+    def widen_to(self, covers):
+        """Do nothing: the width of a tree does not depend on the release."""
 
-    def middle(self, cell):
-        """The number in the middle of a cell; None if these are no numbers."""
-        return None if self._middles is None else self._middles[self._tree.place[cell]]
+    def midpoint(self, cover):
+        """Midpoint of a generalized value; None if the values are not numbers."""
+        return None if self._midpoints is None else self._midpoints[self._tree.node_at[cover]]
 
-    def with_middles(self, cells):
-        """The domain and the cells themselves: nodes are known without the data."""
-        return self, cells
+    def with_midpoints(self, covers):
+        """The domain and the covers themselves: nodes are known without the data."""
+        return self, covers
 
 
 class NumberDomain:
-    """Numbers that are generalized to intervals.
+    """A column of numbers that are generalized to intervals.
 
     Parameters
     ----------
     values : array-like of float
-        The values that are known, as often as they occur.
+        The known values, with repetitions.
 
     grid : Grid or None, default=None
-        Where intervals may end; None if the least and the largest number in them are their ends.
+        Where intervals may end; None if their ends are the smallest and the largest number in them.
 
     unit : float or None, default=None
-        How wide a number is: the least step to the next one, which is 1 if all are integers and
-        otherwise 0. None to find out.
+        Width of a single number, which is the step to the next one: 1 if all numbers are integers
+        and otherwise 0. None to find out.
     """
 
     is_tree = False
@@ -148,7 +148,7 @@ class NumberDomain:
         self.info = information(counts)
 
     def _measure(self, low, high):
-        """Find how wide the column is, with such ends, and what each number loses alone."""
+        """Find the width of the column, from the ends in it, and the loss of each single number."""
         low, high = low[np.isfinite(low)], high[np.isfinite(high)]
         extent = high.max() + self.unit - low.min() if len(low) and len(high) else 0.0
         # Without an extent, no interval is both wider than a number and narrower than the root.
@@ -157,9 +157,9 @@ class NumberDomain:
         self.loss = np.minimum(widths / self.extent, 1.0)
 
     def encode(self, values):
-        """First and last position of each number, outwards where it lies between two of them.
+        """First and last position of each number; those of its neighbors if it is between two.
 
-        What is no number has those of the root.
+        Values that are not numbers have the positions of the root.
         """
         ranges = np.tile(np.array(self.range_of(()), dtype=np.int32), (len(values), 1))
         values = np.asarray(values)
@@ -180,26 +180,26 @@ class NumberDomain:
             ]
         )
 
-    def cell(self, lo, hi):
+    def cover(self, lo, hi):
         """The interval for the values at positions `lo` to `hi`; the root if it has no ends."""
         if hi == self.n_leaves or np.isinf(self.left[lo]) or np.isinf(self._high[hi]):
             return ()
         return float(self.left[lo]), float(self._high[hi])
 
-    def range_of(self, cell):
-        """First and last position that a cell covers."""
-        if not cell:
+    def range_of(self, cover):
+        """First and last position that a generalized value covers."""
+        if not cover:
             return 0, self.n_leaves
-        low, high = cell
+        low, high = cover
         first = np.searchsorted(self._numbers, low, side="left")
         last = np.searchsorted(self._numbers, high, side="right") - 1
         return int(first), int(last)
 
-    def label(self, cell):
-        return interval_label(*cell) if cell else ROOT
+    def label(self, cover):
+        return interval_label(*cover) if cover else ROOT
 
     def read(self, label, lo):
-        """The interval that a label stands for, given a value in it; None if there is no such."""
+        """The interval that a label stands for; None if the number at `lo` is not in it."""
         is_interval = label.startswith("[") and label.endswith("]")
         try:
             low, high = map(float, label[1:-1].split(", ") if is_interval else [label, label])
@@ -207,31 +207,32 @@ class NumberDomain:
             return None
         return (low, high) if low <= self._numbers[lo] <= high else None
 
-    def reach(self, cells):
-        """Count the column as wide as some cells are together, if they reach beyond its numbers."""
-        low, high = (np.array([cell[end] for cell in cells if cell]) for end in (0, 1))
+    def widen_to(self, covers):
+        """Widen the column so that it contains some intervals, for the denominator of losses."""
+        low, high = (np.array([cover[end] for cover in covers if cover]) for end in (0, 1))
         self._measure(np.append(self.left, low), np.append(self._high, high))
 
-    def loss_of(self, cell):
-        """What a value loses that is released as a cell."""
-        if not cell:
+    def loss_of(self, cover):
+        """Loss of a generalized value."""
+        if not cover:
             return 1.0
-        low, high = cell
+        low, high = cover
         return min((high + self.unit - low) / self.extent, 1.0) if low < high else 0.0
 
-    def middle(self, cell):
-        """The number in the middle of a cell; of the root nothing is known."""
-        low, high = cell or (np.nan, np.nan)
+    def midpoint(self, cover):
+        """Midpoint of a generalized value; NaN for the root."""
+        low, high = cover or (np.nan, np.nan)
         return low + (high - low) / 2
 
-    def with_middles(self, cells):
-        """A domain of the numbers in the middle of some cells, and these numbers as cells."""
-        middles = [(self.middle(cell),) * 2 if cell else () for cell in cells]
-        return MiddleDomain([middle[0] for middle in middles if middle], unit=self.unit), middles
+    def with_midpoints(self, covers):
+        """A domain of the midpoints of some intervals, and these midpoints as covers."""
+        midpoints = [(self.midpoint(cover),) * 2 if cover else () for cover in covers]
+        domain = MidpointDomain([pair[0] for pair in midpoints if pair], unit=self.unit)
+        return domain, midpoints
 
 
-class MiddleDomain(NumberDomain):
-    """Numbers that are released as single ones. Any other number counts as the nearest of them."""
+class MidpointDomain(NumberDomain):
+    """Numbers that are released as midpoints. Any other number counts as the nearest of them."""
 
     def _places(self, numbers):
         below, above = super()._places(numbers).T

@@ -1,4 +1,4 @@
-"""Groups that grow one record at a time, always by the one that fits best."""
+"""Greedy groups, which grow one record at a time by the record that fits best."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from sk_microagg._kernels import RangePool
 
 
 def random_seeds(pool, lo, hi, order):
-    """The next record of a random order that is still there."""
+    """The next record of a random order that is not yet in a group."""
     for record in order:
         if record in pool:
             yield record
 
 
 def farthest_seeds(pool, lo, hi, order):
-    """The record farthest from the last seed; at first from a random record."""
+    """The record farthest from the previous seed; the first, from a random record."""
     last = order[0]
     while True:
         last = pool.farthest(lo[last], hi[last])
@@ -21,12 +21,12 @@ def farthest_seeds(pool, lo, hi, order):
 
 
 def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=random_seeds):
-    """Make groups of k records; the last ones, fewer than k, join the groups that fit best.
+    """Make groups of k records; the remaining ones, fewer than k, join the groups that fit best.
 
     Parameters
     ----------
     columns : Columns
-        What generalized values lose.
+        Losses of generalized values.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32
         The records, as leaf ranges.
@@ -35,14 +35,14 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
         Size of the groups.
 
     random_state : RandomState instance
-        For the order of records: in it they become seeds, and the last ones join groups.
+        Draws the order in which records become seeds, and in which the remaining ones join groups.
 
     distance : {"ncp", "entropy"}, default="ncp"
-        What is to be least when a record joins a group: how much more is lost then, or the rates at
-        which all are generalized.
+        The criterion by which a record is chosen: the smallest increase of the loss, or the
+        smallest generalization rate by entropy.
 
     seeds : callable, default=random_seeds
-        Finds the first record of each group.
+        Generates the first record of each group.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
     seed = seeds(pool, lo, hi, order)
     while pool.size >= k:
         record = next(seed)
-        group = Group(lo.shape[1])
+        group = GrowingGroup(lo.shape[1])
         while True:
             pool.remove(record)
             group.add(record, lo, hi, known)
@@ -69,7 +69,10 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
 
     for record in order[labels[order] < 0]:
         costs = columns.costs(
-            *(np.array([getattr(group, name) for group in groups]) for name in Group.MEASURES),
+            *(
+                np.array([getattr(group, name) for group in groups])
+                for name in GrowingGroup.MEASURES
+            ),
             lo[record],
             hi[record],
             by_entropy=distance == "entropy",
@@ -79,8 +82,8 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
     return labels
 
 
-class Group:
-    """A group that grows: its members; in each column its ends and how many values are known."""
+class GrowingGroup:
+    """The members of a group, with its range and its number of known values in each column."""
 
     MEASURES = ("low", "high", "n_known", "size")
 

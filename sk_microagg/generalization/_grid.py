@@ -1,4 +1,4 @@
-"""Where the ends of released intervals may be, so that none of them is the number of one record."""
+"""Where released intervals may end, so that no end reveals the number of a single record."""
 
 from decimal import Decimal
 from itertools import count
@@ -8,16 +8,16 @@ import numpy as np
 
 # A step is about this share of the range of a column.
 SHARE_OF_RANGE = 0.01
-# Numbers of which so many are multiples of a step are as coarse as the step is.
-MOST = 0.9
-# Differences of numbers with few digits are off by less than this share.
+# If at least this share of the numbers are multiples of a step, they are as coarse as the step.
+COARSE_SHARE = 0.9
+# Relative rounding error of differences of numbers with few digits, at most.
 ROUNDING = 1e-6
-# Beyond so many steps, a float does not tell a multiple from the numbers next to it.
+# Beyond this number of steps, a float cannot distinguish a multiple from the numbers next to it.
 MOST_STEPS = 2.0**52
 
 
 def make_grid(grid, k):
-    """Return the grid that a parameter asks for; None if intervals may end anywhere."""
+    """Return the grid for a parameter value; None if intervals may end anywhere."""
     if grid is None:
         return None
     allowed = "'auto', a finite number above 0, or None"
@@ -32,23 +32,23 @@ def make_grid(grid, k):
 
 
 class Grid:
-    """Ends that tell of at least k records, or are round.
+    """The ends that intervals may have: numbers shared by at least k records, or round numbers.
 
-    An interval that begins with a number which at least `k` records share begins there. Any other
-    begins below its least number: at the next number that `k` records share or the next multiple
-    of a step, whichever is nearer; or nowhere, at minus infinity, if there is none. Its end is
+    If at least `k` records share the smallest number of an interval, the interval begins there. Any
+    other begins below its smallest number: at the next number that `k` records share or the next
+    multiple of a step, whichever is nearer; or at minus infinity if there is none. The upper end is
     found in the same way.
 
     Parameters
     ----------
     k : int
-        How many records must share a number that may be an end.
+        Number of records that must share a number for it to be an end.
 
     step : float or None
-        The step, or 2, 5, 10, ... times it where the numbers are not finer than it; None for one
-        that suits the numbers: 1, 2 or 5 times a power of ten, about a hundredth of the range from
-        the k-th smallest to the k-th largest number, and coarser than the numbers are themselves.
-        If that range is empty, there is no step.
+        The step; where the numbers are no finer than it, 2, 5, 10, ... times the step is used. None
+        to choose it from the numbers: 1, 2 or 5 times a power of ten, about 1% of the range from
+        the k-th smallest to the k-th largest number, and coarser than the numbers themselves. If
+        that range is empty, there is no step.
     """
 
     def __init__(self, k, step):
@@ -56,7 +56,7 @@ class Grid:
         self._step = step
 
     def ends(self, numbers, counts):
-        """Where intervals begin and end.
+        """The ends of intervals, by their smallest and largest numbers.
 
         Parameters
         ----------
@@ -64,20 +64,20 @@ class Grid:
             Distinct numbers, ascending.
 
         counts : ndarray of int
-            How many records have each of them.
+            Number of records with each of them.
 
         Returns
         -------
         low, high : ndarray of float
-            For each number, where an interval begins of which it is the least, and where one ends
-            of which it is the largest. Both ascend.
+            For each number, the lower end of an interval whose smallest number it is, and the upper
+            end of one whose largest number it is. Both ascend.
         """
         step = self._step_for(numbers, counts)
         is_shared = counts >= self._k
-        # Multiples of a step are the same upside down.
-        low = _beginnings(numbers, is_shared, step)
-        high = -_beginnings(-numbers[::-1], is_shared[::-1], step)[::-1]
-        return low + 0.0, high + 0.0  # No end is -0.
+        # Upper ends are lower ends of the negated numbers.
+        low = _lower_ends(numbers, is_shared, step)
+        high = -_lower_ends(-numbers[::-1], is_shared[::-1], step)[::-1]
+        return low + 0.0, high + 0.0  # -0.0 becomes 0.0.
 
     def _step_for(self, numbers, counts):
         if self._step is None:
@@ -88,13 +88,15 @@ class Grid:
         return next(step for step in steps if not _is_too_fine(step, numbers, counts))
 
 
-def _beginnings(numbers, is_shared, step):
+def _lower_ends(numbers, is_shared, step):
     shared = numbers[is_shared]
     places = np.searchsorted(shared, numbers, side="right") - 1
-    low = np.append(shared, -np.inf)[places]  # The place before the first is -1, the last.
+    low = np.append(shared, -np.inf)[
+        places
+    ]  # Place -1, below all shared numbers, is the last: -inf.
     if step is not None:
         low[~is_shared] = np.maximum(low[~is_shared], _multiples_below(numbers[~is_shared], step))
-    # What is below one number is below all larger ones, even if these are too large for the grid.
+    # An end below one number is below all larger ones, even if these are too large for the grid.
     return np.maximum.accumulate(low)
 
 
@@ -103,7 +105,7 @@ def _multiples_below(numbers, step):
     quotients, is_within = _count_steps(numbers, step)
     numbers = numbers[is_within]
     factors = np.ceil(quotients) - 1.0
-    # A quotient is rounded, and may be an integer that it is not.
+    # A quotient may have been rounded to an integer.
     factors -= _multiples(factors, step) >= numbers
     factors += _multiples(factors + 1.0, step) < numbers
     multiples = _multiples(factors, step)
@@ -119,7 +121,7 @@ def _are_multiples(numbers, step):
 
 
 def _count_steps(numbers, step):
-    """How many steps there are from 0 to a number, and which numbers are not too far for that."""
+    """Number of steps from 0 to each number, and which numbers are close enough to count them."""
     with np.errstate(over="ignore"):
         quotients = numbers / step
     is_within = np.abs(quotients) < MOST_STEPS
@@ -127,14 +129,14 @@ def _count_steps(numbers, step):
 
 
 def _multiples(factors, step):
-    """Multiples as they are written: 3 times 0.1 is 0.3, and no float next to it."""
+    """Decimally exact multiples: 3 times 0.1 is 0.3, and not the float next to it."""
     distinct, places = np.unique(factors, return_inverse=True)
     exact_step = Decimal(repr(step))
     return np.array([float(int(factor) * exact_step) for factor in distinct])[places]
 
 
 def _suitable_step(numbers, counts, k):
-    """A step, found without the k - 1 smallest and largest numbers; None if there is none."""
+    """A step, or None, that does not depend on the k - 1 smallest and largest numbers."""
     n_up_to, n_from = np.cumsum(counts), np.cumsum(counts[::-1])
     if len(numbers) == 0 or n_up_to[-1] < k:
         return None
@@ -150,22 +152,22 @@ def _suitable_step(numbers, counts, k):
 
 
 def _is_too_fine(step, numbers, counts):
-    """Whether so few numbers are possible within a step that its end tells which of them it is.
+    """Whether so few numbers are possible within a step that an end reveals the number next to it.
 
-    They may be multiples of the step, or of another unit: inches that are told in centimeters have
-    gaps of 2.54.
+    The numbers may be multiples of the step, or of another unit: inches converted to centimeters
+    have gaps of 2.54.
     """
     if len(numbers) < 2:
         return False
-    gap = np.quantile(np.diff(numbers), 1.0 - MOST, method="lower")
+    gap = np.quantile(np.diff(numbers), 1.0 - COARSE_SHARE, method="lower")
     if step < 2.0 * gap * (1.0 - ROUNDING):
         return True
     is_other = numbers != 0  # 0 is a multiple of everything.
     multiples = _are_multiples(numbers[is_other], step)
-    return bool(np.average(multiples, weights=counts[is_other]) >= MOST)
+    return bool(np.average(multiples, weights=counts[is_other]) >= COARSE_SHARE)
 
 
 def _round_number(place):
-    """1, 2, 5, 10, 20, ... from place 0 on, and the same below 1 before it."""
+    """The series ..., 0.2, 0.5, 1, 2, 5, 10, ..., in which 1 is at place 0."""
     exponent, digit = divmod(place, 3)
     return float(f"{(1, 2, 5)[digit]}e{exponent}")

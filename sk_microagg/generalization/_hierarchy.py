@@ -1,28 +1,27 @@
 """Generalization hierarchies."""
 
-from collections import Counter
-from itertools import pairwise
-
 import numpy as np
 
 from sk_microagg._utils._tables import has_numbers
 from sk_microagg._utils._validation import LARGEST_VALUE
+from sk_microagg.generalization._bins import NestedBins
 from sk_microagg.generalization._domain import NumberDomain, TreeDomain
-from sk_microagg.generalization._labels import ROOT, bin_label, is_number, label_of
+from sk_microagg.generalization._labels import is_number, label_of
 from sk_microagg.generalization._paths import (
+    check_paths,
     paths_from_csv,
     paths_from_nested,
     paths_from_parents,
 )
-from sk_microagg.generalization._tree import Tree
+from sk_microagg.generalization._value_tree import ValueTree
 
 
 class Hierarchy:
     """How the values of one column are generalized.
 
-    Most hierarchies are trees: values are leaves, a generalized value is a node and stands for all
-    leaves below it. The root stands for everything, and for a missing value. Make one with the
-    methods that begin with `from`, with `intervals` or with `flat`.
+    Most hierarchies are trees: values are leaves, and a generalized value is a node, which stands
+    for all leaves below it. The root stands for any value, and for a missing one. Create a
+    hierarchy with one of the methods that begin with `from`, with `intervals` or with `flat`.
 
     See Also
     --------
@@ -46,13 +45,13 @@ class Hierarchy:
 
     @staticmethod
     def from_paths(paths):
-        """Make a tree from the path of each leaf.
+        """Create a tree from the path of each leaf.
 
         Parameters
         ----------
         paths : iterable of sequence
-            For each leaf the labels from it up to the root, which all have in common. Nodes are
-            told apart by all that is above them, so a label may occur in several places.
+            For each leaf, the labels from it up to the root, which all paths share. Nodes are
+            identified by their whole path to the root, so a label may occur in several places.
 
         Returns
         -------
@@ -68,10 +67,10 @@ class Hierarchy:
         Parameters
         ----------
         path : str, path or readable file
-            A file in UTF-8 without a header, all rows equally long. It is the format of ARX.
+            A file in UTF-8 without a header whose rows all have the same length, as used by ARX.
 
         sep : str, default=";"
-            What separates the labels.
+            Separator between labels.
 
         Returns
         -------
@@ -82,12 +81,12 @@ class Hierarchy:
 
     @staticmethod
     def from_nested(tree):
-        """Make a tree of nested dicts, with lists where leaves begin.
+        """Create a tree from nested dicts, with lists of leaves at the bottom.
 
         Parameters
         ----------
         tree : dict or list
-            What is below the root "*": a dict of nodes with what is below each, or a list of
+            What is below the root "*": a dict that maps each node to what is below it, or a list of
             leaves. In a dict, a leaf is a node with None or nothing below it.
 
         Returns
@@ -99,12 +98,12 @@ class Hierarchy:
 
     @staticmethod
     def from_parents(parents):
-        """Make a tree of a mapping from every value, and every node but the root, to its parent.
+        """Create a tree from a mapping of every node but the root to its parent.
 
         Parameters
         ----------
         parents : dict
-            The parents. Leaves are those that are nobody's parent.
+            The parent of each node. Leaves are the nodes that are not the parent of any other.
 
         Returns
         -------
@@ -120,16 +119,18 @@ class Hierarchy:
         Parameters
         ----------
         edges : sequence of float
-            Ascending. A bin reaches from one edge to the next, which it does not contain.
+            Ascending. A bin reaches from one edge, which it contains, to the next, which it does
+            not contain.
 
         *coarser : sequence of float
-            Edges of further levels: each has some edges of the level before, among them both ends.
+            Edges of further levels, each a selection of those of the level before that includes
+            both ends.
 
         Returns
         -------
         hierarchy : Hierarchy
-            The bins. Leaves are the numbers of the data. A bin loses its share of the range from
-            the first edge to the last.
+            The bins. Leaves are the numbers of the data. The loss of a bin is its share of the
+            range from the first edge to the last.
         """
         return BinHierarchy([edges, *coarser])
 
@@ -140,112 +141,91 @@ class Hierarchy:
         Returns
         -------
         hierarchy : Hierarchy
-            What a column of numbers has by default.
+            The default for a column of numbers.
         """
         return IntervalHierarchy()
 
     @staticmethod
     def flat():
-        """Put the root right above all values of the data.
+        """Generalize every value of the data directly to the root.
 
         Returns
         -------
         hierarchy : Hierarchy
-            What a column of categories has by default.
+            The default for a column of categories.
         """
         return FlatHierarchy()
 
     def domain(self, values, column, grid=None):
-        """Take this hierarchy for the values of a column.
+        """Apply this hierarchy to the values of a column.
 
         Parameters
         ----------
         values : ndarray
-            The values that are not missing, as often as they occur.
+            The values that are not missing, with repetitions.
 
         column : str
-            What to call the column in messages.
+            Name of the column in messages.
 
         grid : Grid or None, default=None
-            Where intervals may end; None if the least and the largest number in them are their
-            ends.
+            Where intervals may end; None if their ends are the smallest and the largest number in
+            them.
 
         Returns
         -------
         domain : TreeDomain or NumberDomain
-            Positions of values, and what generalized ones lose.
+            Positions of values, and losses of generalized ones.
         """
         raise NotImplementedError
 
-    def published(self, cells, domain):
-        """A domain that knows what the cells of a release tell, and nothing else of the data.
+    def released_values(self, covers, domain):
+        """A domain that knows the generalized values of a release, and nothing else of the data.
 
         Parameters
         ----------
-        cells : iterable of tuple
-            The cells.
+        covers : iterable of tuple
+            The generalized values.
 
         domain : TreeDomain or NumberDomain
-            The domain that the cells are from. Whether all numbers are integers is taken from it.
+            Their domain, which also tells whether all numbers are integers.
 
         Returns
         -------
         domain : TreeDomain or NumberDomain
-            Positions of the values in the cells. A column of numbers is as wide as the cells are
-            together: it may have been wider, but that is not told.
+            Positions of the released values. A column of numbers is as wide as the released
+            intervals together: the original may be wider, but the release does not show that.
         """
         raise NotImplementedError
 
 
 class TreeHierarchy(Hierarchy):
-    """A tree with known leaves.
+    """A tree whose leaves are given.
 
     Attributes
     ----------
     leaves : list of str
-        Labels of the leaves, depth first: those below a node are neighbors.
+        Labels of the leaves in depth-first order: those below one node are adjacent.
 
     root : str
         Label of the root.
     """
 
     def __init__(self, paths):
-        rows = [tuple(label_of(label) for label in path) for path in paths]
-        if not rows:
-            raise ValueError("A hierarchy must have a leaf, got none.")
-        for row in rows:
-            if len(row) < 2:
-                raise ValueError(f"A path must lead from a leaf to the root, got {list(row)}.")
-            for label in row[1:]:
-                if not label or (label == ROOT and row[-1] != ROOT):
-                    raise ValueError(f"{label!r} must not be a node of the path {list(row)}.")
-        roots = sorted({row[-1] for row in rows})
-        if len(roots) > 1:
-            raise ValueError(f"A hierarchy must have one root, got {' and '.join(roots[:3])}.")
-        leaves = [row[0] for row in rows]
-        for leaf, n_times in Counter(leaves).items():
-            if n_times > 1:
-                raise ValueError(f"The leaf {leaf!r} must occur once, but occurs {n_times} times.")
-        below = {row[depth:]: row[depth - 1] for row in rows for depth in range(1, len(row))}
-        for row in rows:
-            if row in below:
-                raise ValueError(
-                    f"The leaf {row[0]!r} must have nothing below it, but has {below[row]!r}."
-                )
-        self._tree = Tree([row[:-1] for row in rows], roots[0])
+        paths = check_paths(paths)
+        self.root = paths[0][-1]
+        self._tree = ValueTree([path[:-1] for path in paths], self.root)
         self.leaves = self._tree.labels[: self._tree.n_leaves]
         self._leaf_of = {label: leaf for leaf, label in enumerate(self.leaves)}
-        self.root = roots[0]
         n_below = np.subtract(self._tree.last, self._tree.first) + 1
-        self._losses = (n_below / len(leaves)).tolist()
-        self._losses[: len(leaves)] = [0.0] * len(leaves)
-        # Files repeat the root to make rows equally long; all that is released as it says nothing.
-        for node in range(len(leaves), len(self._losses)):
+        self._losses = (n_below / len(paths)).tolist()
+        self._losses[: len(paths)] = [0.0] * len(paths)
+        # Files repeat the root to make all rows equally long; each copy of it loses everything.
+        for node in range(len(paths), len(self._losses)):
             if set(self._tree.paths[node]) == {self.root}:
                 self._losses[node] = 1.0
 
     def lowest_common(self, *values):
-        """Label of the smallest node above all of some values.
+        """Label of the lowest node above all of some values.
 
         Parameters
         ----------
@@ -260,7 +240,7 @@ class TreeHierarchy(Hierarchy):
         return self._tree.labels[self._node_above(values)]
 
     def loss(self, *values):
-        """What a value loses when it is made the same as some others.
+        """Loss of a value that is generalized together with others.
 
         Parameters
         ----------
@@ -275,7 +255,7 @@ class TreeHierarchy(Hierarchy):
         return self._losses[self._node_above(values)]
 
     def entropy(self, *values, counts):
-        """How open it is which leaf is meant by the lowest common node of some values.
+        """Uncertainty about the leaf, given the lowest common node of some values.
 
         Parameters
         ----------
@@ -283,7 +263,7 @@ class TreeHierarchy(Hierarchy):
             Leaves.
 
         counts : dict
-            How often each leaf occurs.
+            Number of occurrences of each leaf.
 
         Returns
         -------
@@ -302,8 +282,8 @@ class TreeHierarchy(Hierarchy):
                 )
         return TreeDomain(self._tree, values, self._losses)
 
-    def published(self, cells, domain):
-        # The leaves are given, but not how often each occurs.
+    def released_values(self, covers, domain):
+        # The leaves are given, but their frequencies are not.
         return TreeDomain(self._tree, [], self._losses)
 
     def _node_above(self, values):
@@ -320,15 +300,15 @@ class TreeHierarchy(Hierarchy):
 
 
 class FlatHierarchy(Hierarchy):
-    """The root above the values of the data."""
+    """The root directly above the values of the data."""
 
     def domain(self, values, column, grid=None):
         labels = dict.fromkeys(label_of(value) for value in values)
-        tree = Tree((label,) for label in sorted(labels))
+        tree = ValueTree((label,) for label in sorted(labels))
         return TreeDomain(tree, values, [0.0] * tree.n_leaves + [1.0])
 
-    def published(self, cells, domain):
-        return self.domain([cell[-1] for cell in dict.fromkeys(cells) if cell], "cells")
+    def released_values(self, covers, domain):
+        return self.domain([cover[-1] for cover in dict.fromkeys(covers) if cover], "covers")
 
     def __repr__(self):
         return "<flat hierarchy>"
@@ -338,80 +318,40 @@ class IntervalHierarchy(Hierarchy):
     """Numbers that are generalized to intervals."""
 
     def domain(self, values, column, grid=None):
-        return NumberDomain(numbers(values, column), grid)
+        return NumberDomain(finite_numbers(values, column), grid)
 
-    def published(self, cells, domain):
-        return NumberDomain([end for cell in cells for end in cell], unit=domain.unit)
+    def released_values(self, covers, domain):
+        return NumberDomain([end for cover in covers for end in cover], unit=domain.unit)
 
     def __repr__(self):
         return "<hierarchy of intervals>"
 
 
 class BinHierarchy(Hierarchy):
-    """Numbers in bins, and these in coarser ones."""
+    """Numbers that are generalized to bins, and these to coarser bins."""
 
     def __init__(self, levels):
-        self._levels = [_check_edges(edges) for edges in levels]
-        for finer, coarser in pairwise(self._levels):
-            same_ends = coarser[0] == finer[0] and coarser[-1] == finer[-1]
-            if not (same_ends and np.isin(coarser, finer).all()):
-                raise ValueError(
-                    f"Coarser edges must be some of {finer.tolist()} and have its ends, "
-                    f"got {coarser.tolist()}."
-                )
+        self._bins = NestedBins(levels)
 
     def domain(self, values, column, grid=None):
-        values = numbers(values, column)
-        low, high = self._levels[0][[0, -1]]
-        outside = values[(values < low) | (values >= high)]
+        values = finite_numbers(values, column)
+        outside = values[(values < self._bins.low) | (values >= self._bins.high)]
         if len(outside):
             raise ValueError(
                 f"{column} has the value {label_of(outside[0])}, which is not in {self!r}."
             )
-        return self._domain(values, values)
+        return self._bins.domain(values, values)
 
-    def published(self, cells, domain):
-        # A cell as deep as a leaf is a number.
-        leaves = [float(cell[-1]) for cell in cells if len(cell) > len(self._levels)]
-        return self._domain(leaves, [])
-
-    def _domain(self, leaves, values):
-        bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
-        # In every bin a leaf without a name stands for the numbers that are not known.
-        paths = [(None, *self._path(edge)) for edge in self._levels[0][:-1]]
-        paths += [(label_of(leaf), *self._path(leaf)) for leaf in sorted({*leaves})]
-        tree = Tree(paths)
-        first, last = self._levels[0][[0, -1]]
-        loss, middles = [], []
-        for node, label in enumerate(tree.labels):
-            if node < tree.n_leaves and label is not None:
-                low = high = float(label)
-            else:  # A leaf without a name is as wide as its bin.
-                label = tree.labels[tree.parent[node]] if label is None else label
-                low, high = bins.get(label, (first, last))
-            # The edges are given. How far the numbers reach is not told.
-            loss.append(float((high - low) / (last - first)))
-            middles.append(float(low + (high - low) / 2))
-        middles[tree.root] = np.nan
-        return TreeDomain(tree, values, loss, middles, self._path)
-
-    def _path(self, value):
-        """Labels of the bins that a number is in, the finest first; none if it is in none."""
-        labels = []
-        for edges in self._levels:
-            place = np.searchsorted(edges, value, side="right")
-            if not 0 < place < len(edges):
-                return ()
-            labels.append(bin_label(edges[place - 1], edges[place]))
-        return tuple(labels)
+    def released_values(self, covers, domain):
+        return self._bins.domain(self._bins.single_numbers(covers), [])
 
     def __repr__(self):
-        edges = self._levels[0]
-        return f"<hierarchy of {len(edges) - 1} bins from {edges[0]:g} to {edges[-1]:g}>"
+        bins = self._bins
+        return f"<hierarchy of {bins.n_bins} bins from {bins.low:g} to {bins.high:g}>"
 
 
-def numbers(values, column):
-    """The values as floats, if they are finite numbers."""
+def finite_numbers(values, column):
+    """The values as floats; an error if some are not finite numbers."""
     if isinstance(values, np.ndarray) and has_numbers(values):
         values = values.astype(np.float64)
         if np.all(np.abs(values) <= LARGEST_VALUE):
@@ -424,14 +364,3 @@ def numbers(values, column):
                 f"of at most {LARGEST_VALUE:g}."
             )
     return np.array(values, dtype=np.float64)
-
-
-def _check_edges(edges):
-    try:
-        checked = np.asarray(edges, dtype=np.float64)
-    except (TypeError, ValueError):
-        checked = np.empty(0)
-    is_finite = np.isfinite(checked).all()
-    if checked.ndim != 1 or len(checked) < 2 or not is_finite or not np.all(np.diff(checked) > 0):
-        raise ValueError(f"edges={edges!r} must be two or more ascending finite numbers.")
-    return checked

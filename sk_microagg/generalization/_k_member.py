@@ -9,10 +9,10 @@ from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
 
 
 class KMember(Generalizer):
-    """Make tables k-anonymous by k-member clustering [1]_, which others are compared with.
+    """Make tables k-anonymous by k-member clustering [1]_, the usual baseline.
 
-    Groups grow as in :class:`KAIM`, each from the record farthest from the one that began the last
-    group. Records in which something is missing are dropped, as most tools do.
+    Groups grow as in :class:`KAIM`, each from the record farthest from the first record of the
+    previous group. Records with missing values are dropped, as most tools do.
 
     Parameters
     ----------
@@ -20,37 +20,38 @@ class KMember(Generalizer):
         Smallest size of a group.
 
     hierarchies : dict or None, default=None
-        For columns, by name or in an array by position, a :class:`Hierarchy`, the path of a CSV
-        file, or a nested dict. Other columns get intervals if they hold numbers, and else a root
-        above all values.
+        Maps columns, by name, or by position in an array, to a :class:`Hierarchy`, the path of a
+        CSV file, or a nested dict. By default, numbers are generalized to intervals and categories
+        directly to the root.
 
     grid : "auto", float or None, default="auto"
-        Where the ends of intervals may be, so that none of them is the number of one person. A
-        number that at least `k` records of the table share may be an end. Any other end lies beyond
-        the members of its group, at a multiple of this step, or of 2, 5, 10, ... times it in
-        columns whose numbers are as coarse as it is: they would follow from the ends. "auto": in
-        each column 1, 2 or 5 times a power of ten, about 1 % of the range from the k-th smallest to
-        the k-th largest number, and coarser than the numbers are themselves; where that range is
-        empty, numbers that fewer than `k` records share are released as "*". None: the ends are the
-        least and the largest number of a group, as published, which are often the numbers of single
-        records.
+        Where intervals may end, so that no end reveals the number of a single person. A number that
+        at least `k` records of the table share may be an end. Any other end lies beyond the members
+        of its group, at a multiple of this step, or of 2, 5, 10, ... times the step in columns
+        whose numbers are no finer than it, since they could be inferred from the ends. "auto": the
+        step is 1, 2 or 5 times a power of ten, about 1% of the range from the k-th smallest to the
+        k-th largest number of the column, and coarser than the numbers themselves; where that range
+        is empty, numbers that fewer than `k` records share are released as "*". None: the ends are
+        the smallest and the largest number of a group, as published, which are often the numbers of
+        single records.
 
     incomplete : {"drop", "keep"}, default="drop"
-        What becomes of records in which something is missing. "drop": they belong to no group, are
-        released as "*" in all columns, and have lost everything: leave them out before you
-        publish, since fewer than `k` may be such rows. "keep": a missing value is the
-        most general one, as in :class:`KAIM`.
+        What to do with records that have missing values. "drop": they belong to no group, are
+        released as "*" in all columns, and lose everything. Remove them before you publish, since
+        there may be fewer than `k` such rows. "keep": a missing value is treated as the root, as in
+        :class:`KAIM`.
 
     random_state : int, RandomState instance or None, default=None
-        For the first record and the order of the last ones.
+        Controls the choice of the first record, and the order in which the last records, fewer than
+        `k`, join groups.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Group of each training record; -1 for those that were dropped.
+        Group of each training record; -1 for dropped records.
 
-    centers_ : ndarray of shape (`n_groups_`, `n_features_in_`)
-        What each group is released as: text, with "*" for the root.
+    centroids_ : ndarray of shape (`n_groups_`, `n_features_in_`)
+        The generalized values that each group is released as: text, with "*" for the root.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -59,23 +60,23 @@ class KMember(Generalizer):
         Number of groups.
 
     information_loss_ : float
-        Mean loss of a cell, from 0 to 1, as in :class:`KAIM`; all cells of a record that was
-        dropped are lost.
+        Mean loss per cell, from 0 to 1, as in :class:`KAIM`. Each cell of a dropped record has the
+        loss 1.
 
     value_missing_rate_ : float
         Share of the training cells that are missing.
 
     record_missing_rate_ : float
-        Share of the training records in which something is missing.
+        Share of the training records with at least one missing value.
 
     exact_transform_ : bool
-        Whether `transform` gives every training record what its own group is released as.
+        Whether `transform` maps every training record to what its own group is released as.
 
     n_features_in_ : int
         Number of columns of `X`.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the columns, if `X` has names that are all strings.
+        Names of the columns, if all of them are strings.
 
     See Also
     --------

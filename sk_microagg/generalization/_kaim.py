@@ -10,11 +10,11 @@ from sk_microagg.generalization._refine import make_policy, refine
 
 
 class KAIM(Generalizer):
-    """Make tables with categories, numbers and holes k-anonymous by generalization [1]_.
+    """Make tables with categories, numbers and missing values k-anonymous by generalization [1]_.
 
     The records are partitioned into groups of at least `k`. In each column, a group is released as
-    the smallest node of a hierarchy, or an interval, that covers its members. A missing value is
-    the most general one, so that no record need be dropped.
+    the lowest node of a hierarchy that covers its members, or as an interval around them. A missing
+    value is treated as the root, the most general value, so that no record has to be dropped.
 
     Parameters
     ----------
@@ -22,61 +22,61 @@ class KAIM(Generalizer):
         Smallest size of a group.
 
     hierarchies : dict or None, default=None
-        For columns, by name or in an array by position, a :class:`Hierarchy`, the path of a CSV
-        file, or a nested dict. Other columns get intervals if they hold numbers, and else a root
-        above all values.
+        Maps columns, by name, or by position in an array, to a :class:`Hierarchy`, the path of a
+        CSV file, or a nested dict. By default, numbers are generalized to intervals and categories
+        directly to the root.
 
     distance : {"ncp", "entropy"}, default="ncp"
-        What is to be least when a record joins a group: how much more is lost by then, where
-        missing values have nothing to lose; or, as published, the rates at which all are
-        generalized, by entropy.
+        The criterion by which the next record of a group is chosen. "ncp": the smallest increase of
+        the loss, where missing values lose nothing. "entropy": the smallest generalization rate by
+        entropy, as published.
 
     c : "own" or float, default="own"
-        For the entropy: what is added to the information of a value before dividing by it. "own":
-        -p log p, with p the value's frequency.
+        Only for the entropy: a constant that is added to the information of a value before dividing
+        by it. "own": -p log p, where p is the frequency of the value.
 
     grid : "auto", float or None, default="auto"
-        Where the ends of intervals may be, so that none of them is the number of one person. A
-        number that at least `k` records of the table share may be an end. Any other end lies beyond
-        the members of its group, at a multiple of this step, or of 2, 5, 10, ... times it in
-        columns whose numbers are as coarse as it is: they would follow from the ends. "auto": in
-        each column 1, 2 or 5 times a power of ten, about 1 % of the range from the k-th smallest to
-        the k-th largest number, and coarser than the numbers are themselves; where that range is
-        empty, numbers that fewer than `k` records share are released as "*". None: the ends are the
-        least and the largest number of a group, as published, which are often the numbers of single
-        records.
+        Where intervals may end, so that no end reveals the number of a single person. A number that
+        at least `k` records of the table share may be an end. Any other end lies beyond the members
+        of its group, at a multiple of this step, or of 2, 5, 10, ... times the step in columns
+        whose numbers are no finer than it, since they could be inferred from the ends. "auto": the
+        step is 1, 2 or 5 times a power of ten, about 1% of the range from the k-th smallest to the
+        k-th largest number of the column, and coarser than the numbers themselves; where that range
+        is empty, numbers that fewer than `k` records share are released as "*". None: the ends are
+        the smallest and the largest number of a group, as published, which are often the numbers of
+        single records.
 
     output : {"interval", "midpoint"}, default="interval"
-        How numbers are released: as text such as "[30, 39]", or as the number in the middle, with
-        NaN for the root. Categories are text in any case.
+        How numbers are released: as text such as "[30, 39]", or as the midpoint of the interval,
+        with NaN for the root. Categories are always text.
 
     refiner : {"local_search", "iterated_local_search"}, LocalSearch, IteratedLocalSearch or None, \
             default="local_search"
-        Lowers the loss of the groups by moving and swapping records. The iterated search does so
-        again and again after dissolving or distilling a group, takes longer and loses less; it
-        starts from the greedy groups, and has no other refiner before or after it.
+        Lowers the loss of the groups by moving and swapping records. The iterated search repeats
+        this after dissolving or distilling a group; it takes longer and loses less. It starts from
+        the greedy groups and cannot be combined with other refiners.
 
     weights : array-like of shape (n_features,) or None, default=None
-        How much the loss in each column counts; by default all count 1.
+        Weight of each column in the loss; by default, all weights are 1.
 
     random_state : int, RandomState instance or None, default=None
-        For the order in which records start groups, and for the refiner.
+        Controls the order in which records start groups, and the refiner.
 
     n_jobs : int or None, default=None
-        Number of parallel jobs of a refiner that has this parameter and leaves it at None. The
-        result does not depend on it.
+        Number of parallel jobs, passed to a refiner whose own `n_jobs` is None. The result does not
+        depend on it.
 
     verbose : int, default=0
-        Verbosity of a refiner that has the parameter and leaves it at 0.
+        Verbosity, passed to a refiner whose own `verbose` is 0.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Group of each training record.
 
-    centers_ : ndarray of shape (`n_groups_`, `n_features_in_`)
-        What each group is released as: text, with "*" for the root; floats if `output` is
-        "midpoint" and all columns hold numbers.
+    centroids_ : ndarray of shape (`n_groups_`, `n_features_in_`)
+        The generalized values that each group is released as: text, with "*" for the root; floats
+        if `output` is "midpoint" and all columns hold numbers.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -85,22 +85,23 @@ class KAIM(Generalizer):
         Number of groups.
 
     information_loss_ : float
-        Mean loss of a cell, from 0 to 1, weighted by `weights`. A cell that is released as it was,
-        known or missing, loses nothing; a category loses the share of leaves below its node, a
-        number the share of the range of all released intervals of the column that is in its own.
-        It follows from the release and from which cells are missing.
+        Mean loss per cell, from 0 to 1, weighted by `weights`. A cell that is released unchanged,
+        known or missing, loses nothing. The loss of a category is the share of leaves below its
+        node; the loss of a number is the width of its interval as a share of the range of all
+        released intervals of the column. It can be computed from the release and from which cells
+        are missing.
 
     value_missing_rate_ : float
         Share of the training cells that are missing.
 
     record_missing_rate_ : float
-        Share of the training records in which something is missing.
+        Share of the training records with at least one missing value.
 
     exact_transform_ : bool
-        Whether `transform` gives every training record what its own group is released as.
+        Whether `transform` maps every training record to what its own group is released as.
 
     n_iter_ : int
-        Iterations that the refiner reports; 0 without one.
+        Number of iterations that the refiner reports; 0 without a refiner.
 
     refiner_ : LocalSearch, IteratedLocalSearch or None
         The refiner that was used.
@@ -109,33 +110,33 @@ class KAIM(Generalizer):
         Number of columns of `X`.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the columns, if `X` has names that are all strings.
+        Names of the columns, if all of them are strings.
 
     See Also
     --------
     MicroAggregator : For complete tables of numbers, with means instead of intervals.
-    KMember : The method that others are compared with.
+    KMember : The usual baseline.
     sk_microagg.metrics.generalization_loss : The loss of any release.
 
     Notes
     -----
-    `fit_transform` is the release: every row occurs in it at least `k` times. `transform` sends a
-    record, usually a new one, to the group whose center it raises least: whose loss would grow
-    least if it covered the record too; if there are centers that cover it already, to the one of
-    these that loses least. That need not be the record's own group for the training data, so
-    `exact_transform_` is False in general, and `transform` warns if it is given them. A value that
-    its hierarchy does not have counts as missing there, and a number beyond all released intervals
-    counts as their last end. With `output="midpoint"` the model knows the midpoints only: a number
+    `fit_transform` returns the release, in which every row occurs at least `k` times. `transform`
+    assigns a record, usually a new one, to the group whose loss would grow least if it covered the
+    record too; if some groups already cover it, to the one of these with the smallest loss. For a
+    training record that need not be its own group, so `exact_transform_` is False in general, and
+    `transform` warns if it is given the training data. In `transform`, a value that is not in its
+    hierarchy counts as missing, and a number beyond all released intervals counts as the nearest
+    end of an interval. With `output="midpoint"` the model knows only the midpoints, and a number
     counts as the nearest of them.
 
-    Widths of intervals count integers: [30, 39] is 10 wide. In a column with other numbers the
-    width is the difference of the ends.
+    In a column of integers, the width of an interval is the number of integers in it: [30, 39] has
+    width 10. In a column with other numbers, it is the difference of the ends.
 
     A fitted model holds what the groups are released as: nodes, and intervals or their midpoints.
-    It holds no record, and no value of the table that its release does not show. What the `trace_`
-    of an iterated `refiner_` tells are losses as multiples of the last one.
+    It holds no record, and no value of the table that the release does not show. The `trace_` of an
+    iterated `refiner_` holds losses as multiples of the last one.
 
-    Integers beyond 2**53, which a float does not tell apart, are taken for categories.
+    Integers beyond 2**53, which floats do not distinguish, are treated as categories.
 
     References
     ----------
@@ -207,12 +208,12 @@ class KAIM(Generalizer):
             weights = np.empty(0)
         if weights.shape != (n_columns,) or not np.all((weights >= 0) & (weights < np.inf)):
             raise ValueError(
-                f"weights={self.weights!r} must be {n_columns} finite numbers of at least 0, one a "
-                "column, or None."
+                f"weights={self.weights!r} must be {n_columns} finite numbers of at least 0, one "
+                "per column, or None."
             )
         if not weights.any():
             raise ValueError(f"weights={self.weights!r} must not all be 0.")
-        # Their unit does not matter, but for rounding.
+        # Their scale matters only for rounding.
         return weights / weights.max()
 
     def _constant(self):
@@ -220,11 +221,11 @@ class KAIM(Generalizer):
             return -1.0
         return check_number("c", self.c, at_least=0, or_option="own")
 
-    def _write(self, centers):
+    def _write(self, groups):
         if self.output == "interval":
-            return super()._write(centers)
-        centers = centers.in_the_middle()
-        return centers, centers.middles()
+            return super()._write(groups)
+        groups = groups.with_midpoints()
+        return groups, groups.midpoints()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,10 +1,12 @@
-"""How cells are written in a generalized table."""
+"""The text of cells in a generalized table."""
 
 from numbers import Integral, Real
 
 import numpy as np
 
-ROOT = "*"
+from sk_microagg._utils._tables import MISSING
+
+ROOT = MISSING
 
 
 def is_number(value):

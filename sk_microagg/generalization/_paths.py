@@ -1,6 +1,7 @@
-"""The paths of a generalization tree, from each leaf up to the root, as users write trees down."""
+"""The paths of a generalization tree, from each leaf up to the root, in the forms users give."""
 
 import csv
+from collections import Counter
 from pathlib import Path
 
 from sk_microagg.generalization._labels import ROOT, label_of
@@ -9,8 +10,34 @@ COLLECTIONS = (dict, list, tuple, set, frozenset)
 BYTE_ORDER_MARK = "\ufeff"
 
 
+def check_paths(paths):
+    """The paths as tuples of labels, or an error if they do not make a tree."""
+    rows = [tuple(label_of(label) for label in path) for path in paths]
+    if not rows:
+        raise ValueError("A hierarchy must have a leaf, got none.")
+    for row in rows:
+        if len(row) < 2:
+            raise ValueError(f"A path must lead from a leaf to the root, got {list(row)}.")
+        for label in row[1:]:
+            if not label or (label == ROOT and row[-1] != ROOT):
+                raise ValueError(f"{label!r} must not be a node of the path {list(row)}.")
+    roots = sorted({row[-1] for row in rows})
+    if len(roots) > 1:
+        raise ValueError(f"A hierarchy must have one root, got {' and '.join(roots[:3])}.")
+    for leaf, n_times in Counter(row[0] for row in rows).items():
+        if n_times > 1:
+            raise ValueError(f"The leaf {leaf!r} must occur once, but occurs {n_times} times.")
+    below = {row[depth:]: row[depth - 1] for row in rows for depth in range(1, len(row))}
+    for row in rows:
+        if row in below:
+            raise ValueError(
+                f"The leaf {row[0]!r} must have nothing below it, but has {below[row]!r}."
+            )
+    return rows
+
+
 def paths_from_csv(path, sep):
-    """A leaf in each row, then its parent and so on up to the root."""
+    """From a file with a leaf in each row, then its parent and so on up to the root."""
     if hasattr(path, "read"):
         return _read_rows(path, sep, getattr(path, "name", "the file"))
     with Path(path).open(encoding="utf-8", newline="") as file:
@@ -34,7 +61,7 @@ def _read_rows(file, sep, name):
 
 
 def paths_from_nested(tree, above=(ROOT,)):
-    """A dict of nodes with what is below each, or a list of leaves."""
+    """From a dict that maps each node to what is below it, or from a list of leaves."""
     if isinstance(tree, dict) and above == (ROOT,) and list(tree) == [ROOT]:
         tree = tree[ROOT]
     if not isinstance(tree, COLLECTIONS):
@@ -56,7 +83,7 @@ def paths_from_nested(tree, above=(ROOT,)):
 
 
 def paths_from_parents(parents):
-    """A mapping from every node but the root to its parent."""
+    """From a mapping of every node but the root to its parent."""
     if not hasattr(parents, "items"):
         raise TypeError(
             f"parents={parents!r} must be a dict from nodes to their parents, "
@@ -65,7 +92,7 @@ def paths_from_parents(parents):
     given, parents = parents, {}
     for node, parent in given.items():
         if parent is None or parent != parent:
-            continue  # That is how some write down the root.
+            continue  # Some users include the root like this.
         if parents.setdefault(label_of(node), label_of(parent)) != label_of(parent):
             raise ValueError(
                 f"parents must name one parent of {label_of(node)!r}, "
@@ -82,5 +109,5 @@ def _climb(node, parents):
     while path[-1] in parents:
         path.append(parents[path[-1]])
         if len(path) > len(parents) + 1:
-            raise ValueError(f"parents leads from {node!r} up in a circle, not to a root.")
+            raise ValueError(f"parents leads from {node!r} into a cycle, not to a root.")
     return path

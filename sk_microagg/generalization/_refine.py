@@ -1,4 +1,4 @@
-"""Local search for generalized groups: the policies of the numeric refiners on another loss."""
+"""Local search for generalized groups: the numeric refiners with the loss of generalization."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
 
 def make_policy(refiner, **defaults):
-    """Return a refiner of its own for each call, from a name or an object, or None."""
+    """Return a new refiner from a name or an object, or None."""
     is_policy = refiner is None or isinstance(refiner, LocalSearch | IteratedLocalSearch)
     is_name = isinstance(refiner, str) and refiner in ("local_search", "iterated_local_search")
     if not (is_policy or is_name):
@@ -26,7 +26,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
     Parameters
     ----------
     columns : Columns
-        What generalized values lose.
+        Losses of generalized values.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32
         The records, as leaf ranges.
@@ -38,24 +38,24 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
         Smallest size of a group.
 
     total : float
-        What losses are a share of.
+        The denominator of losses.
 
     policy : LocalSearch, IteratedLocalSearch or None
-        What to do. Costs in its `trace_` will be multiples of the last one.
+        The search. Costs in its `trace_` become multiples of the last one.
 
     random_state : RandomState instance
-        For the chances that are taken.
+        Source of the random decisions.
 
     Returns
     -------
     labels : ndarray of shape (n_records,)
-        A partition that loses no more.
+        A partition whose loss is no larger.
     """
     if policy is None:
         return labels
 
     def begin(number, seed, rng):
-        # The first sweep follows the numbers of the groups: let searches differ in it.
+        # The first sweep visits groups by number: a random order makes the searches differ.
         start = rng.permutation(labels.max() + 1)[labels]
         partition = RangePartition(columns, lo, hi, start, k)
         return partition, RangeDescent(partition, seed=seed)
@@ -65,7 +65,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
         labels = policy.search(begin, total, random_state)
         costs = policy.trace_[:, 2]
         if costs[-1] > 0:
-            # Costs would tell how wide columns are, which a release need not show.
+            # Costs would reveal the widths of columns, which the release may not show.
             costs /= costs[-1]
         return labels
     max_iter = check_count("max_iter", policy.max_iter, or_none=True)

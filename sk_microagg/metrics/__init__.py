@@ -1,4 +1,4 @@
-"""Metrics: what a release costs, and what it protects."""
+"""Metrics of information loss, disclosure risk and utility."""
 
 from sk_microagg.metrics._anonymity import anonymity_level, uniqueness
 from sk_microagg.metrics._attributes import (

@@ -1,4 +1,4 @@
-"""What a release changes in the columns, and between them."""
+"""How a release changes columns and the correlations between them."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ FIELDS = [
 
 
 def attribute_changes(X, release):
-    """How far a release moves mean, variance and quartiles of each column.
+    """Changes of the mean, variance and quartiles of each column.
 
     Parameters
     ----------
@@ -31,23 +31,23 @@ def attribute_changes(X, release):
         The original records, all numbers.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        What was released for each of them.
+        The released row of each record, in the same order.
 
     Returns
     -------
     changes : structured ndarray of shape (n_features,)
-        A row a column, which `pandas.DataFrame` takes as it is, with the fields
+        One row per column of `X`; it can be passed to `pandas.DataFrame`. Its fields are
 
         - `name`: name of the column of `X`, or its number;
         - `mean_change`, `lower_quartile_change`, `median_change`, `upper_quartile_change`: released
-          less original, in standard deviations of the original column, or if that is constant, in
-          its own units;
-        - `variance_ratio`: released over original; of a constant column 1 if it is released as a
-          constant, otherwise infinite.
+          minus original, in standard deviations of the original column, or in its own units if it
+          is constant;
+        - `variance_ratio`: released over original; for a constant column, 1 if it is released as a
+          constant and otherwise infinite.
 
     See Also
     --------
-    correlation_change : What changes between the columns.
+    correlation_change : Changes of the correlations between columns.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def attribute_changes(X, release):
 
 @dataclass(frozen=True)
 class CorrelationChange:
-    """How far correlations of original columns are from those of released ones.
+    """Differences between the correlations of original and released columns.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class CorrelationChange:
 
 
 def correlation_change(X, release):
-    """How far a release moves the Pearson correlations between columns.
+    """Changes of the Pearson correlations between columns.
 
     Parameters
     ----------
@@ -112,17 +112,18 @@ def correlation_change(X, release):
         The original records, all numbers.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        What was released for each of them.
+        The released row of each record, in the same order.
 
     Returns
     -------
     change : CorrelationChange
         `mean` and `largest` of the absolute differences over all pairs of columns, from 0 to 2. A
-        constant column has a correlation of 0 with any other; of one column both figures are 0.
+        constant column has a correlation of 0 with any other. Both are 0 if there is only one
+        column.
 
     See Also
     --------
-    attribute_changes : What changes in each column.
+    attribute_changes : Changes of single columns.
 
     Examples
     --------

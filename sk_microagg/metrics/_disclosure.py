@@ -1,4 +1,4 @@
-"""How closely released values give away the original ones."""
+"""Disclosure of original values by the released ones."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from sk_microagg.metrics._numeric import check_pair, standard_deviations
 
 
 def interval_disclosure(X, release, *, width=0.1):
-    """Share of the values of each column that lie in an interval around what was released.
+    """Share of the values of each column that lie in an interval around the released value.
 
     Parameters
     ----------
@@ -15,17 +15,18 @@ def interval_disclosure(X, release, *, width=0.1):
         The original records, all numbers.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        What was released for each of them.
+        The released row of each record, in the same order.
 
     width : float, default=0.1
-        How far the interval reaches to each side of the released value, in standard deviations of
-        the original column.
+        Half the width of the interval, which is centered at the released value, in standard
+        deviations of the original column.
 
     Returns
     -------
     shares : ndarray of shape (n_features,)
-        For each column the share of the records whose original value is in the interval, from 0 to
-        1; lower is safer. In a constant column, these are the values that are released as they are.
+        For each column, the share of the records whose original value is in the interval, from 0 to
+        1; lower is safer. In a constant column, it is the share of values that are released
+        unchanged.
 
     See Also
     --------
@@ -45,10 +46,10 @@ def interval_disclosure(X, release, *, width=0.1):
 
 
 def rank_disclosure(X, release, *, share=0.1):
-    """Share of the values of each column whose ranks are close to those of what was released.
+    """Share of the values of each column whose ranks are close to those of the released values.
 
-    A value is disclosed if few records of the original column lie between it and the value that was
-    released for it. Those that equal one of the two count half.
+    A value is disclosed if few values of the original column lie between it and the value released
+    for it. Those that equal one of the two count half.
 
     Parameters
     ----------
@@ -56,18 +57,18 @@ def rank_disclosure(X, release, *, share=0.1):
         The original records, all numbers.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        What was released for each of them.
+        The released row of each record, in the same order.
 
     share : float, default=0.1
-        The largest difference of the two ranks among the original values, as a share of the number
-        of records, from 0 to 1.
+        The largest difference of the ranks of both values in the original column at which a value
+        counts as disclosed, as a share of the number of records, from 0 to 1.
 
     Returns
     -------
     shares : ndarray of shape (n_features,)
-        For each column the share of the records whose value is disclosed, from 0 to 1; lower is
-        safer. Values that are released as they are are always disclosed, so all of a constant
-        column that is left alone; of one that is not, the changed values are half the records away.
+        For each column, the share of the records whose value is disclosed, from 0 to 1; lower is
+        safer. Values that are released unchanged are always disclosed. In a constant column, the
+        rank of a changed value differs by half the number of records.
 
     See Also
     --------
@@ -83,7 +84,7 @@ def rank_disclosure(X, release, *, share=0.1):
     """
     share = check_number("share", share, at_least=0, at_most=1)
     X, release = check_pair(X, release)
-    # 0.29 * 100 is a little less than 29.
+    # Rounded, since 0.29 * 100 is slightly less than 29.
     farthest = round(2 * share * len(X), 6)
     shares = np.empty(X.shape[1])
     for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
@@ -94,8 +95,8 @@ def rank_disclosure(X, release, *, share=0.1):
 
 
 def _twice_the_ranks(values, ordered):
-    """Ranks of values among others, in the middle of those that they equal, in integers."""
-    # Of distinct values, in their order, a search is fast: each begins near the one before.
+    """Twice the midranks of values among others, as integers."""
+    # Searching for distinct values in ascending order is fast: memory is accessed in order.
     values, places = np.unique(values, return_inverse=True)
     ranks = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
     return ranks[places]

@@ -1,47 +1,48 @@
-"""What a generalized table has lost."""
+"""Information loss of generalized tables."""
 
 import numpy as np
 
 from sk_microagg._utils._tables import cells_of, columns_of, missing_cells
 from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization._labels import ROOT, label_of
-from sk_microagg.generalization._table import Table
+from sk_microagg.generalization._mixed_table import MixedTable
 
 
 def generalization_loss(X, release, *, hierarchies=None, level="table"):
-    """What a table has lost by generalization.
+    """Information loss of a generalized table.
 
-    A cell that is released as it was, known or missing, loses nothing. A category loses the share
-    of the leaves that are below its node, a number the share of the column's range that is in its
-    interval, and a known value that is released as the root loses 1. The range of a column covers
-    its values and all intervals of the release, which may reach farther.
+    A cell that is released unchanged, known or missing, loses nothing. The loss of a category is
+    the share of all leaves that are below its node, the loss of a number is the share of the
+    column's range that is in its interval, and the loss of a known value that is released as the
+    root is 1. The range of a column contains its values and all intervals of the release, which may
+    extend beyond them.
 
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The table as it was. None, NaN, pandas.NA and "*" are missing.
+        The original table. None, NaN, pandas.NA and "*" are missing.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The generalized table, in text as :class:`KAIM` releases it: labels of nodes, intervals such
-        as "[30, 39]", and "*".
+        The generalized table, as text in the format of :class:`KAIM`: labels of nodes, intervals
+        such as "[30, 39]", and "*".
 
     hierarchies : dict or None, default=None
         Hierarchies of the columns, as for :class:`KAIM`.
 
     level : {"table", "record", "cell"}, default="table"
-        What to return the loss of.
+        Whether to return the loss of the table, of each record or of each cell.
 
     Returns
     -------
     loss : float, or ndarray of shape (n_samples,) or (n_samples, n_features)
-        The loss of each cell, from 0 to 1; of each record, the mean of its cells; or of the table,
-        the mean of all.
+        The loss of each cell, from 0 to 1; the mean over the cells of each record; or the mean over
+        all cells.
 
     See Also
     --------
-    KAIM : Its `information_loss_` is the loss of the table that it releases. It knows the range
-        that the release shows, which is smaller only if the least or largest value of a column is
-        in none of its intervals, but released as "*".
+    KAIM : Its `information_loss_` is the loss of its release, with the range that the release
+        shows. That range is smaller only if the smallest or largest value of a column is released
+        as "*", and lies in none of its intervals.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
     0.5
     """
     check_option("level", level, ("table", "record", "cell"))
-    table = Table(X, estimator=None)
+    table = MixedTable(X, estimator=None)
     released = columns_of(release, "release")
     shape = (len(released[0]), len(released))
     if shape != table.missing.shape:
@@ -68,15 +69,15 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
     losses = np.empty(shape)
     for j, (name, domain) in enumerate(zip(table.names, domains, strict=True)):
         keys = list(zip(lo[:, j], hi[:, j], _labels(released[j]), strict=True))
-        cells = {key: _read(domain, *key) for key in dict.fromkeys(keys)}
+        covers = {key: _read(domain, *key) for key in dict.fromkeys(keys)}
         for i, key in enumerate(keys):
-            if cells[key] is None:
+            if covers[key] is None:
                 raise ValueError(
                     f"release has {key[2]!r} in column {name!r} and row {i}, "
                     "which does not stand for the value in X."
                 )
-        domain.reach(cells.values())
-        lost = {key: domain.loss_of(cell) for key, cell in cells.items()}
+        domain.widen_to(covers.values())
+        lost = {key: domain.loss_of(cover) for key, cover in covers.items()}
         losses[:, j] = [lost[key] for key in keys]
     losses[table.missing] = 0.0
     if level == "cell":
@@ -91,9 +92,9 @@ def _labels(column):
 
 
 def _read(domain, lo, hi, label):
-    """The cell that a label stands for, of those that cover a cell; None if there is no such."""
+    """The generalized value with a label; None if it does not cover positions `lo` to `hi`."""
     if label == ROOT:
         return ()
-    cell = domain.read(label, lo) if domain.n_leaves > 0 else None
+    cover = domain.read(label, lo) if domain.n_leaves > 0 else None
     is_missing = (lo, hi) == domain.range_of(())
-    return None if is_missing and cell != () else cell
+    return None if is_missing and cover != () else cover

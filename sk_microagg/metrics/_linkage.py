@@ -19,16 +19,17 @@ class RecordLinkage:
     Attributes
     ----------
     linked : float
-        Share of the records whose nearest released row is the one released for them.
+        Share of the records whose nearest released row is their own.
 
     expected_matches : float
-        Share of the records that the intruder is expected to identify: one who is linked to a row
-        that m records share is identified once in m times.
+        Expected share of the records that the intruder re-identifies: a record that is correctly
+        linked to a row which m records share is re-identified with probability 1 / m.
 
     expected_if_linked : float
-        The share for an intruder who is told the right row of every record and picks one of those
-        who share it at random: the number of distinct released rows per record. It is what
-        `expected_matches` would be if all records were linked.
+        What `expected_matches` would be if all records were linked: the expected share for an
+        intruder who knows the released row of every record and picks at random one of the records
+        that share it. It equals the number of distinct released rows divided by the number of
+        records.
 
     Examples
     --------
@@ -43,7 +44,7 @@ class RecordLinkage:
 
 
 def record_linkage(X, release, *, scaler="standard", n_jobs=None):
-    """Share of records that an intruder who knows them finds in the release.
+    """Share of records that an intruder who knows the original values re-identifies.
 
     The worst case for distance-based record linkage [1]_: the intruder holds the original records,
     and links each to the nearest released row, in the space of the scaled columns.
@@ -54,11 +55,11 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
         The original records, all numbers.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        What was released for each of them, in the units of `X`.
+        The released row of each record, in the same order and in the units of `X`.
 
     scaler : "standard", transformer or None, default="standard"
-        The space in which distances are taken, fitted to `X`: standardized columns, any transformer
-        that takes an array, or with None the columns as they are.
+        The space in which distances are computed, fitted to `X`: standardized columns, any
+        transformer that takes an array, or, with None, the columns as they are.
 
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
@@ -70,15 +71,15 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
 
     See Also
     --------
-    risk_utility : Linkage and other figures for several k.
+    risk_utility : Linkage and other measures for several k.
 
     Notes
     -----
-    A release that is k-anonymous may well have `linked` near 1, if its groups are compact: most
-    records are nearest to their own centroid. It is `expected_matches` that is at most 1 / k.
+    In a k-anonymous release with compact groups, `linked` may be close to 1, since most records are
+    nearest to their own centroid. It is `expected_matches` that is at most 1 / k.
 
-    Of distinct released rows at exactly the same distance, the intruder takes the lowest: the one
-    with the least value in the first column in which they differ.
+    Among distinct released rows at exactly the same distance, the intruder picks the one with the
+    smallest value in the first column in which they differ.
 
     References
     ----------

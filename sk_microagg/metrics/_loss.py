@@ -42,9 +42,9 @@ def sse(X, labels):
 
 
 def information_loss(X, labels):
-    """Share of the total sum of squares that is lost when groups become their centroids.
+    """Share of the total sum of squares that is lost when records are replaced by centroids.
 
-    The loss depends on the space of `X`: it is usually measured on standardized columns.
+    The loss depends on the scale of the columns; it is usually measured on standardized ones.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ def information_loss(X, labels):
     Returns
     -------
     loss : float
-        SSE / SST, from 0 (nothing lost) to 1 (all records in one group); 0 if all are equal.
+        SSE / SST, from 0 (nothing lost) to 1 (as with all records in one group); 0 if all records
+        are equal.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Missing values of a table."""
+"""Rates of missing values."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def value_missing_rate(X):
 
 
 def record_missing_rate(X):
-    """Share of the records of a table in which something is missing.
+    """Share of the records of a table that have a missing value.
 
     Parameters
     ----------

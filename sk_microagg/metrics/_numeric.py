@@ -1,4 +1,4 @@
-"""Numeric tables: an original, its release, and the spread of their columns."""
+"""Numeric tables and their releases: validation, standard deviations and correlations."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from sk_microagg._utils._validation import check_records
 
 
 def column_names(table):
-    """Names of the columns of a frame; of another table none."""
+    """Names of the columns of a DataFrame; an empty list for other tables."""
     columns = getattr(table, "columns", None)
     return [] if columns is None else list(columns)
 
 
 def check_pair(X, release):
-    """Return a table and its release as arrays of finite floats, or say why they are no pair."""
+    """Return a table and its release as arrays of finite floats, or raise if they do not match."""
     names, released_names = column_names(X), column_names(release)
     X, release = check_records(X), check_records(release, name="release")
     if X.shape != release.shape:
         raise ValueError(f"release of shape {release.shape} must have the shape of X, {X.shape}.")
-    # Columns are compared by place. Other names are no mistake, but the same in another order are.
+    # Columns are matched by position. Other names are allowed, but not the same in another order.
     if names != released_names and set(names) == set(released_names):
         raise ValueError(
             f"release has the columns {released_names}: they must be in the order of X, {names}."
@@ -26,7 +26,7 @@ def check_pair(X, release):
 
 
 def standard_deviations(X):
-    """Standard deviation of each column; exactly 0 of a constant one."""
+    """Standard deviation of each column; exactly 0 if it is constant."""
     return np.ptp(X, axis=0) * _in_unit_ranges(X).std(axis=0)
 
 
@@ -40,6 +40,6 @@ def correlations(X):
 
 
 def _in_unit_ranges(X):
-    """Columns from 0 to 1, or all 0: sums of these round little, and their squares never vanish."""
+    """Columns scaled to [0, 1], constant ones to 0: sums are accurate and squares do not vanish."""
     ranges = np.ptp(X, axis=0)
     return (X - X.min(axis=0)) / np.where(ranges > 0, ranges, 1.0)

@@ -1,4 +1,4 @@
-"""How well a classifier tells released rows from original ones."""
+"""How well a classifier distinguishes released rows from original ones."""
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,10 +18,10 @@ LARGEST_SEED = np.iinfo(np.int32).max
 def propensity_mse(
     X, release, *, estimator=None, cv=5, max_samples=20_000, random_state=None, n_jobs=None
 ):
-    """Propensity score mean squared error: whether released rows look like original ones.
+    """Propensity score mean squared error: how well released rows resemble original ones.
 
-    A classifier is asked how probable it is that a row was released, rather than original [1]_
-    [2]_. The figure is the mean of the squared distances from these probabilities to the share of
+    A classifier estimates the probability that a row is a released rather than an original one
+    [1]_ [2]_. The error is the mean squared difference between these probabilities and the share of
     released rows, 1/2.
 
     Parameters
@@ -30,35 +30,35 @@ def propensity_mse(
         The original records, all numbers.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        What was released for each of them.
+        The released row of each record, in the same order.
 
     estimator : classifier or None, default=None
-        Any classifier with `predict_proba`. None is gradient boosting of trees.
+        Any classifier with `predict_proba`. None is gradient-boosted trees.
 
     cv : int, default=5
-        Number of folds: probabilities of one are those of a model that was trained on the others. A
-        record and what was released for it are in the same fold.
+        Number of folds: the probabilities of each fold come from a model trained on the others. A
+        record and its released row are in the same fold.
 
     max_samples : int or None, default=20_000
-        Largest number of records that are looked at, drawn at random; None looks at all.
+        If there are more records, a random sample of this size is used; None uses all records.
 
     random_state : int, RandomState instance or None, default=None
-        Draws records and folds, and is the seed of the default classifier.
+        Controls the sample of records, the folds and the default classifier.
 
     n_jobs : int or None, default=None
-        Number of folds at a time, in threads, or on the backend of `joblib.parallel_config`. The
-        result does not depend on it.
+        Number of folds that run in parallel, in threads or on the backend of
+        `joblib.parallel_config`. The result does not depend on it.
 
     Returns
     -------
     error : float
-        From 0, where the classifier cannot tell released rows from original ones, to 0.25, where it
-        always can and knows. Lower is better.
+        From 0, where the classifier cannot distinguish released rows from original ones, to 0.25,
+        where it always does, with certainty. Lower is better.
 
     Notes
     -----
-    The figure depends on the classifier and on the number of records it learns from: compare
-    releases of one table by it, not tables.
+    The error depends on the classifier and on the number of records it is trained on. Use it to
+    compare releases of one table, not different tables.
 
     References
     ----------
@@ -88,11 +88,11 @@ def propensity_mse(
         X, release = X[rows], release[rows]
     folds = _folds(cv, len(X), random.randint(LARGEST_SEED))
     if estimator is None:
-        # Centroids keep all means, and a linear model looks at little else; trees see that released
-        # rows are fewer, and where they are. Early stopping would keep single rows of pairs aside.
+        # Centroids preserve the means, so that a linear model would see little difference; trees
+        # detect that distinct released rows are few. Early stopping would separate rows of a pair.
         estimator = HistGradientBoostingClassifier(
             early_stopping=False,
-            # Of a small table, leaves of the usual 20 rows would leave nothing to split.
+            # In a small table, leaves of the usual 20 rows would not allow any split.
             min_samples_leaf=max(1, min(20, len(X) // 10)),
             random_state=random.randint(LARGEST_SEED),
         )
@@ -112,15 +112,15 @@ def _folds(cv, n_samples, seed):
     return KFold(n_folds, shuffle=True, random_state=seed).split(np.empty(n_samples))
 
 
-def _squared_error(estimator, X, release, known, asked):
-    """Sum of squared distances from 1/2 to the probabilities that rows of a fold were released.
+def _squared_error(estimator, X, release, train, test):
+    """Sum of squared differences from 1/2 of the probabilities that rows of a fold are released.
 
-    A record and its release are on the same side: a classifier that knew one of them would take the
-    other for the same kind.
+    A record and its released row are on the same side: a classifier trained on one of them would
+    assign the other to the same class.
     """
-    # Folds are what runs in parallel: threads of a classifier would wait for each other, and most
-    # of all on a machine that is busy.
+    # The folds run in parallel; threads within a classifier would only compete with each other,
+    # above all on a busy machine.
     with threadpool_limits(1, user_api="openmp"):
-        estimator.fit(np.concatenate([X[known], release[known]]), np.repeat([0, 1], len(known)))
-        is_released = estimator.predict_proba(np.concatenate([X[asked], release[asked]]))[:, 1]
+        estimator.fit(np.concatenate([X[train], release[train]]), np.repeat([0, 1], len(train)))
+        is_released = estimator.predict_proba(np.concatenate([X[test], release[test]]))[:, 1]
     return float(np.sum((is_released - 0.5) ** 2))

@@ -1,4 +1,4 @@
-"""Risk and utility of releases with different k, side by side."""
+"""Risk and utility of releases for several values of k."""
 
 from time import perf_counter
 
@@ -30,7 +30,7 @@ FIELDS = [
 
 
 def risk_utility(X, ks, *, estimator=None, n_jobs=None):
-    """What releases with different k cost, and what they protect.
+    """Disclosure risk and information loss of releases for several values of k.
 
     Parameters
     ----------
@@ -41,30 +41,30 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None):
         The values of `k` to try.
 
     estimator : estimator or None, default=None
-        A clone of it is fitted for each k. It has a parameter `k` and a method `fit_transform`, of
-        which the release is all numbers. None is `MicroAggregator()`.
+        It is cloned and fitted for each k. It needs a parameter `k` and a method `fit_transform`
+        that returns a numeric release. None is `MicroAggregator()`.
 
     n_jobs : int or None, default=None
-        Number of values of k at a time, in threads.
+        Number of values of k that run in parallel, in threads.
 
     Returns
     -------
     table : structured ndarray of shape (n_ks,)
-        A row for each of `ks`, which `pandas.DataFrame` takes as it is, with the fields
+        One row per value in `ks`; it can be passed to `pandas.DataFrame`. Its fields are
 
         - `k`;
-        - `information_loss`: squared distances from records to what was released for them, as a
-          share of the total sum of squares, in standardized columns;
+        - `information_loss`: squared distances from the records to their released rows, as a share
+          of the total sum of squares, in standardized columns;
         - `linked` and `expected_matches`: see :func:`record_linkage`;
         - `interval_disclosure` and `rank_disclosure`: means over the columns;
         - `correlation_change`: mean over all pairs of columns;
         - `smallest_group` and `n_groups`: size of the smallest class of equal released rows, and
-          the number of these classes. Groups with the same centroid are one;
-        - `seconds`: time of `fit_transform`, longer with several jobs, which share the machine.
+          the number of these classes. Groups with the same centroid count as one;
+        - `seconds`: time of `fit_transform`; it is longer if several jobs share the machine.
 
     See Also
     --------
-    record_linkage, interval_disclosure, rank_disclosure, correlation_change : Single figures.
+    record_linkage, interval_disclosure, rank_disclosure, correlation_change : Single measures.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._release import release_of
+from sk_microagg._model._release import release_of
 from sk_microagg._utils._validation import check_count
 from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
 from sk_microagg.plotting._style import import_pyplot
@@ -76,7 +76,11 @@ class AttributeDisplay:
         check_is_fitted(estimator, "labels_")
         names = None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None)
         return cls.from_data(
-            X, release_of(estimator), feature_names=names, at_least=at_least, ax=ax
+            X,
+            release_of(estimator.centroids_, estimator.labels_),
+            feature_names=names,
+            at_least=at_least,
+            ax=ax,
         )
 
     @classmethod

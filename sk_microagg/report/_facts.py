@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._release import release_of
+from sk_microagg._model._release import release_of
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import bound_in_words, fewest_records, homogeneity_lines
@@ -236,6 +236,6 @@ def _squared_losses(X, release):
 def _generalization_losses(X, release, estimator):
     if getattr(estimator, "output", "interval") == "midpoint":
         # A midpoint does not show how wide its interval is.
-        release = release_of(estimator, estimator._intervals(X))
+        release = release_of(estimator._intervals(X), estimator.labels_)
     cells = generalization_loss(X, release, hierarchies=estimator.hierarchies, level="cell")
     return cells.mean(axis=0)

@@ -23,7 +23,7 @@ every_hierarchy = pytest.mark.parametrize("column", CATEGORICAL)
 
 @pytest.fixture(autouse=True)
 def requested(monkeypatch, tmp_path):
-    """No network and no folder of the user's; gives the list of what OpenML was asked for."""
+    """No network and no folder of the user; returns the list of requests to OpenML."""
     requests = []
 
     def refuse(name, **kwargs):
@@ -46,7 +46,7 @@ def own_folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def cached(tmp_path):
-    """The path of the table in the cache; nothing is there yet."""
+    """The path of the table in the cache, which does not exist yet."""
     return tmp_path / "home" / "sk_microagg" / "adult.csv"
 
 
@@ -68,7 +68,7 @@ def real(real_file, monkeypatch):
 
 
 def serve(monkeypatch, frame):
-    """Make OpenML answer with `frame`; gives the list of the requests."""
+    """Make OpenML answer with `frame`; returns the list of the requests."""
     requests = []
 
     def answer(name, **kwargs):
@@ -90,7 +90,7 @@ def leaves(column):
 
 
 def invented():
-    """Rows of text as in a file: every value of every column occurs, and so do holes."""
+    """Rows of text as in a file, with every value of every column and with missing values."""
     cells = [[str(age) for age in range(17, 91)]]
     cells += [[*leaves(column), "?"] for column in CATEGORICAL]
     cells += [["<=50K", ">50K"]]
@@ -98,7 +98,7 @@ def invented():
 
 
 def as_objects(rows):
-    """Say what the fetcher hands out for rows of text, one cell at a time."""
+    """What the fetcher returns for rows of text, one cell at a time."""
     X = np.array(rows, dtype=object)
     X[X == "?"] = None
     X[:, 0] = [int(age) for age in X[:, 0]]
@@ -131,7 +131,7 @@ def files_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-# What is handed out
+# Returned data
 
 
 def test_array_from_own_folder(own_folder, requested):
@@ -154,9 +154,9 @@ def test_frame_from_own_folder(own_folder):
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.columns) == COLUMNS
     assert frame["age"].dtype == np.int64
-    holes = frame.isna().to_numpy()
-    np.testing.assert_array_equal(holes, np.equal(X, None))
-    np.testing.assert_array_equal(frame.to_numpy(dtype=object)[~holes], X[~holes])
+    is_missing = frame.isna().to_numpy()
+    np.testing.assert_array_equal(is_missing, np.equal(X, None))
+    np.testing.assert_array_equal(frame.to_numpy(dtype=object)[~is_missing], X[~is_missing])
 
 
 @pytest.mark.parametrize("as_frame", [False, True])
@@ -199,14 +199,14 @@ def test_real_table(real):
 
 
 def test_missing_values_of_the_real_table(real):
-    holes = np.equal(real, None)
-    assert dict(zip(COLUMNS, holes.sum(axis=0), strict=True)) == {
+    is_missing = np.equal(real, None)
+    assert dict(zip(COLUMNS, is_missing.sum(axis=0), strict=True)) == {
         **dict.fromkeys(COLUMNS, 0),
         "workclass": 2799,
         "occupation": 2809,
         "native-country": 857,
     }
-    quasi_identifiers = holes[:, :8]
+    quasi_identifiers = is_missing[:, :8]
     assert f"{quasi_identifiers.mean():.2%}" == "1.65%"
     assert f"{quasi_identifiers.any(axis=1).mean():.2%}" == "7.41%"
 
@@ -228,7 +228,7 @@ def test_openml_gives_the_real_table(real, real_file, monkeypatch, cached):
 
 
 @every_hierarchy
-def test_hierarchy_file_has_one_row_a_leaf(column):
+def test_hierarchy_file_has_one_row_per_leaf(column):
     rows = hierarchy_rows(column)
     assert len(set(leaves(column))) == len(rows)
     assert len({len(row) for row in rows}) == 1
@@ -238,7 +238,7 @@ def test_hierarchy_file_has_one_row_a_leaf(column):
 
 @every_hierarchy
 def test_hierarchy_file_is_a_tree(column):
-    """A name stands for one node: it is on one level only, and under one parent."""
+    """Each name stands for one node: it occurs on one level only, and below one parent."""
     level, parent = {}, {}
     for row in hierarchy_rows(column):
         for i, name in enumerate(row):
@@ -386,7 +386,7 @@ def test_wrong_cached_file_without_download(cached, requested):
 
 def test_wrong_download_is_not_kept(cached, monkeypatch):
     serve(monkeypatch, openml_frame(invented()[:100]))
-    with pytest.raises(ValueError, match="what OpenML sent has 100 records, expected 48842"):
+    with pytest.raises(ValueError, match="the table from OpenML has 100 records, expected 48842"):
         fetch_adult()
     assert not cached.parent.exists()
 

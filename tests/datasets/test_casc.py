@@ -27,7 +27,7 @@ SOURCE = replace(TARRAGONA, sha256=hashlib.sha256(CONTENT).hexdigest())
 
 @pytest.fixture(autouse=True)
 def requested(monkeypatch, tmp_path):
-    """No network, no folder of the user's, no waiting; gives the list of the URLs asked for."""
+    """No network, no folder of the user, no waiting; returns the list of requested URLs."""
     urls = []
 
     def refuse(url, **kwargs):
@@ -51,7 +51,7 @@ def own_folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def cached(tmp_path):
-    """The path of SOURCE in the cache; nothing is there yet."""
+    """The path of SOURCE in the cache, which does not exist yet."""
     return tmp_path / "home" / "sk_microagg" / SOURCE.rda
 
 
@@ -108,7 +108,7 @@ def files_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-# What is handed out
+# Returned data
 
 
 @every_fetcher
@@ -129,7 +129,7 @@ def test_bunch_from_csv(own_folder, fetch, source, columns):
 
 
 @every_fetcher
-def test_return_the_data_alone(own_folder, fetch, source, columns):
+def test_return_only_the_data(own_folder, fetch, source, columns):
     write_csv(own_folder, source)
     X = fetch(return_X=True)
     assert isinstance(X, np.ndarray)
@@ -283,7 +283,7 @@ def test_wrong_number_of_rows(own_folder, n_rows):
 
 
 @pytest.mark.parametrize("cell", ["", "?", "nan", "inf"])
-def test_cell_that_is_no_number(own_folder, cell):
+def test_cell_that_is_not_a_number(own_folder, cell):
     rows = invented(TARRAGONA)
     rows[6][3] = cell
     write_csv(own_folder, TARRAGONA, rows=rows)
@@ -344,7 +344,7 @@ def test_wrong_cached_file_without_download(cached, requested):
 
 def test_wrong_download_is_not_kept(cached, monkeypatch):
     urls = serve(monkeypatch, b"a page that says the file has moved")
-    with pytest.raises(OSError, match="is not the upstream file and was thrown away") as error:
+    with pytest.raises(OSError, match="is not the upstream file and was discarded") as error:
         locate(n_retries=3)
     assert SOURCE.url in str(error.value)
     assert len(urls) == 1
@@ -380,7 +380,7 @@ def test_retries_run_out(requested):
     assert len(requested) == 3
 
 
-def test_warnings_point_at_the_caller(cached):
+def test_warnings_point_to_the_caller(cached):
     cached.parent.mkdir(parents=True)
     cached.write_bytes(b"cut sho")
     with (

@@ -1,4 +1,4 @@
-"""Losses on Adult with ARX's hierarchies, where published or known figures are to be reached."""
+"""Losses on Adult with the hierarchies of ARX, compared with published or known ones."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def adult_with_hierarchies(data_folder):
         data = fetch_adult(as_frame=True).data.drop(columns="salary-class")
     files = {path.stem: path for path in (data_folder / "adult_hierarchies").glob("*.csv")}
     if not files:
-        pytest.skip("needs the folder adult_hierarchies beside adult.csv")
+        pytest.skip("needs the folder adult_hierarchies next to adult.csv")
     del files["age"]  # released as intervals
     return data, files
 
@@ -60,7 +60,7 @@ def test_headline_of_the_paper(default, baseline):
     assert np.mean(default / baseline) <= 0.438
 
 
-def test_ends_that_tell_of_nobody_cost_little(default):
+def test_ends_that_reveal_nobody_cost_little(default):
     published = [1.58, 4.37, 7.17]  # with grid=None
     assert np.all(default <= np.multiply(published, 1.05))
 

@@ -1,4 +1,4 @@
-"""KAIM and KMember among the tools of scikit-learn: its checks, pipelines, grid search, errors."""
+"""KAIM and KMember with scikit-learn: estimator checks, pipelines, grid search, errors."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from sk_microagg.generalization import Hierarchy, KMember
 from sk_microagg.refiners import Exchange
 
 NOT_EXACT = (
-    "transform sends a training record to the tightest center that covers it, not to its own"
+    "transform assigns a training record to the tightest group that covers it, not to its own"
 )
 TEXT = "the check subtracts outputs, and these are text; test_new_records.py compares them"
 ESTIMATORS = {
@@ -71,6 +71,18 @@ def target(X):
     return (X["age"].fillna(50) > 50).to_numpy()
 
 
+@pytest.mark.parametrize("estimator", [KAIM(3), KMember(3)], ids=str)
+def test_the_old_name_of_the_centroids(estimator, X):
+    estimator = clone(estimator)
+    with pytest.raises(AttributeError):
+        _ = estimator.centers_
+    estimator.fit(X)
+    message = rf"^{type(estimator).__name__}\.centers_ is called centroids_ now"
+    with pytest.warns(FutureWarning, match=message) as caught:
+        assert estimator.centers_ is estimator.centroids_
+    assert caught[0].filename == __file__
+
+
 def test_release_to_one_hot_columns_to_a_model(X, y):
     model = make_pipeline(
         KAIM(3, hierarchies=HIERARCHIES, random_state=0),
@@ -82,7 +94,7 @@ def test_release_to_one_hot_columns_to_a_model(X, y):
     assert model.fit(X, y).score(new, new["age"].fillna(50) > 50) > 0.65
 
 
-def test_in_a_column_transformer_beside_other_columns(X):
+def test_in_a_column_transformer_next_to_other_columns(X):
     transformer = ColumnTransformer(
         [("anonymous", KAIM(3, random_state=0), ["age", "sex"])], remainder="passthrough"
     )

@@ -27,29 +27,29 @@ def domain_of(hierarchy, values=NUMBERS):
     return hierarchy.domain(np.array(values, dtype=object), "Column 'x'")
 
 
-def cell_of(domain, *values):
-    """The smallest cell that covers some values."""
+def cover_of(domain, *values):
+    """The generalized value of some values."""
     ranges = domain.encode(values)
-    return domain.cell(ranges[:, 0].min(), ranges[:, 1].max())
+    return domain.cover(ranges[:, 0].min(), ranges[:, 1].max())
 
 
 def label_of(domain, *values):
-    return domain.label(cell_of(domain, *values))
+    return domain.label(cover_of(domain, *values))
 
 
-def loss_of(domain, cell):
-    return Columns([domain], [1.0]).loss_of(0, *domain.range_of(cell))
+def loss_of(domain, cover):
+    return Columns([domain], [1.0]).loss_of(0, *domain.range_of(cover))
 
 
 def loss(domain, *values):
-    return loss_of(domain, cell_of(domain, *values))
+    return loss_of(domain, cover_of(domain, *values))
 
 
 # What all kinds have in common
 
 
 @every_kind
-def test_a_value_alone_is_released_as_it_is(hierarchy):
+def test_a_single_value_is_released_unchanged(hierarchy):
     domain = domain_of(hierarchy)
     for value in NUMBERS:
         for same in (value, float(value), np.int64(value)):
@@ -58,15 +58,15 @@ def test_a_value_alone_is_released_as_it_is(hierarchy):
 
 
 @every_kind
-def test_a_cell_covers_the_values_that_it_was_made_of(hierarchy):
+def test_a_generalized_value_covers_its_values(hierarchy):
     domain = domain_of(hierarchy)
     for pair in combinations_with_replacement(NUMBERS, 2):
-        cell = cell_of(domain, *pair)
-        low, high = domain.range_of(cell)
-        assert domain.cell(low, high) == cell
+        cover = cover_of(domain, *pair)
+        low, high = domain.range_of(cover)
+        assert domain.cover(low, high) == cover
         for first, last in domain.encode(pair):
             assert low <= first <= last <= high
-            assert domain.read(domain.label(cell), first) == cell
+            assert domain.read(domain.label(cover), first) == cover
 
 
 @every_kind
@@ -76,12 +76,12 @@ def test_the_root_covers_more_than_all_values_together(hierarchy):
     assert low == 0
     assert domain.encode(NUMBERS).max() < high
     assert domain.label(()) == "*"
-    assert domain.cell(low, high) == ()
+    assert domain.cover(low, high) == ()
     assert loss_of(domain, ()) == 1
 
 
 @every_kind
-def test_what_the_hierarchy_does_not_have_is_at_the_root(hierarchy):
+def test_values_outside_the_hierarchy_are_encoded_as_the_root(hierarchy):
     domain = domain_of(hierarchy)
     values = np.array([4, "four", True], dtype=object)
     (known, *unknown) = domain.encode(values).tolist()
@@ -90,16 +90,16 @@ def test_what_the_hierarchy_does_not_have_is_at_the_root(hierarchy):
 
 
 @every_kind
-def test_a_column_with_nothing_known(hierarchy):
+def test_a_column_without_known_values(hierarchy):
     domain = domain_of(hierarchy, [])
     low, high = domain.range_of(())
-    assert domain.label(domain.cell(low, high)) == "*"
+    assert domain.label(domain.cover(low, high)) == "*"
     assert domain.encode([]).shape == (0, 2)
     assert loss_of(domain, ()) == 1
 
 
 @every_kind
-def test_frequencies_of_the_whole(hierarchy):
+def test_frequencies_sum_to_those_of_the_root(hierarchy):
     domain = domain_of(hierarchy)
     info, _ = Columns([domain], [1.0]).info_of(0, *domain.range_of(()))
     shares = np.array([1, 1, 2, 1, 1]) / 6
@@ -107,16 +107,16 @@ def test_frequencies_of_the_whole(hierarchy):
 
 
 @pytest.mark.parametrize("kind", ["tree", "flat"])
-def test_categories_have_no_middle(kind):
+def test_categories_have_no_midpoint(kind):
     domain = domain_of(KINDS[kind])
-    assert domain.middle(()) is None
-    assert domain.middle(cell_of(domain, 4)) is None
+    assert domain.midpoint(()) is None
+    assert domain.midpoint(cover_of(domain, 4)) is None
 
 
 # Flat
 
 
-def test_flat_puts_the_root_above_all_values():
+def test_a_flat_hierarchy_has_the_root_directly_above_all_values():
     domain = domain_of(Hierarchy.flat(), ["b", "a", "c", 17, "17", 17.0])
     assert domain.n_leaves == 4
     assert label_of(domain, 17, "17") == "17"
@@ -139,7 +139,7 @@ steps = st.lists(st.integers(1, 5), min_size=1, max_size=8)
 
 @settings(deadline=None)
 @given(st.integers(-9, 9), steps, st.data())
-def test_numbers_are_in_the_bins_that_their_edges_say(first, widths, data):
+def test_numbers_are_in_the_bins_given_by_the_edges(first, widths, data):
     edges = [first, *(first + np.cumsum(widths)).tolist()]
     coarser = sorted({edges[0], edges[-1], *data.draw(st.sets(st.sampled_from(edges)))})
     numbers = st.integers(edges[0], edges[-1] - 1)
@@ -160,12 +160,12 @@ def test_an_edge_belongs_to_the_bin_above_it():
     assert label_of(domain, 2.4, 2.5) == "[0, 5)"
     assert label_of(domain, 5, 5.5) == "[5, 10)"
     assert label_of(domain, 2.6, 5) == "*"
-    # Of 10, whatever numbers there are.
+    # As a share of 10, whatever the numbers are.
     assert loss(domain, 2.5, 2.6) == 0.25
     assert loss(domain, 2.4, 2.5) == 0.5
 
 
-def test_a_new_number_is_in_a_bin_but_no_value():
+def test_a_new_number_is_in_a_bin_but_is_not_a_leaf():
     domain = domain_of(BINS)
     assert label_of(domain, 3, 4) == "[2.5, 5)"
     assert label_of(domain, 3, 1) == "[0, 5)"
@@ -181,12 +181,12 @@ def test_a_number_outside_all_bins_cannot_be_fitted(value):
         domain_of(BINS, [1, value])
 
 
-def test_middles_of_bins():
+def test_midpoints_of_nested_bins():
     domain = domain_of(BINS)
-    assert domain.middle(cell_of(domain, 4)) == 4
-    assert domain.middle(cell_of(domain, 5, 6)) == 7.5
-    assert domain.middle(cell_of(domain, 1, 4)) == 2.5
-    assert np.isnan(domain.middle(()))
+    assert domain.midpoint(cover_of(domain, 4)) == 4
+    assert domain.midpoint(cover_of(domain, 5, 6)) == 7.5
+    assert domain.midpoint(cover_of(domain, 1, 4)) == 2.5
+    assert np.isnan(domain.midpoint(()))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_bad_edges(edges):
 
 
 @pytest.mark.parametrize("coarser", [[0, 1.5, 3], [0, 2], [1, 3], [-1, 3], [0, 3, 4]], ids=repr)
-def test_coarser_bins_that_do_not_hold_finer_ones(coarser):
+def test_coarser_bins_that_do_not_contain_finer_ones(coarser):
     message = r"^Coarser edges must be some of \[0.0, 1.0, 2.0, 3.0\] and have its ends, got \["
     with pytest.raises(ValueError, match=message):
         Hierarchy.from_bins([0, 1, 2, 3], coarser)
@@ -214,7 +214,7 @@ def test_coarser_bins_that_do_not_hold_finer_ones(coarser):
 
 @settings(deadline=None)
 @given(st.lists(st.integers(-50, 50), min_size=1), st.booleans(), st.data())
-def test_intervals_reach_from_the_least_to_the_largest(values, are_halves, data):
+def test_intervals_extend_from_the_smallest_to_the_largest_number(values, are_halves, data):
     unit = 0 if are_halves else 1
     if are_halves:
         values = [value + 0.5 for value in values]
@@ -222,7 +222,7 @@ def test_intervals_reach_from_the_least_to_the_largest(values, are_halves, data)
     domain = domain_of(Hierarchy.intervals(), values)
     low, high = min(some), max(some)
     assert label_of(domain, *some) == (str(low) if low == high else f"[{low}, {high}]")
-    assert domain.middle(cell_of(domain, *some)) == (low + high) / 2
+    assert domain.midpoint(cover_of(domain, *some)) == (low + high) / 2
     width = max(values) - min(values) + unit
     assert loss(domain, *some) == (0 if low == high else (high - low + unit) / width)
 
@@ -235,7 +235,7 @@ def test_a_new_number_lies_between_its_neighbors_or_at_an_end():
     assert label_of(domain, np.inf, 5) == "[5, 6]"
 
 
-def test_labels_of_intervals_tell_the_exact_numbers():
+def test_labels_of_intervals_show_the_exact_numbers():
     values = np.random.default_rng(0).normal(size=20) * 10.0 ** np.arange(-10, 10)
     domain = domain_of(Hierarchy.intervals(), values)
     low, high = label_of(domain, *values[:2]).strip("[]").split(", ")
@@ -247,24 +247,24 @@ def test_labels_of_intervals_tell_the_exact_numbers():
     ("value", "shown"),
     [("four", "'four'"), ("4", "'4'"), (True, "True"), (np.inf, "inf"), (-1e200, r"-1e\+200")],
 )
-def test_what_is_no_number_cannot_be_fitted(kind, value, shown):
+def test_values_that_are_not_numbers_cannot_be_fitted(kind, value, shown):
     message = rf"^Column 'x' has the value {shown}, but its hierarchy is one of finite numbers"
     with pytest.raises(ValueError, match=message):
         domain_of(KINDS[kind], [1, value])
 
 
-def test_in_transform_what_is_no_number_counts_as_missing():
+def test_in_transform_values_that_are_not_numbers_count_as_missing():
     kaim = KAIM(k=2, grid=None, refiner=None, random_state=0)
     kaim.fit([[1, "a"], [2, "a"], [7, "b"], [9, "b"]])
     new = kaim.transform(np.array([["?", "a"], ["8", "b"], [None, "b"]], dtype=object))
     assert new.tolist() == [["[1, 2]", "a"], ["[7, 9]", "b"], ["[7, 9]", "b"]]
 
 
-# What is published
+# Released values
 
 
 def spellings(value):
-    """How a value can be found in a pickle."""
+    """The forms in which a value may occur in a pickle."""
     if isinstance(value, str):
         return [value.encode()]
     return [repr(value).encode(), struct.pack("<d", value), struct.pack(">d", value)]
@@ -282,47 +282,51 @@ FRACTIONS = np.random.default_rng(1).uniform(0, 10, size=30).tolist()
 @pytest.mark.parametrize(
     ("kind", "values"), [("flat", WORDS), ("bins", FRACTIONS), ("intervals", FRACTIONS)]
 )
-def test_what_is_published_forgets_every_value_that_is_in_no_cell(kind, values):
+def test_released_values_include_no_value_that_the_release_does_not_show(kind, values):
     hierarchy = KINDS[kind]
     domain = domain_of(hierarchy, values)
-    cells = [(), *(cell_of(domain, value) for value in values[:3]), cell_of(domain, *values[3:5])]
-    published = hierarchy.published(cells, domain)
-    told = values[:5] if kind == "intervals" else values[:3]
+    covers = [
+        (),
+        *(cover_of(domain, value) for value in values[:3]),
+        cover_of(domain, *values[3:5]),
+    ]
+    released = hierarchy.released_values(covers, domain)
+    shown = values[:5] if kind == "intervals" else values[:3]
     for value in values:
         assert holds(domain, value)
-        assert holds(published, value) == (value in told)
-    for cell in cells:
-        assert published.label(cell) == domain.label(cell)
+        assert holds(released, value) == (value in shown)
+    for cover in covers:
+        assert released.label(cover) == domain.label(cover)
         if kind == "flat":
-            assert loss_of(published, cell) == loss_of(domain, cell)
-        if cell:
-            assert published.middle(cell) == domain.middle(cell)
+            assert loss_of(released, cover) == loss_of(domain, cover)
+        if cover:
+            assert released.midpoint(cover) == domain.midpoint(cover)
 
 
-def test_nothing_of_a_column_is_published_that_is_released_as_the_root():
+def test_the_root_shows_no_value_of_a_column():
     for kind, values in (("flat", WORDS), ("bins", FRACTIONS), ("intervals", FRACTIONS)):
-        published = KINDS[kind].published([(), ()], domain_of(KINDS[kind], values))
-        assert not any(holds(published, value) for value in values)
-        assert loss_of(published, ()) == 1
+        released = KINDS[kind].released_values([(), ()], domain_of(KINDS[kind], values))
+        assert not any(holds(released, value) for value in values)
+        assert loss_of(released, ()) == 1
 
 
-def test_a_tree_is_published_without_what_occurs_in_the_data():
-    cells = [(), ("low",), ("high", "more", "5")]
-    published = TREE.published(cells, domain_of(TREE))
-    assert not any(published.mass)
+def test_a_released_tree_does_not_show_which_leaves_occur():
+    covers = [(), ("low",), ("high", "more", "5")]
+    released = TREE.released_values(covers, domain_of(TREE))
+    assert not any(released.mass)
     for values in ((1, 2), (4, 6), (5, 6), (2, 4)):
-        assert loss(published, *values) == TREE.loss(*values)
-        assert label_of(published, *values) == TREE.lowest_common(*values)
+        assert loss(released, *values) == TREE.loss(*values)
+        assert label_of(released, *values) == TREE.lowest_common(*values)
 
 
 @every_kind
-def test_published_cells_cover_what_they_did(hierarchy):
+def test_released_values_cover_the_same_numbers_as_before(hierarchy):
     domain = domain_of(hierarchy)
-    cells = [cell_of(domain, *pair) for pair in combinations_with_replacement(NUMBERS, 2)]
-    published = pickle.loads(pickle.dumps(hierarchy.published(cells, domain)))
-    for cell, (a, b) in zip(cells, combinations_with_replacement(NUMBERS, 2), strict=True):
-        low, high = published.range_of(cell)
-        ranges = published.encode([a, b])
+    covers = [cover_of(domain, *pair) for pair in combinations_with_replacement(NUMBERS, 2)]
+    released = pickle.loads(pickle.dumps(hierarchy.released_values(covers, domain)))
+    for cover, (a, b) in zip(covers, combinations_with_replacement(NUMBERS, 2), strict=True):
+        low, high = released.range_of(cover)
+        ranges = released.encode([a, b])
         assert low <= ranges.min()
         assert ranges.max() <= high
-        assert published.cell(low, high) == cell
+        assert released.cover(low, high) == cover

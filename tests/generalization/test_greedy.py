@@ -70,14 +70,14 @@ def test_groups_in_columns_with_many_leaves_are_those_of_the_description(kinds, 
 @every_method
 @pytest.mark.parametrize("k", [1, 2, 5])
 @pytest.mark.parametrize("kinds", [["decimals"], ["deep"], ["integers", "uneven", "flat"]])
-def test_as_few_records_as_there_can_be(kinds, k, method):
-    # One group, with as many records left over as there can be, and two.
+def test_the_fewest_possible_records(kinds, k, method):
+    # One group with as many remaining records as possible, and two groups.
     for n in (k, 2 * k - 1, 2 * k):
         assert_same_groups(np.random.default_rng(n), n, k, kinds, method)
 
 
 @pytest.mark.parametrize("k", [2, 5])
-def test_records_that_have_twins_lose_nothing(k):
+def test_records_with_identical_copies_lose_nothing(k):
     case = some_case(np.random.default_rng(0), 30, ["decimals", "deep"], missing=0)
     case.lo, case.hi = np.tile(case.lo, (k, 1)), np.tile(case.hi, (k, 1))
     case.records *= k
@@ -85,7 +85,7 @@ def test_records_that_have_twins_lose_nothing(k):
         assert loss(case, grouped(case, k, seed)) == 0
 
 
-def test_equal_seeds_give_equal_groups_and_others_mostly_do_not():
+def test_equal_seeds_give_equal_groups_and_different_ones_mostly_do_not():
     case = some_case(np.random.default_rng(0), 100, ["decimals", "deep"])
     first, *others = (canonical(grouped(case, 3, seed)).tolist() for seed in (0, 0, 1, 2))
     assert [first == other for other in others] == [True, False, False]
@@ -129,7 +129,7 @@ def assert_valid(case, labels, result, k=4):
     sizes = np.bincount(result)
     assert result.shape == labels.shape
     assert k <= sizes.min() <= sizes.max() < 2 * k
-    # In one order of groups: the same partition under other numbers may sum to another last digit.
+    # With groups in the same order: sums in another order may differ in the last digit.
     assert loss(case, canonical(result)) <= loss(case, canonical(labels))
 
 
@@ -139,7 +139,7 @@ def assert_valid(case, labels, result, k=4):
 def test_refining_keeps_groups_of_k_and_loses_no_more(policy, seed, n, k, kinds):
     rng, k = np.random.default_rng(seed), min(k, n)
     case = some_case(rng, n, kinds)
-    # Groups of k to 2k - 1, greedy ones or any.
+    # Groups of k to 2k - 1 records, greedy or arbitrary.
     n_groups = rng.integers(-(-n // (2 * k - 1)), n // k + 1)
     labels = grouped(case, k, seed) if seed % 2 else rng.permutation(np.arange(n) % n_groups)
     before = labels.copy()
@@ -147,7 +147,7 @@ def test_refining_keeps_groups_of_k_and_loses_no_more(policy, seed, n, k, kinds)
     assert np.array_equal(labels, before)
 
 
-def test_local_search_loses_less_and_the_iterated_one_less_still(case, labels):
+def test_local_search_loses_less_and_the_iterated_one_even_less(case, labels):
     local = refined(case, labels, 4, LocalSearch())
     iterated = refined(case, labels, 4, IteratedLocalSearch(max_iter=500))
     for result in (local, iterated):
@@ -156,7 +156,7 @@ def test_local_search_loses_less_and_the_iterated_one_less_still(case, labels):
 
 
 @every_policy
-def test_equal_seeds_give_equal_labels_and_others_mostly_do_not(case, policy):
+def test_equal_seeds_give_equal_labels_and_different_ones_mostly_do_not(case, policy):
     labels = np.random.default_rng(0).permutation(np.arange(200) % 45)
     first, *others = (refined(case, labels, 4, clone(policy), seed) for seed in (0, 0, 1, 2))
     assert [np.array_equal(first, other) for other in others] == [True, False, False]
@@ -164,7 +164,7 @@ def test_equal_seeds_give_equal_labels_and_others_mostly_do_not(case, policy):
 
 @every_policy
 @pytest.mark.parametrize("exponent", [-40, 40])
-def test_the_unit_of_the_weights_does_not_matter(policy, exponent):
+def test_the_scale_of_the_weights_does_not_matter(policy, exponent):
     # Powers of two: nothing is rounded.
     cells, trees = some_table(np.random.default_rng(0), 200, ["decimals", "deep", "flat"])
     X, weights = list(zip(*cells, strict=True)), np.array([1.0, 0.7, 2.5])
@@ -184,7 +184,7 @@ def test_local_search_makes_no_more_sweeps_than_allowed(case, max_iter):
 
 
 @pytest.mark.parametrize("n_init", [1, 3])
-def test_trace_tells_every_improvement_and_ends_at_the_result(case, labels, n_init):
+def test_trace_shows_every_improvement_and_ends_at_the_result(case, labels, n_init):
     search = IteratedLocalSearch(max_iter=100, n_init=n_init)
     result = refined(case, labels, 4, search)
     iteration, seconds, cost = search.trace_.T
@@ -193,7 +193,7 @@ def test_trace_tells_every_improvement_and_ends_at_the_result(case, labels, n_in
     assert np.all(np.diff(iteration) > 0)
     assert np.all(np.diff(seconds) >= 0)
     assert np.all(np.diff(cost) < 0)
-    # Costs are told as multiples of that of the result.
+    # Costs are multiples of that of the result.
     assert cost[-1] == 1
     assert loss(case, result) < loss(case, labels)
     assert search.n_iter_ == n_init * 100
@@ -213,7 +213,7 @@ def test_number_of_jobs_changes_nothing(case, labels):
     searches = [IteratedLocalSearch(max_iter=60, n_init=3, n_jobs=jobs) for jobs in (None, 1, 2)]
     first, *others = (refined(case, labels, 4, search) for search in searches)
     assert all(np.array_equal(first, other) for other in others)
-    # All but the seconds.
+    # Everything but the seconds.
     assert all(
         np.array_equal(searches[0].trace_[:, [0, 2]], search.trace_[:, [0, 2]])
         for search in searches
@@ -231,14 +231,14 @@ def test_time_limit_ends_the_search_with_the_best_so_far(case, labels, n_init):
     assert loss(case, result) < loss(case, labels)
 
 
-def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless(case, labels):
+def test_a_time_limit_that_expires_at_once_still_gives_a_partition(case, labels):
     search = IteratedLocalSearch(time_limit=1e-9)
     assert_valid(case, labels, refined(case, labels, 4, search))
     assert search.n_iter_ == 0
 
 
 @every_policy
-def test_one_group_stays_as_it_is(policy):
+def test_a_single_group_is_left_unchanged(policy):
     case = some_case(np.random.default_rng(0), 7, ["integers", "deep"])
     policy = clone(policy)
     assert refined(case, np.zeros(7, dtype=int), 4, policy).tolist() == [0] * 7
@@ -248,7 +248,7 @@ def test_one_group_stays_as_it_is(policy):
 # Policies
 
 
-def test_without_a_refiner_groups_stay_as_they_are(case, labels):
+def test_without_a_refiner_groups_are_unchanged(case, labels):
     assert make_policy(None) is None
     assert np.array_equal(refined(case, labels, 4, None), labels)
 
@@ -262,7 +262,7 @@ def test_without_a_refiner_groups_stay_as_they_are(case, labels):
         (IteratedLocalSearch(max_iter=5, n_init=2), IteratedLocalSearch),
     ],
 )
-def test_refiners_by_name_or_as_objects_that_stay_as_they_are(case, labels, refiner, kind):
+def test_refiners_by_name_or_as_objects_that_are_not_modified(case, labels, refiner, kind):
     policy = make_policy(refiner)
     assert type(policy) is kind
     if not isinstance(refiner, str):
@@ -272,7 +272,7 @@ def test_refiners_by_name_or_as_objects_that_stay_as_they_are(case, labels, refi
         assert vars(refiner) == before
 
 
-def test_jobs_and_verbosity_are_handed_on_where_they_are_left_open():
+def test_jobs_and_verbosity_are_passed_on_if_they_have_their_defaults():
     policy = make_policy("iterated_local_search", n_jobs=2, verbose=1)
     assert (policy.n_jobs, policy.verbose) == (2, 1)
     own = make_policy(IteratedLocalSearch(n_jobs=3, verbose=2), n_jobs=2, verbose=1)
@@ -291,7 +291,7 @@ def test_refiners_of_squared_errors_are_refused(refiner):
 
 
 @pytest.mark.parametrize("refiner", ["lokal_search", 3, LocalSearch], ids=["typo", "3", "class"])
-def test_what_is_no_refiner_is_answered_with_those_that_there_are(refiner):
+def test_the_error_for_a_bad_refiner_names_the_allowed_ones(refiner):
     with pytest.raises((ValueError, TypeError), match=r"^refiner=.*'local_search'") as info:
         make_policy(refiner)
     for refused in ("exchange", "decompose"):

@@ -1,4 +1,4 @@
-"""Ends of released intervals: shared by k records, or round, and never somebody's own number."""
+"""Ends of released intervals: shared by k records, or round, and never a single person's number."""
 
 from decimal import Decimal
 
@@ -18,7 +18,7 @@ from sk_microagg.metrics import anonymity_level
 
 
 def ends(values, k, grid="auto"):
-    """Where intervals begin and end, for each distinct value."""
+    """Lower and upper ends of intervals, for each distinct value."""
     distinct, counts = np.unique(np.array(values, dtype=float), return_counts=True)
     low, high = make_grid(grid, k).ends(distinct, counts)
     return list(zip(low.tolist(), high.tolist(), strict=True))
@@ -34,16 +34,16 @@ def shares(X, release, k):
     return np.mean(shown), np.mean(np.logical_and(shown, rare))
 
 
-# Where ends may be
+# Possible ends
 
 
-def test_a_number_of_k_records_is_an_end():
+def test_a_number_shared_by_k_records_is_an_end():
     assert ends([3, 3, 3, 8, 8, 9, 9, 9], k=3, grid=5)[0] == (3, 3)
-    # The two eights begin and end farther out, at the nearest end that there may be.
+    # The interval of the two eights extends to the nearest possible ends.
     assert ends([3, 3, 3, 8, 8, 9, 9, 9], k=3, grid=5)[1] == (5, 9)
 
 
-def test_a_round_number_of_fewer_records_is_no_end_of_theirs():
+def test_a_round_number_shared_by_fewer_records_is_not_an_end_of_theirs():
     assert ends([10, 11, 20], k=2, grid=10) == [(0, 20), (10, 20), (10, 30)]
 
 
@@ -62,9 +62,9 @@ def test_ends_of_negative_numbers_and_across_zero():
         (np.linspace(0, 1e-7, 1000) + 1e-17, 5, 1e-9),
         (1e9 + np.linspace(0, 99.9, 1000), 5, 1),
         (-1e6 - np.linspace(0, 5e4, 1000), 5, 500),
-        # Outliers do not count, if they are fewer than k.
+        # Outliers do not count if there are fewer than k.
         ([*np.linspace(0, 99.9, 1000) + 1e-5, 1e7, 1e8, 1e9, -1e12], 5, 1),
-        # Not finer than the values: else they would follow from the ends.
+        # Not finer than the values, which could otherwise be inferred from the ends.
         (np.arange(100), 5, 2),
         (np.arange(100) / 10, 5, 0.2),
         (np.arange(100) * 1000, 5, 2000),
@@ -78,8 +78,8 @@ def test_step_is_a_hundredth_of_the_range_or_coarser_than_the_values(values, k, 
     assert make_grid("auto", k)._step_for(numbers, counts) == step
 
 
-def test_a_step_that_is_given_is_coarser_than_the_values():
-    """Else a number would follow from the end next to it: 12 from 11, if all are integers."""
+def test_a_given_step_becomes_coarser_than_the_values():
+    """Otherwise a number could be inferred from the end next to it: 12 from 11, among integers."""
     assert ends([1, 2, 3], k=2, grid=0.1) == [(0, 2), (0, 4), (2, 4)]
     assert ends([1.5, 2, 3], k=2, grid=0.1) == [(1, 2), (1, 3), (2, 4)]
     for grid, step in ((1, 2), (1.2, 2.4), (2, 4), (5, 5)):
@@ -90,8 +90,8 @@ def test_a_step_that_is_given_is_coarser_than_the_values():
 
 @pytest.mark.parametrize("grid", ["auto", 1, 1.2])
 @pytest.mark.parametrize("unit", [1, 2.54, 3, 7, 12, 25])
-def test_ends_do_not_tell_numbers_that_are_multiples_of_a_unit(unit, grid):
-    """Who knows the unit, as of inches in centimeters, has two numbers to choose from."""
+def test_ends_do_not_reveal_numbers_that_are_multiples_of_a_unit(unit, grid):
+    """An intruder who knows the unit, as of inches in centimeters, cannot decide between two."""
     rng = np.random.default_rng(0)
     column = np.round(unit * rng.integers(-100, 100, 150), 2)
     numbers, counts = np.unique(column, return_counts=True)
@@ -102,7 +102,7 @@ def test_ends_do_not_tell_numbers_that_are_multiples_of_a_unit(unit, grid):
         assert np.sum((possible < high) & (possible >= high - step)) > 1
 
 
-def test_multiples_are_written_as_people_write_them():
+def test_multiples_are_exact_decimals():
     rng = np.random.default_rng(0)
     for grid in (0.1, 0.2, 0.05, 1e-7, 3e-5, 0.25):
         values = rng.uniform(-1000, 1000, 300) * grid
@@ -121,7 +121,7 @@ def test_multiples_are_written_as_people_write_them():
         ([1e-320, 2e-320, 3e-320, 4e-320], 2),  # no float is a hundredth of the range
     ],
 )
-def test_where_no_range_of_k_records_is_known_only_shared_numbers_are_ends(values, k):
+def test_without_a_range_only_shared_numbers_are_ends(values, k):
     allowed = {value for value in values if values.count(value) >= k} | {-np.inf, np.inf}
     assert {*np.ravel(ends(values, k)).tolist()} <= allowed
 
@@ -132,7 +132,7 @@ def test_numbers_too_large_for_the_grid_have_no_end():
     release = KAIM(5, random_state=0).fit_transform(np.array(values)[:, None])
     assert release[-1, 0] == "*"
     assert (release == "*").sum() == 5
-    # Whatever is below, so are the ends: none gets lost in between.
+    # The ends below a number are those below all larger ones.
     low, high = np.transpose(ends([*values, *[1e31] * 5], k=5))
     assert np.all(np.diff(low) >= 0)
     assert np.all(np.diff(high) >= 0)
@@ -156,7 +156,7 @@ every_kind_of_number = st.one_of(
     st.sampled_from(["auto", "auto", 1, 0.1, 250]),
     st.sampled_from([None, "local_search"]),
 )
-def test_what_a_release_of_numbers_promises(data, k, grid, refiner):
+def test_guarantees_of_a_release_of_numbers(data, k, grid, refiner):
     values = data.draw(st.lists(every_kind_of_number, min_size=k, max_size=30))
     values = data.draw(st.lists(st.sampled_from(values), min_size=k, max_size=40))
     X = pd.DataFrame({"x": np.array(values, dtype=float)})
@@ -179,7 +179,7 @@ def test_what_a_release_of_numbers_promises(data, k, grid, refiner):
 def test_the_refiner_never_raises_the_loss(n, k, seed, share_missing):
     assume(n >= k)
     X = draw(n, seed, share_missing)
-    # The extremes of numbers must be in sight, since the loss is a share of the range that is.
+    # The release must show the extremes, since the loss is a share of the range that it shows.
     for name in ("age", "income"):
         X[name] = X[name].fillna(50)
     losses = [
@@ -197,7 +197,7 @@ def test_published_behavior_without_a_grid():
     release = kaim.fit_transform(X)
     for group in range(kaim.n_groups_):
         members = X[kaim.labels_ == group, 0]
-        assert ends_of(kaim.centers_[group, 0]) == [members.min(), members.max()]
+        assert ends_of(kaim.centroids_[group, 0]) == [members.min(), members.max()]
     assert shares(X, release, 5)[1] > 0.1
 
 
@@ -234,7 +234,7 @@ def test_bins_and_trees_that_are_given_are_not_rounded():
     assert_array_equal(release.ravel(), ["[20, 31)"] * 2 + ["[31, 43)"] * 2)
 
 
-def test_loss_of_bins_does_not_tell_how_far_the_numbers_reach():
+def test_loss_of_bins_does_not_reveal_the_range_of_the_numbers():
     losses = {
         KAIM(2, hierarchies={0: Hierarchy.from_bins([0, 10, 100])}, random_state=0)
         .fit([[1], [2], [40], [largest]])
@@ -244,7 +244,7 @@ def test_loss_of_bins_does_not_tell_how_far_the_numbers_reach():
     assert losses == {(0.1 + 0.9) / 2}
 
 
-def test_census_shows_nobody_s_number(data_folder, monkeypatch):
+def test_census_shows_no_number_of_a_single_person(data_folder, monkeypatch):
     if not (data_folder / "census.csv").exists():
         pytest.skip("needs census.csv in the folder that SK_MICROAGG_DATA names")
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))

@@ -24,7 +24,7 @@ CONTINENTS_CSV = "France;Europe;*\nSpain;Europe;*\nIndia;Asia;*\nJapan;Asia;*\nN
 
 
 def part_above(rows, values):
-    """What the paths of some leaves have in common; the whole path of a single leaf."""
+    """The common part of the paths of some leaves; the whole path of a single leaf."""
     paths = [row for row in rows if row[0] in values]
     part = paths[0]
     while any(path[len(path) - len(part) :] != part for path in paths):
@@ -53,7 +53,7 @@ def entropy_by_counting(rows, values, counts):
 
 
 def csv_of(rows):
-    """Leaves that are not as deep as others are repeated, so that all rows are equally long."""
+    """Leaves that are less deep than others are repeated, so that all rows have equal lengths."""
     longest = max(map(len, rows))
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=";").writerows(
@@ -87,7 +87,7 @@ shapes = st.lists(
 
 @settings(deadline=None)
 @given(shapes, st.data())
-def test_a_tree_is_the_same_however_it_is_written(shape, data):
+def test_a_tree_does_not_depend_on_the_form_it_is_given_in(shape, data):
     tree = named(shape, count())
     rows = paths_of(tree)
     leaves = [row[0] for row in rows]
@@ -110,7 +110,7 @@ def test_a_tree_is_the_same_however_it_is_written(shape, data):
 
 @st.composite
 def paths_with_few_labels(draw):
-    """Equally long paths of leaves 0, 1, ... in any order; nodes share labels, also with leaves."""
+    """Paths of equal lengths of leaves 0, 1, ... in any order; nodes and leaves share labels."""
     depth, n_leaves = draw(st.integers(0, 3)), draw(st.integers(1, 12))
     above = st.tuples(*[st.sampled_from(["0", "1", "x", "y"])] * depth)
     return [(str(leaf), *draw(above), "*") for leaf in draw(st.permutations(range(n_leaves)))]
@@ -118,7 +118,7 @@ def paths_with_few_labels(draw):
 
 @settings(deadline=None)
 @given(paths_with_few_labels(), st.data())
-def test_nodes_with_one_label_in_several_places_are_told_apart(rows, data):
+def test_nodes_with_one_label_in_several_places_are_distinct(rows, data):
     hierarchy = Hierarchy.from_paths(rows)
     values = data.draw(st.lists(st.sampled_from(hierarchy.leaves), min_size=1, max_size=3))
     assert hierarchy.lowest_common(*values) == part_above(rows, values)[0]
@@ -127,7 +127,7 @@ def test_nodes_with_one_label_in_several_places_are_told_apart(rows, data):
 
 @settings(deadline=None)
 @given(paths_with_few_labels())
-def test_leaves_below_any_node_are_neighbors(rows):
+def test_leaves_below_any_node_are_adjacent(rows):
     leaves = Hierarchy.from_paths(rows).leaves
     assert sorted(leaves) == sorted(row[0] for row in rows)
     for row in rows:
@@ -160,7 +160,7 @@ def test_equal_numbers_of_any_type_and_their_text_are_one_leaf(value):
         assert hierarchy.lowest_common(same, "0.5") == "*"
 
 
-def test_truth_values_are_no_numbers():
+def test_booleans_are_not_numbers():
     with pytest.raises(ValueError, match=r"^'True' is not a leaf of the hierarchy\.$"):
         Hierarchy.from_nested([0, 1]).loss(True)
     assert Hierarchy.from_nested([True, False]).loss("True", False) == 1
@@ -173,7 +173,7 @@ def test_leaves_in_a_dict_have_none_or_nothing_below_them():
     assert hierarchy.lowest_common("e", "f") == "d"
 
 
-def test_a_series_of_pandas_gives_parents():
+def test_parents_from_a_pandas_series():
     hierarchy = Hierarchy.from_parents(pd.Series({"a": "x", "b": "x", "x": "all"}))
     assert hierarchy.leaves == ["a", "b"]
     assert hierarchy.root == "all"
@@ -218,8 +218,8 @@ def test_csv_with_another_separator_and_labels_that_contain_it(tmp_path):
     assert hierarchy.lowest_common("Bonn, city", "Brühl") == "Köln"
 
 
-def test_what_is_released_as_the_root_loses_all():
-    # The root is written twice where a leaf has nothing else above it.
+def test_values_released_as_the_root_lose_everything():
+    # The root is repeated above a leaf that has nothing else above it.
     hierarchy = Hierarchy.from_csv(io.StringIO("a;*;*\nb;*;*\nc;x;*\nd;x;*\nx;*;*\n"))
     assert hierarchy.lowest_common("a", "b") == "*"
     assert hierarchy.loss("a", "b") == hierarchy.loss("a", "c") == hierarchy.loss("x", "c") == 1
@@ -248,7 +248,7 @@ def test_real_files_of_arx(data_folder, column):
         assert hierarchy.loss(*values) == loss_by_counting(rows, values)
 
 
-# What is no tree
+# Invalid trees
 
 
 def from_text(text):
@@ -277,16 +277,16 @@ def from_text(text):
         ),
         (
             lambda: Hierarchy.from_parents({"a": "b", "b": "c", "c": "b", "d": "*"}),
-            r"^parents leads from 'a' up in a circle, not to a root\.$",
+            r"^parents leads from 'a' into a cycle, not to a root\.$",
         ),
-        (lambda: Hierarchy.from_parents({"a": "a"}), "leads from 'a' up in a circle"),
+        (lambda: Hierarchy.from_parents({"a": "a"}), "leads from 'a' into a cycle"),
         (
             lambda: Hierarchy.from_parents({17: "x", "17": "y", "x": "*", "y": "*"}),
             r"^parents must name one parent of '17', got 'x' and 'y'\.$",
         ),
     ],
 )
-def test_what_is_no_tree_raises(make, message):
+def test_paths_that_are_not_a_tree_raise(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -304,7 +304,7 @@ def test_what_is_no_tree_raises(make, message):
         ),
     ],
 )
-def test_what_is_not_written_as_a_tree_raises(make, message):
+def test_input_of_the_wrong_form_raises(make, message):
     with pytest.raises(TypeError, match=message):
         make()
 
@@ -320,13 +320,13 @@ def test_a_ragged_row_is_named_with_its_file(tmp_path):
         Hierarchy.from_csv(file)
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_file_that_does_not_exist(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         Hierarchy.from_csv(tmp_path / "none.csv")
 
 
 @pytest.mark.parametrize("method", ["lowest_common", "loss"])
-def test_values_that_are_no_leaves(method):
+def test_values_that_are_not_leaves(method):
     measure = getattr(Hierarchy.from_nested(CONTINENTS), method)
     for value in ("Peru", "Europe", "*", 3):
         with pytest.raises(ValueError, match=rf"^'{value}' is not a leaf".replace("*", r"\*")):
@@ -391,7 +391,7 @@ def test_bad_hierarchies_of_a_table(hierarchies, error, message):
         KAIM(k=2, hierarchies=hierarchies).fit(towns())
 
 
-def test_a_truth_value_beside_the_number_that_it_equals():
+def test_a_boolean_and_the_number_that_it_equals():
     X = np.array([[1], [0], [True]], dtype=object)
     with pytest.raises(ValueError, match=r"^Column 0 has the value 'True', which is not a leaf"):
         release([0, 1], X, column=0)
@@ -441,7 +441,7 @@ def test_a_fit_does_not_change_a_hierarchy():
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
-def test_a_hierarchy_shows_what_it_is(kind):
+def test_repr_of_a_hierarchy(kind):
     hierarchy, described = ALL_KINDS[kind]
     assert repr(hierarchy) == f"<hierarchy of {described}>"
     assert repr(hierarchy) in repr(KAIM(hierarchies={"age": hierarchy}))

@@ -1,4 +1,4 @@
-"""KAIM as a user meets it: the release, what is reported of it, new records."""
+"""KAIM as users see it: the release, its attributes, new records."""
 
 import numpy as np
 import pandas as pd
@@ -69,7 +69,7 @@ def test_example_of_the_paper(seed):
 @pytest.mark.parametrize("distance", ["ncp", "entropy"])
 @pytest.mark.parametrize("refiner", [None, "local_search", "iterated_local_search"])
 @pytest.mark.parametrize("k", [1, 2, 5, 60, 61, 119, 120])
-def test_every_record_is_released_truthfully_among_k_alike(X, k, refiner, distance):
+def test_every_released_row_is_true_and_occurs_at_least_k_times(X, k, refiner, distance):
     if refiner == "iterated_local_search":
         refiner = IteratedLocalSearch(max_iter=20)
     kaim = KAIM(k, hierarchies=HIERARCHIES, distance=distance, refiner=refiner, random_state=0)
@@ -79,8 +79,8 @@ def test_every_record_is_released_truthfully_among_k_alike(X, k, refiner, distan
     assert all(map(covers, release.ravel(), X.to_numpy().ravel()))
     assert kaim.group_sizes_.min() >= k
     assert_array_equal(kaim.group_sizes_, np.bincount(kaim.labels_))
-    assert kaim.n_groups_ == len(kaim.centers_) == len(kaim.group_sizes_)
-    assert_array_equal(kaim.centers_[kaim.labels_], release)
+    assert kaim.n_groups_ == len(kaim.centroids_) == len(kaim.group_sizes_)
+    assert_array_equal(kaim.centroids_[kaim.labels_], release)
 
 
 @settings(max_examples=60, deadline=None)
@@ -162,13 +162,13 @@ def test_a_column_that_weighs_more_loses_less(X):
     )
 
 
-def test_a_column_without_weight_counts_nothing(X):
+def test_a_column_with_weight_0_does_not_count(X):
     kaim = KAIM(5, weights=[0, 1, 1, 0], random_state=0).fit(X)
     alone = KAIM(5, random_state=0).fit(X[["country", "sex"]])
     assert kaim.information_loss_ == pytest.approx(alone.information_loss_)
 
 
-def test_equal_weights_of_any_size_are_no_weights(X):
+def test_equal_weights_of_any_size_are_like_none(X):
     one, many = (KAIM(5, weights=w, random_state=0).fit(X) for w in ([1] * 4, [4.0] * 4))
     assert_array_equal(one.labels_, many.labels_)
     assert one.information_loss_ == pytest.approx(many.information_loss_)
@@ -182,7 +182,7 @@ def test_constant_of_the_entropy_matters(X):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "array", "list"])
-def test_all_kinds_of_tables_give_the_same(X, library):
+def test_all_kinds_of_tables_give_the_same_release(X, library):
     cells = X.astype(object).where(X.notna(), None)
     table = {
         "pandas": X,
@@ -201,7 +201,7 @@ def test_all_kinds_of_tables_give_the_same(X, library):
         assert_array_equal(framed.to_numpy(), expected)
 
 
-def test_all_ways_to_say_missing(X):
+def test_all_kinds_of_missing_values(X):
     expected = KAIM(4, random_state=0).fit_transform(X)
     for sign in (None, np.nan, pd.NA, "*"):
         assert_array_equal(

@@ -1,4 +1,4 @@
-"""What `transform` promises: rows of the release, no record in the model, a warning."""
+"""Guarantees of `transform`: rows of the release, no record in the model, a warning."""
 
 import pickle
 import warnings
@@ -32,7 +32,7 @@ def new_table():
 
 
 def assert_array_equal(one, other):
-    """In text, in which a missing number equals another."""
+    """As text, so that missing numbers are equal."""
     assert np.array_equal(np.asarray(one).astype(str), np.asarray(other).astype(str))
 
 
@@ -64,30 +64,30 @@ def test_pickled_and_fitted_again(estimator, X, new):
     assert_array_equal(release, estimator.fit_transform(X))
 
 
-def test_a_record_that_some_center_covers_gets_one_that_is_true_of_it(X):
+def test_a_record_covered_by_a_group_gets_a_row_that_is_true_of_it(X):
     kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         moved = kaim.transform(X)
-    # Every training record is covered by the center of its own group.
+    # Every training record is covered by its own group.
     assert all(map(covers, moved.ravel(), X.to_numpy().ravel()))
 
 
-def test_the_tightest_of_the_centers_that_cover_a_record():
+def test_the_tightest_of_the_groups_that_cover_a_record():
     X = [["a", 1], ["a", 1], ["a", 1], ["a", 9], ["b", 5], ["b", 6]]
     kaim = KAIM(2, grid=None, refiner=None, random_state=0).fit(X)
     assert kaim.transform([["a", 1]]).tolist() == [["a", "1"]]
     assert kaim.transform([["b", 5]]).tolist() == [["b", "[5, 6]"]]
-    # Nearest, though covered by none.
+    # The nearest, since no group covers it.
     assert kaim.transform([["b", 7]]).tolist() == [["b", "[5, 6]"]]
 
 
 def test_unknown_values_count_as_missing(X, new):
     kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0).fit(X)
-    stranger, hole = new.copy(), new.copy()
-    stranger["country"], hole["country"] = "Atlantis", None
-    stranger["sex"], hole["sex"] = "X", None
-    assert_array_equal(kaim.transform(stranger), kaim.transform(hole))
+    unknown, missing = new.copy(), new.copy()
+    unknown["country"], missing["country"] = "Atlantis", None
+    unknown["sex"], missing["sex"] = "X", None
+    assert_array_equal(kaim.transform(unknown), kaim.transform(missing))
 
 
 def test_numbers_beyond_the_training_data_count_as_the_last_ones(X, new):
@@ -105,7 +105,7 @@ def test_numbers_outside_all_bins_count_as_missing():
     assert kaim.transform([[5, "a"]]).tolist() == [["[0, 10)", "a"]]
 
 
-def test_warning_where_transform_of_the_training_data_is_not_the_release(X, new):
+def test_warning_if_transform_of_the_training_data_is_not_the_release(X, new):
     # By entropy, groups overlap more.
     kaim = KAIM(4, hierarchies=HIERARCHIES, distance="entropy", refiner=None, random_state=0)
     release = kaim.fit_transform(X)
@@ -114,12 +114,12 @@ def test_warning_where_transform_of_the_training_data_is_not_the_release(X, new)
         moved = kaim.transform(X)
     assert caught[0].filename == __file__
     assert (moved != release).any()
-    # Warnings are errors here: no other table gets one.
+    # Warnings are errors here: other tables give none.
     kaim.transform(new)
     kaim.transform(X.iloc[:-1])
 
 
-def test_no_warning_where_transform_is_exact():
+def test_no_warning_if_transform_is_exact():
     X = [["a", 1], ["a", 2], ["b", 8], ["b", 9]]
     kaim = KAIM(2, random_state=0)
     release = kaim.fit_transform(X)
@@ -134,7 +134,7 @@ def test_records_dropped_by_k_member_are_not_counted():
     assert release.tolist() == [["a", "[1, 2]"]] * 2 + [["*", "*"]] + [["b", "[8, 9]"]] * 2
     assert estimator.labels_[2] == -1
     assert_array_equal(np.sort(estimator.group_sizes_), [2, 2])
-    # Four values lose 2 of 9, the record that was dropped loses both cells.
+    # Four values lose 2 of 9, the dropped record loses both cells.
     assert estimator.information_loss_ == pytest.approx((4 * 2 / 9 + 2) / 10)
     assert not estimator.exact_transform_
 
@@ -142,10 +142,12 @@ def test_records_dropped_by_k_member_are_not_counted():
 @pytest.mark.parametrize("incomplete", ["drop", "keep"])
 def test_k_member_with_and_without_incomplete_records(X, incomplete):
     estimator = KMember(4, hierarchies=HIERARCHIES, incomplete=incomplete, random_state=0).fit(X)
-    has_holes = X.isna().any(axis=1).to_numpy()
-    assert_array_equal(estimator.labels_ < 0, has_holes & (incomplete == "drop"))
+    is_incomplete = X.isna().any(axis=1).to_numpy()
+    assert_array_equal(estimator.labels_ < 0, is_incomplete & (incomplete == "drop"))
     assert estimator.group_sizes_.min() >= 4
-    assert estimator.group_sizes_.sum() == len(X) if incomplete == "keep" else (~has_holes).sum()
+    assert (
+        estimator.group_sizes_.sum() == len(X) if incomplete == "keep" else (~is_incomplete).sum()
+    )
 
 
 def test_a_fitted_model_holds_no_value_that_is_not_released():
@@ -168,28 +170,27 @@ def test_a_fitted_model_holds_no_value_that_is_not_released():
 
 
 @pytest.mark.parametrize("hierarchy", [Hierarchy.intervals(), Hierarchy.from_bins([0, 10, 10**9])])
-def test_a_fitted_model_does_not_tell_what_was_suppressed(hierarchy):
+def test_a_fitted_model_does_not_reveal_suppressed_values(hierarchy):
     models = []
     for secret in (1_234_567, 7_654_321):
         X = [[0, "a"], [1, "a"], [2, "b"], [3, "b"], [secret, "c"], [None, "c"]]
         kaim = KAIM(2, hierarchies={0: hierarchy}, refiner=None, random_state=0).fit(X)
-        # How much is lost depends on the range of the column, and is told.
-        models.append(pickle.dumps((kaim.centers_, kaim._centers)))
+        models.append(pickle.dumps((kaim.centroids_, kaim._groups)))
     assert models[0] == models[1]
 
 
-def test_a_pickled_model_does_not_tell_whether_a_guess_at_the_data_is_right(X):
+def test_a_pickled_model_does_not_confirm_a_guess_at_the_data(X):
     kaim = KAIM(4, hierarchies=HIERARCHIES, distance="entropy", refiner=None, random_state=0).fit(X)
     assert not kaim.exact_transform_
     shipped = pickle.loads(pickle.dumps(kaim))
-    # Warnings are errors here: it does not know them.
+    # Warnings are errors here: it does not recognize the data.
     shipped.transform(X)
     with pytest.warns(UserWarning, match="given the training data"):
         kaim.transform(X)
 
 
 @pytest.mark.parametrize("make", [list, np.array, lambda v: pd.DataFrame({"mark": v})])
-def test_integers_that_no_float_tells_apart_are_categories(make):
+def test_integers_that_floats_do_not_distinguish_are_categories(make):
     marks = [2**53, 2**53 + 1, 2**53 + 1, 2**53]
     X = make(marks) if make not in (list, np.array) else make([[mark] for mark in marks])
     assert KAIM(2, random_state=0).fit_transform(X).ravel().tolist() == list(map(str, marks))

@@ -1,4 +1,4 @@
-"""A fitted model holds no number of fewer than k records that its release does not show."""
+"""A fitted model holds no number of fewer than k records that the release does not show."""
 
 import pickle
 import struct
@@ -97,7 +97,7 @@ def secrets_of(X):
 
 
 def shown_numbers(release):
-    """The numbers in a release, as ends of intervals or as they are."""
+    """The numbers in a release, as ends of intervals or single."""
     shown = set()
     for cell in {*map(str, np.ravel(release))}:
         try:
@@ -112,17 +112,17 @@ def found(X, model):
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_no_number_of_a_few_that_is_not_released(X, model):
+def test_a_model_holds_no_rare_number_that_is_not_released(X, model):
     model = clone(model)
     release = model.fit_transform(X)
     assert secrets_of(X)
     assert found(X, model) <= shown_numbers(release)
-    # And none in the release is a number of its own group.
+    # And no number in the release is a rare one of its own group.
     assert found(X, release) <= shown_numbers(release)
 
 
 @pytest.mark.parametrize("table", ["wine", "integers"])
-def test_the_search_finds_what_is_there(table):
+def test_the_search_finds_hidden_numbers(table):
     X = TABLES[table]().iloc[:50, :2]
     model = clone(MODELS["midpoints"]).fit(X)
     assert not found(X, model)
@@ -135,7 +135,7 @@ def test_the_search_finds_what_is_there(table):
         assert found(X, model) == secrets_of(X)
 
 
-def test_the_search_finds_ends_that_are_numbers_of_a_few():
+def test_the_search_finds_ends_that_are_rare_numbers():
     X = TABLES["wine"]()
     assert len(found(X, KAIM(K, grid=None, random_state=0).fit(X))) > 50
 
@@ -155,7 +155,7 @@ def test_a_model_of_midpoints_holds_no_end_of_an_interval():
 @pytest.mark.parametrize("output", ["interval", "midpoint"])
 @pytest.mark.parametrize("refiner", [None, IteratedLocalSearch(max_iter=3)])
 @pytest.mark.parametrize("hierarchy", [Hierarchy.intervals(), Hierarchy.from_bins([0, 10, 10**9])])
-def test_no_number_in_a_model_depends_on_what_was_suppressed(hierarchy, refiner, output, grid):
+def test_no_number_in_a_model_depends_on_suppressed_values(hierarchy, refiner, output, grid):
     models = []
     for secret in (1_234_567, 7_654_321):
         X = [[0, "a"], [1, "a"], [2, "b"], [3, "b"], [secret, "c"], [None, "c"]]
@@ -167,11 +167,11 @@ def test_no_number_in_a_model_depends_on_what_was_suppressed(hierarchy, refiner,
     assert models[0] == models[1]
 
 
-def test_loss_follows_from_the_release():
+def test_the_loss_can_be_computed_from_the_release():
     X = mixed(0.3)
     kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0)
     release = pd.DataFrame(kaim.fit_transform(X), columns=X.columns)
-    # Somebody who knows which cells are missing, and of the rest what the release tells.
+    # Somebody who knows which cells are missing, and of the others only what the release shows.
     guess = X.copy()
     for name in X:
         known = X[name].notna()
@@ -191,14 +191,14 @@ def test_transform_after_pickling(output):
     assert pd.DataFrame(copy.transform(new)).equals(pd.DataFrame(kaim.transform(new)))
 
 
-def test_with_midpoints_a_record_goes_to_the_nearest():
+def test_with_midpoints_a_record_is_assigned_to_the_nearest():
     X = np.repeat([[10.0, 0.0], [20.0, 0.0], [40.0, 0.0]], 3, axis=0)
     kaim = KAIM(3, output="midpoint", random_state=0).fit(X)
     new = np.array([[-5.0, 0], [14.9, 0], [15.1, 0], [29.0, 0], [31.0, 0], [99.0, 0]])
     assert kaim.transform(new)[:, 0].tolist() == [10, 10, 20, 20, 40, 40]
 
 
-def test_midpoints_of_records_that_were_not_seen_are_close():
+def test_midpoints_of_unseen_records_are_close():
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(600, 2)), rng.normal(size=(300, 2))
     kaim = KAIM(K, output="midpoint", random_state=0)

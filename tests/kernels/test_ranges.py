@@ -12,7 +12,7 @@ from tables.mixed import KINDS, SMALL, some_case
 
 from sk_microagg._kernels import CenterIndex, Columns, RangeDescent, RangePartition, RangePool
 from sk_microagg.generalization import Hierarchy
-from sk_microagg.generalization._table import Table
+from sk_microagg.generalization._mixed_table import MixedTable
 
 seeds = st.integers(0, 2**32 - 1)
 few_columns = st.lists(st.sampled_from([*SMALL]), min_size=1, max_size=4)
@@ -69,7 +69,7 @@ def test_no_range_loses_less_than_one_within_it(kind):
 
 def test_losses_and_information_worked_out_by_hand():
     X = np.array([[30, "a"], [34, "a"], [39, "b"], [30, None]], dtype=object)
-    table = Table(X, None)
+    table = MixedTable(X, None)
     domains = table.domains(table.hierarchies({1: {"A": ["a", "b"], "C": ["c", "d", "e"]}}))
     columns = Columns(domains, [1.0, 3.0], constant=0.1)
     assert columns.loss_of(0, 0, 0) == 0
@@ -353,7 +353,7 @@ def test_descents_end_where_no_shift_or_swap_gains(seed, n, k, kinds):
 
 
 def test_groups_far_from_those_given_stay_as_they_are():
-    table = Table([[0], [9], [1], [8], [1000], [1009], [1001], [1008]], None)
+    table = MixedTable([[0], [9], [1], [8], [1000], [1009], [1001], [1008]], None)
     columns = Columns(domains := table.domains([Hierarchy.intervals()]), [1.0])
     partition = RangePartition(columns, *table.encode(domains), np.arange(8) // 2, k=2)
     assert RangeDescent(partition).run([]) == 0

@@ -49,7 +49,7 @@ def test_rows_are_compared_in_all_columns():
 
 
 def test_many_wide_columns_do_not_overflow():
-    # The product of the numbers of values of the columns is 1000 to the power of 30.
+    # The product of the numbers of distinct values per column is 1000 to the power of 30.
     release = np.random.default_rng(0).normal(size=(1000, 30))
     assert anonymity_level(release) == 1
     assert anonymity_level(np.repeat(release, 3, axis=0)) == 3
@@ -99,7 +99,7 @@ def test_missing_values_of_pandas_types_are_equal(dtype):
 
 
 @every_frame
-def test_large_integers_beside_fractions_stay_distinct(frame):
+def test_large_integers_next_to_fractions_stay_distinct(frame):
     # As float64 the two would be the same number.
     table = frame({"account": [2**53, 2**53 + 1], "share": [0.5, 0.5]})
     assert anonymity_level(table) == 1
@@ -110,13 +110,13 @@ cell = st.sampled_from([0, 1, 2.5, "0", "a", "nan", "", None])
 
 @settings(deadline=None)
 @given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[cell] * d), min_size=1)))
-def test_level_of_mixed_values_is_that_of_counting_rows(rows):
+def test_level_of_mixed_values_equals_the_count_of_rows(rows):
     assert anonymity_level(objects(rows)) == min(Counter(rows).values())
 
 
 @settings(deadline=None)
 @given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[st.floats()] * d), min_size=1)))
-def test_level_of_numbers_is_that_of_counting_rows(rows):
+def test_level_of_numbers_equals_the_count_of_rows(rows):
     # NaN differs from itself in a tuple.
     counts = Counter(tuple("nan" if x != x else x for x in row) for row in rows)
     assert anonymity_level(np.array(rows)) == min(counts.values())
@@ -126,6 +126,6 @@ def test_level_of_numbers_is_that_of_counting_rows(rows):
     ("release", "message"),
     [([1, 2, 3], "Expected 2D array"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )
-def test_what_is_no_table_raises(release, message):
+def test_input_that_is_not_a_table_raises(release, message):
     with pytest.raises(ValueError, match=message):
         anonymity_level(release)

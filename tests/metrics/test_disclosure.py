@@ -19,7 +19,7 @@ from sk_microagg.metrics import (
     record_linkage,
 )
 
-# Squares of tiny values vanish in the plain version.
+# In the plain version, squares of tiny values underflow.
 PLAIN_TABLES = {name: make for name, make in TABLES.items() if name != "tiny"}
 every_table = pytest.mark.parametrize("make", PLAIN_TABLES.values(), ids=PLAIN_TABLES)
 every_share = pytest.mark.parametrize("share", [0, 0.05, 0.1, 0.29, 0.5, 1])
@@ -28,7 +28,7 @@ every_metric = pytest.mark.parametrize("metric", METRICS)
 
 
 def shuffled_a_little(X):
-    """A release that keeps most values, and gives some records those of others."""
+    """A release that keeps most values, and swaps others between records."""
     rng = np.random.default_rng(len(X))
     return np.where(rng.random(X.shape) < 0.4, rng.permutation(X), X)
 
@@ -64,7 +64,7 @@ def test_ranks_with_ties(data, n, d, ranks):
 # By hand
 
 
-def test_an_interval_holds_its_ends():
+def test_an_interval_includes_its_ends():
     # The standard deviation is 2.
     X, release = [[0.0], [4.0], [0.0], [4.0]], [[1.0], [4.0], [-1.0], [5.5]]
     assert interval_disclosure(X, release, width=0.5) == [0.75]
@@ -74,39 +74,39 @@ def test_an_interval_holds_its_ends():
 
 def test_ranks_by_hand():
     X = np.arange(100.0)[:, np.newaxis]
-    # 29 records away: 28 lie between, and the two values are half each.
+    # A rank difference of 29: 28 lie between, and the two values count half each.
     release = X + 29
     release[X >= 71] = X[X >= 71] - 29
     assert rank_disclosure(X, release, share=0.29) == [1.0]
     assert rank_disclosure(X, release, share=0.28) == [0.0]
-    # Between two records is half a rank from either.
+    # A value between two records is half a rank from either.
     assert rank_disclosure(X, X + 0.5, share=0.005) == [1.0]
     assert rank_disclosure(X, X + 0.5, share=0.0049) == [0.0]
 
 
 @every_metric
-def test_a_constant_column_is_disclosed_where_it_is_left_alone(metric):
+def test_a_constant_column_is_disclosed_where_it_is_unchanged(metric):
     X = np.full((10, 2), 0.1)
     release = X.copy()
     release[:3, 0] += 1e-9
     assert_allclose(metric(X, release), [0.7, 1.0])
 
 
-def test_changed_values_of_a_constant_column_are_half_the_records_away():
+def test_changed_values_of_a_constant_column_differ_by_half_the_ranks():
     X = np.full((10, 1), 0.1)
     assert rank_disclosure(X, X + 1, share=0.5) == [1.0]
     assert rank_disclosure(X, X + 1, share=0.499) == [0.0]
 
 
-# What holds for any table
+# Properties for any table
 
 
 @every_metric
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
-def test_records_released_as_they_are_are_disclosed(metric, make):
+def test_unchanged_records_are_disclosed(metric, make):
     X = make(np.random.default_rng(0), 50, 2)
     assert_array_equal(metric(X, X), [1.0, 1.0])
-    # Not even an interval of no width hides them.
+    # Even with an interval of width 0.
     assert_array_equal(metric(X, X, **{"width" if metric is METRICS[0] else "share": 0}), [1, 1])
 
 
@@ -140,7 +140,7 @@ def test_order_units_and_direction_do_not_matter(metric):
     assert_allclose(metric(X[:, ::-1], release[:, ::-1]), expected[::-1])
 
 
-def test_ranks_do_not_know_units_at_all():
+def test_ranks_do_not_depend_on_units():
     X = in_units()
     release = shuffled_a_little(X)
     release[::7] = X[::7] + X.std(axis=0) / 3
@@ -157,7 +157,7 @@ def test_tiny_values_have_a_spread(metric):
 
 @every_metric
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_and_lists_are_tables(metric, frame):
+def test_frames_and_lists_are_accepted(metric, frame):
     X = in_units()
     release = MicroAggregator(k=10).fit_transform(X)
     tables = [frame(dict(zip("abc", table.T, strict=True))) for table in (X, release)]
@@ -165,7 +165,7 @@ def test_frames_and_lists_are_tables(metric, frame):
     assert_array_equal(metric(X.tolist(), release.tolist()), metric(X, release))
 
 
-# What is wrong
+# Bad arguments
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_bad_options(metric, options, error, message):
         ),
     ],
 )
-def test_what_is_no_pair_of_tables_raises(metric, X, release, message):
+def test_tables_that_do_not_match_raise(metric, X, release, message):
     with pytest.raises(ValueError, match=message):
         metric(X, release)
 

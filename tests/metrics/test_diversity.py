@@ -65,7 +65,7 @@ def test_missing_is_a_value_like_others(values, share):
     assert homogeneity(frame[["age"]], frame["values"]) == share
 
 
-def test_lengths_differ():
+def test_different_lengths_raise():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         homogeneity(RELEASE, ["f"] * 4)
 
@@ -93,7 +93,7 @@ def test_the_same_on_dask(npartitions):
     assert share == expected[1]
 
 
-def test_partitions_differ():
+def test_different_partitions_raise():
     two, three = (dd.from_pandas(RELEASE, npartitions=n) for n in (2, 3))
     with pytest.raises(ValueError, match=r"sensitive with . partitions must have those of"):
         homogeneity(two, three)

@@ -55,12 +55,12 @@ def leaves_below(tree, above=()):
 def loss_of_tree(tree, label):
     nodes = [above for _, above in leaves_below(tree)]
     n_below = sum(label in above for above in nodes)
-    # A node above a single leaf tells which value it was.
+    # A node above a single leaf reveals the value.
     return n_below / len(nodes) if n_below > 1 else 0.0
 
 
 def loss_of_cell(name, reached, value, label):
-    """What a value has lost in a column of which such numbers are known, or ends of intervals."""
+    """Loss of a value in a column with such numbers and ends of intervals."""
     if pd.isna(value):
         return 0.0
     if label == "*":
@@ -71,7 +71,7 @@ def loss_of_cell(name, reached, value, label):
     low, high = ends_of(label.replace(")", "]"))
     if low == high:
         return 0.0
-    if name == "visits":  # The end of a bin is not in it.
+    if name == "visits":  # A bin does not contain its upper edge.
         return (high - low) / (BINS[0][-1] - BINS[0][0])
     unit = 0 if name == "income" else 1
     return (high - low + unit) / (max(reached) - min(reached) + unit)
@@ -105,7 +105,7 @@ def random_table(seed, n=60):
 
 
 def random_cover(rng, name, known, value):
-    """A label that stands for a value, or for more: as it was, generalized, or the root."""
+    """A label that covers a value: the value itself, a generalized one, or the root."""
     if pd.isna(value):
         return rng.choice(objects(["*", None, NAN]))
     covers = ["*", f"{value}"]
@@ -131,7 +131,7 @@ def random_release(seed, X):
 
 
 def assert_losses(X, release, expected, **options):
-    """The three levels are the cells, and means of them."""
+    """The three levels are the cells and means of them."""
     for level, losses in (
         ("cell", expected),
         ("record", expected.mean(axis=1)),
@@ -156,12 +156,12 @@ every_grid = pytest.mark.parametrize("grid", ["auto", 7, 0.25, None])
 @every_seed
 @every_grid
 @pytest.mark.parametrize("distance", ["ncp", "entropy"])
-def test_loss_of_a_release_is_what_the_estimator_tells(seed, grid, distance):
+def test_loss_of_a_release_is_that_of_the_estimator(seed, grid, distance):
     X = random_table(seed)
     kaim = KAIM(k=4, hierarchies=HIERARCHIES, distance=distance, grid=grid, random_state=seed)
     release = kaim.set_params(refiner=None).fit_transform(X)
     assert_losses(X, release, losses_of_cells(X, release), hierarchies=HIERARCHIES)
-    # The estimator does not tell how far numbers reach that are released as the root.
+    # The estimator does not reveal the range of numbers that are released as the root.
     shown = limited_to_what_is_shown(X, release)
     loss = generalization_loss(shown, release, hierarchies=HIERARCHIES)
     assert loss == pytest.approx(kaim.information_loss_, rel=1e-12)
@@ -170,7 +170,7 @@ def test_loss_of_a_release_is_what_the_estimator_tells(seed, grid, distance):
 
 @every_seed
 @every_grid
-def test_loss_of_a_complete_table_is_what_the_estimator_tells(seed, grid):
+def test_loss_of_a_complete_table_is_that_of_the_estimator(seed, grid):
     X = random_table(seed)[["age", "income", "town"]].dropna()
     kaim = KAIM(k=3, grid=grid, random_state=0)
     release = kaim.fit_transform(X)
@@ -178,23 +178,23 @@ def test_loss_of_a_complete_table_is_what_the_estimator_tells(seed, grid):
     assert generalization_loss(X, release) == pytest.approx(kaim.information_loss_, rel=1e-12)
 
 
-def test_published_loss_of_intervals_that_end_with_their_members():
+def test_published_loss_of_intervals_that_end_at_their_members():
     X = [[30], [34], [39], [49]]
     kaim = KAIM(k=2, grid=None, random_state=0)
     assert kaim.fit_transform(X).ravel().tolist() == ["[30, 34]"] * 2 + ["[39, 49]"] * 2
     assert kaim.information_loss_ == generalization_loss(X, kaim.fit_transform(X)) == 8 / 20
 
 
-def test_loss_of_intervals_that_reach_beyond_the_values():
+def test_loss_of_intervals_that_extend_beyond_the_values():
     X = [[30], [34], [39], [49]]
     release = [["[28, 36]"], ["[28, 36]"], ["[38, 50]"], ["[38, 50]"]]
     assert_losses(X, release, np.array([[9], [9], [13], [13]]) / 23)
-    # As far as what the release and the values together show.
+    # The range contains the released intervals and the values.
     release = [["[28, 36]"], ["[28, 36]"], ["*"], ["*"]]
     assert_losses(X, release, np.array([[9 / 22], [9 / 22], [1], [1]]))
 
 
-def test_the_table_itself_has_lost_nothing():
+def test_an_unchanged_table_loses_nothing():
     X = random_table(1)
     assert generalization_loss(X, X, hierarchies=HIERARCHIES) == 0
 
@@ -211,14 +211,14 @@ def test_a_missing_value_released_as_missing_loses_nothing(missing, released):
 
 
 @pytest.mark.parametrize("released", [None, NAN, pd.NA, "*"], ids=repr)
-def test_a_known_value_released_as_missing_loses_all(released):
+def test_a_known_value_released_as_missing_loses_everything(released):
     X = objects([["Spain", "Bonn", 1, 7], ["India", "Ulm", 3, 9]])
     release = objects([[released] * 4, ["India", "Ulm", "3", "9"]])
     hierarchies = {0: COUNTRIES, 3: Hierarchy.from_bins([0, 10])}
     assert_losses(X, release, np.array([[1.0] * 4, [0.0] * 4]), hierarchies=hierarchies)
 
 
-def test_a_root_of_another_name_is_one_too():
+def test_a_root_may_have_another_label():
     tree = Hierarchy.from_paths([("a", "any"), ("b", "any"), ("c", "any")])
     X = objects([["a"], ["b"], [None], [None], ["c"]])
     release = objects([["any"], ["*"], ["any"], [None], ["c"]])
@@ -232,7 +232,7 @@ def test_a_column_without_a_known_value_loses_nothing():
     assert_losses(X, release, np.array([[0.0, 0.0, 1.0]] * 2))
 
 
-def test_dropped_records_lose_all_that_is_known():
+def test_dropped_records_lose_all_known_values():
     X = objects([[1, "a"], [2, "a"], [3, "b"], [4, "b"], [None, "b"]])
     release = KMember(k=2, random_state=0).fit_transform(X)
     assert release[4].tolist() == ["*", "*"]
@@ -264,7 +264,7 @@ def test_loss_does_not_depend_on_the_kind_of_table(frame, released_as):
 
 
 @pytest.mark.parametrize("transform", ["pandas", "polars"])
-def test_a_frame_that_the_estimator_returns(transform):
+def test_a_frame_returned_by_the_estimator(transform):
     X = random_table(3)
     kaim = KAIM(k=3, hierarchies=HIERARCHIES, refiner=None, random_state=0)
     release = kaim.set_output(transform=transform).fit_transform(X)
@@ -280,7 +280,7 @@ def test_numbers_released_as_numbers():
     assert_losses(X, release, np.array([[0, 0], [2 / 3, 0], [2 / 3, 0]]))
 
 
-# What is no release of the table
+# Tables that are not a release of the original
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_a_label_that_does_not_stand_for_the_value_is_refused(row, column, label
         generalization_loss(X, release, hierarchies=hierarchies)
 
 
-def test_a_release_of_middles_is_refused():
+def test_a_release_of_midpoints_is_refused():
     X = np.array([[30.0], [40.0], [50.0], [60.0]])
     kaim = KAIM(k=2, output="midpoint", grid=None, refiner=None, random_state=0)
     release = kaim.fit_transform(X)
@@ -378,7 +378,7 @@ def test_bad_arguments(options, error, message):
         (pl.DataFrame({"a": [1, 2], "b": [None, None]}), 2 / 4, 1),
     ],
 )
-def test_missing_rates_count_every_way_to_say_missing(X, cells, records):
+def test_missing_rates_count_all_kinds_of_missing_values(X, cells, records):
     assert value_missing_rate(X) == pytest.approx(cells)
     assert record_missing_rate(X) == pytest.approx(records)
     assert type(value_missing_rate(X)) is type(record_missing_rate(X)) is float
@@ -396,7 +396,7 @@ def test_missing_rates_are_those_of_the_estimator():
     ("X", "message"),
     [([1, None], "Expected 2D array"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )
-def test_what_is_no_table_has_no_missing_rate(rate, X, message):
+def test_input_that_is_not_a_table_has_no_missing_rate(rate, X, message):
     with pytest.raises(ValueError, match=message):
         rate(X)
 
@@ -406,15 +406,15 @@ def test_what_is_no_table_has_no_missing_rate(rate, X, message):
 
 @every_seed
 @pytest.mark.parametrize("k", [1, 2, 7])
-def test_a_release_is_as_anonymous_as_was_asked_for(seed, k):
+def test_a_release_is_as_anonymous_as_requested(seed, k):
     X = random_table(seed)
     kaim = KAIM(k=k, hierarchies=HIERARCHIES, refiner=None, random_state=seed)
     release = kaim.fit_transform(X)
     assert anonymity_level(release) >= k
-    # Groups may be released alike, but never a part of one.
+    # Several groups may be released as one row, but a group is never divided.
     _, sizes = np.unique(release.astype(str), axis=0, return_counts=True)
     assert anonymity_level(release) == sizes.min() >= kaim.group_sizes_.min()
-    assert_array_equal(release, kaim.centers_[kaim.labels_])
+    assert_array_equal(release, kaim.centroids_[kaim.labels_])
 
 
 @pytest.mark.parametrize("missing", [None, NAN, pd.NA, "*"], ids=repr)
@@ -427,7 +427,7 @@ def test_a_missing_value_is_a_value_like_any_other(missing):
     assert anonymity_level(frame[1:]) == 2
 
 
-def test_a_root_is_not_a_hole():
+def test_a_root_is_not_a_missing_value():
     assert anonymity_level(objects([["*"], ["*"], [None], [None], [None]])) == 2
     assert anonymity_level(objects([["*"], [None]])) == 1
     assert anonymity_level(pl.DataFrame({"x": ["*", "*", None, None, "a", "a"]})) == 2

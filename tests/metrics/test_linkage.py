@@ -19,7 +19,7 @@ every_table = pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
 
 
 def release_of(X, k=3):
-    """Centroids, some of which were moved on, so that not every record is nearest to its own."""
+    """Centroids, some of them shifted, so that not every record is nearest to its own."""
     rng = np.random.default_rng(len(X))
     labels = microaggregate(X, k)
     release = np.array([X[labels == group].mean(axis=0) for group in range(labels.max() + 1)])
@@ -51,7 +51,7 @@ def test_ties_fall_to_the_lowest_row(data, n, d):
     assert_allclose(astuple(record_linkage(X, release, scaler=None)), expected, rtol=1e-12)
 
 
-def test_of_two_rows_at_the_same_distance_the_lower_is_taken():
+def test_the_lower_of_two_rows_at_the_same_distance_is_linked():
     X = [[1.0], [1.0], [5.0], [5.0]]
     assert record_linkage(X, [[0.0], [2.0], [5.0], [5.0]], scaler=None).linked == 0.75
     # Neither the order of the records nor that of the columns after the first decides.
@@ -61,7 +61,7 @@ def test_of_two_rows_at_the_same_distance_the_lower_is_taken():
 
 
 @pytest.mark.parametrize("d", [1, 4])
-def test_distinct_records_released_as_they_are_are_all_identified(d):
+def test_distinct_unchanged_records_are_all_identified(d):
     X = in_units(d=d)
     assert astuple(record_linkage(X, X)) == (1.0, 1.0, 1.0)
 
@@ -72,16 +72,16 @@ def test_duplicates_are_linked_and_hide_each_other():
 
 
 @pytest.mark.parametrize("value", [0.0, 7.1, -1e9])
-def test_records_that_are_all_released_alike_are_found_by_luck_only(value):
+def test_records_released_as_one_row_are_identified_only_by_chance(value):
     X = in_units(250)
     assert_allclose(astuple(record_linkage(X, np.full_like(X, value))), (1.0, 1 / 250, 1 / 250))
 
 
-def test_a_single_record_is_found():
+def test_a_single_record_is_identified():
     assert astuple(record_linkage([[3.0, 1.0]], [[8.0, 2.0]])) == (1.0, 1.0, 1.0)
 
 
-def test_signs_of_zero_make_no_classes():
+def test_positive_and_negative_zero_are_in_one_class():
     X = [[-1.0], [1.0]]
     assert record_linkage(X, [[0.0], [-0.0]]).expected_if_linked == 0.5
 
@@ -113,13 +113,13 @@ def test_order_of_records_does_not_matter():
     )
 
 
-def test_jobs_change_nothing():
+def test_the_number_of_jobs_changes_nothing():
     X = in_units(25_000, d=2)
     release = np.round(X, 1)
     assert record_linkage(X, release, n_jobs=2) == record_linkage(X, release)
 
 
-def test_units_do_not_matter_unless_asked_for():
+def test_units_matter_only_without_a_scaler():
     X = in_units(300)
     release = release_of(X)
     units = np.array([1024.0, 0.5, 1 / 64])
@@ -130,7 +130,7 @@ def test_units_do_not_matter_unless_asked_for():
 
 
 @pytest.mark.parametrize("scaler", [RobustScaler(), QuantileTransformer(n_quantiles=10)])
-def test_any_scaler_and_it_stays_unfitted(scaler):
+def test_any_scaler_which_stays_unfitted(scaler):
     X = in_units(80)
     release = release_of(X)
     fitted = type(scaler)(**scaler.get_params()).fit(X)
@@ -140,7 +140,7 @@ def test_any_scaler_and_it_stays_unfitted(scaler):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_and_lists_are_tables(frame):
+def test_frames_and_lists_are_accepted(frame):
     X = in_units(100)
     release = release_of(X)
     tables = [frame(dict(zip("abc", table.T, strict=True))) for table in (X, release)]
@@ -161,7 +161,7 @@ def test_single_precision_and_integers():
     assert record_linkage(X, X).linked == 1
 
 
-def test_arguments_are_left_alone():
+def test_arguments_are_not_modified():
     X = in_units(100)
     release = release_of(X)
     before = X.copy(), release.copy()
@@ -218,7 +218,7 @@ cell = st.sampled_from([0, 1, 2.5, "0", "a", "", None])
 
 @settings(deadline=None)
 @given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[cell] * d), min_size=1)))
-def test_uniqueness_is_that_of_counting_rows(rows):
+def test_uniqueness_equals_the_count_of_rows(rows):
     table = np.array(rows, dtype=object)
     assert uniqueness(table) == pytest.approx(share_of_unique(rows))
     assert (uniqueness(table) == 0) == (anonymity_level(table) > 1)
@@ -234,6 +234,6 @@ def test_a_release_has_no_unique_row():
     ("table", "message"),
     [([1, 2, 3], "Expected 2D array"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )
-def test_what_is_no_table_raises(table, message):
+def test_input_that_is_not_a_table_raises(table, message):
     with pytest.raises(ValueError, match=message):
         uniqueness(table)

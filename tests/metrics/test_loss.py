@@ -59,7 +59,7 @@ def test_singletons_lose_nothing(X):
     assert information_loss(X, np.arange(len(X))) == 0
 
 
-# 0.1 is no binary fraction: the sum of seven, divided by seven, is not 0.1.
+# 0.1 is not a binary fraction: the sum of seven, divided by seven, is not 0.1.
 @pytest.mark.parametrize("labels", [[0] * 7, [0, 1, 0, 1, 0, 1, 0]])
 def test_constant_records_lose_nothing(labels):
     X = np.full((7, 2), 0.1)
@@ -73,7 +73,7 @@ def test_groups_of_equal_records_lose_nothing(X):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_and_lists_are_records(X, frame):
+def test_frames_and_lists_of_records_are_accepted(X, frame):
     table = frame(dict(zip("abc", X.T, strict=True)))
     labels = LABELS["numbered"]
     assert sse(table, labels) == sse(X.tolist(), labels) == sse(X, labels)

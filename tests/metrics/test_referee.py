@@ -1,4 +1,4 @@
-"""The level of anonymity, as pyCANON sees it: code by others, on the same releases."""
+"""The level of anonymity according to pyCANON, an independent package, for the same releases."""
 
 import pandas as pd
 import pytest

@@ -22,7 +22,7 @@ def without_times(table):
     return table[[name for name in table.dtype.names if name != "seconds"]]
 
 
-def test_figures_are_those_of_single_metrics():
+def test_values_are_those_of_the_single_metrics():
     X = in_units()
     table = risk_utility(X, KS)
     assert table["k"].tolist() == KS
@@ -52,7 +52,7 @@ def test_more_privacy_costs_more():
     assert first["linked"] == first["expected_matches"] == 1
 
 
-def test_jobs_and_kind_of_table_change_nothing():
+def test_jobs_and_type_of_table_change_nothing():
     X = in_units()
     table = without_times(risk_utility(X, KS))
     assert_array_equal(without_times(risk_utility(X, KS, n_jobs=2)), table)
@@ -63,7 +63,7 @@ def test_jobs_and_kind_of_table_change_nothing():
 
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
 @pytest.mark.parametrize("d", [1, 2])
-def test_figures_of_any_table_are_finite(make, d):
+def test_values_for_any_table_are_finite(make, d):
     table = risk_utility(make(np.random.default_rng(0), 40, d), [1, 3, 40])
     for name in table.dtype.names:
         assert np.isfinite(table[name]).all(), name
@@ -72,14 +72,14 @@ def test_figures_of_any_table_are_finite(make, d):
 def test_order_of_records_does_not_matter():
     X = in_units()
     order = np.random.default_rng(0).permutation(len(X))
-    builder_only = MicroAggregator(refiner=None)  # exchanges take records in their order
+    builder_only = MicroAggregator(refiner=None)  # exchanges depend on the order of records
     table = risk_utility(X, KS, estimator=builder_only)
     other = risk_utility(X[order], KS, estimator=builder_only)
     for name in without_times(table).dtype.names:
         assert_allclose(other[name], table[name], rtol=1e-9)
 
 
-def test_the_table_makes_a_frame():
+def test_the_result_can_be_made_a_frame():
     table = risk_utility(in_units(), KS)
     frame = pd.DataFrame(table)
     assert frame.columns.tolist() == [

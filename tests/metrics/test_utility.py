@@ -18,13 +18,13 @@ from sk_microagg.metrics import (
     propensity_mse,
 )
 
-# Squares of tiny values vanish in the plain version.
+# In the plain version, squares of tiny values underflow.
 PLAIN_TABLES = {name: make for name, make in TABLES.items() if name != "tiny"}
 every_table = pytest.mark.parametrize("make", PLAIN_TABLES.values(), ids=PLAIN_TABLES)
 
 
 def releases_of(X):
-    """A release that keeps means, and one that changes everything."""
+    """A release that preserves means, and one that changes everything."""
     rng = np.random.default_rng(len(X))
     return MicroAggregator(k=4).fit_transform(X), 1.5 * rng.permutation(X)[rng.permutation(len(X))]
 
@@ -58,7 +58,7 @@ def test_nothing_changes_in_a_copy(make):
     assert astuple(correlation_change(X, X)) == (0.0, 0.0)
 
 
-def test_shift_and_scale_are_told_in_standard_deviations():
+def test_shift_and_scale_are_measured_in_standard_deviations():
     X = in_units()
     found = attribute_changes(X, X + 2 * X.std(axis=0))
     for name in found.dtype.names[1:]:
@@ -73,7 +73,7 @@ def test_microaggregation_keeps_means_and_lowers_variances():
     assert (found["variance_ratio"] < 1).all()
 
 
-def test_constant_columns_are_told_in_their_own_units():
+def test_constant_columns_are_measured_in_their_own_units():
     X = np.full((7, 3), 0.1)
     release = X.copy()
     release[:, 1] = 2.6
@@ -82,12 +82,12 @@ def test_constant_columns_are_told_in_their_own_units():
     assert_allclose(found["mean_change"], [0, 2.5, 1], atol=1e-12)
     assert_allclose(found["median_change"], [0, 2.5, 0], atol=1e-12)
     assert_array_equal(found["variance_ratio"], [1, 1, np.inf])
-    # And a column that becomes constant has no variance left.
+    # A column that becomes constant has no variance left.
     assert attribute_changes(release, X)["variance_ratio"].tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_lend_names(frame):
+def test_names_come_from_frames(frame):
     X = in_units()
     release = MicroAggregator(k=10).fit_transform(X)
     found = attribute_changes(*frames(frame, X, release))
@@ -98,7 +98,7 @@ def test_frames_lend_names(frame):
         assert_array_equal(found[name], by_place[name])
 
 
-def test_changes_make_a_frame():
+def test_changes_can_be_made_a_frame():
     X, release = frames(pd.DataFrame, in_units(), in_units(seed=1))
     table = pd.DataFrame(attribute_changes(X, release)).set_index("name")
     assert table.index.tolist() == ["a", "b", "c"]
@@ -136,7 +136,7 @@ def test_correlations_are_those_of_numpy():
     assert found.mean == pytest.approx(expected[np.triu_indices(3, 1)].mean())
 
 
-def test_opposite_columns_are_two_apart():
+def test_reversed_correlations_differ_by_two():
     X = np.arange(10.0)[:, np.newaxis] * [1, 1]
     assert_allclose(astuple(correlation_change(X, X * [1, -1])), (2, 2))
     # A constant has a correlation of 0 with any column.
@@ -180,27 +180,27 @@ def test_order_of_records_does_not_matter(metric, frame):
 
 
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()])
-def test_a_copy_cannot_be_told_from_the_original(estimator):
+def test_a_copy_cannot_be_distinguished_from_the_original(estimator):
     X = TABLES["normal"](np.random.default_rng(0), 150, 3)
     error = propensity_mse(X, X, estimator=estimator, random_state=0)
     assert error == pytest.approx(0, abs=1e-9)
     assert type(error) is float
 
 
-def test_nor_can_a_large_copy():
-    # Gradient boosting would keep rows of such a table aside by default, and pairs apart.
+def test_a_large_copy_cannot_be_distinguished_from_the_original():
+    # With its default early stopping, gradient boosting would separate the rows of pairs.
     X = TABLES["normal"](np.random.default_rng(0), 11_000, 1)
     assert propensity_mse(X, X, cv=2, random_state=0) == pytest.approx(0, abs=1e-9)
 
 
-def test_tables_far_apart_are_told_apart():
+def test_very_different_tables_are_distinguished():
     X = in_units(150)
     error = propensity_mse(X, X + 9 * X.std(axis=0), random_state=0)
     assert 0.24 < error <= 0.25
 
 
 @pytest.mark.parametrize("estimator", [None, RandomForestClassifier(20, random_state=0)])
-def test_larger_groups_are_easier_to_tell(estimator):
+def test_larger_groups_are_easier_to_distinguish(estimator):
     X = in_units(300, d=2)
     errors = [
         propensity_mse(
@@ -213,7 +213,7 @@ def test_larger_groups_are_easier_to_tell(estimator):
     assert errors[-1] <= 0.25
 
 
-def test_a_linear_model_sees_no_difference_in_means_that_are_kept():
+def test_a_linear_model_sees_no_difference_if_means_are_preserved():
     # This is why trees are the default.
     X = in_units(300, d=2)
     release = MicroAggregator(k=50).fit_transform(X)
@@ -231,7 +231,7 @@ def test_the_seed_decides():
     assert propensity_mse(X, release, random_state=4) != error
 
 
-def test_the_classifier_sees_whole_pairs_and_no_more_than_asked_for():
+def test_the_classifier_sees_whole_pairs_and_at_most_max_samples():
     seen = []
 
     class Spy(LogisticRegression):
@@ -252,7 +252,7 @@ def test_the_classifier_sees_whole_pairs_and_no_more_than_asked_for():
     assert [len(original) for original, _ in seen] == [50, 50]
 
 
-def test_the_classifier_given_stays_unfitted():
+def test_the_given_classifier_stays_unfitted():
     X = in_units(50)
     estimator = LogisticRegression()
     propensity_mse(X, X, estimator=estimator, random_state=0)
@@ -280,6 +280,6 @@ def test_bad_options(options, error, message):
 
 
 @pytest.mark.parametrize("n", [12, 24, 40])
-def test_small_tables_are_told_apart_as_well(n):
+def test_small_tables_are_distinguished_as_well(n):
     X = np.random.default_rng(0).normal(size=(n, 2))
     assert propensity_mse(X, X + 1000, random_state=0) > 0.2

@@ -1,8 +1,8 @@
-"""Generalization as its description reads, in plain Python.
+"""Generalization in plain Python, as described in the publications.
 
 A node of a tree is the tuple of labels from below the root down to it, an interval the pair of its
-ends. The root is the empty tuple, and so is a missing value. A record is a tuple of nodes, one a
-column. Sums run column after column, so that they round as in the kernel and ties are ties in both.
+ends. The root is the empty tuple, and so is a missing value. A record is a tuple of nodes, one per
+column. Sums run over columns in order, so that they round as in the kernel and ties are the same.
 """
 
 import itertools
@@ -31,7 +31,7 @@ class Column:
         self.weight, self.c = weight, c
 
     def content(self, node):
-        """Info(v) + c, by which a rate divides."""
+        """Info(v) + c, the denominator of a rate."""
         if self.c != "own":
             return self.info(node) + self.c
         p = self.mass(node)
@@ -103,10 +103,10 @@ def paths_of(tree, above=ROOT):
 
 
 def ends_on_a_grid(values, k, step):
-    """Where intervals begin and end, by their least and largest value.
+    """Lower and upper ends of intervals, by their smallest and largest value.
 
-    At that value if k records share it; else farther out, at one that they share or at a multiple
-    of the step, if there is a step.
+    The end is that value if k records share it; otherwise it is the nearest value beyond that k
+    records share, or multiple of the step, if there is a step.
     """
     shared = [value for value in set(values) if values.count(value) >= k]
     low, high = {}, {}
@@ -125,7 +125,7 @@ def ends_on_a_grid(values, k, step):
 class NumberColumn(Column):
     """Numbers, generalized to intervals; `grid` is the k and the step of one, or None.
 
-    A node is the least and the largest value in it, wherever the interval ends.
+    A node is the pair of the smallest and the largest value in it, wherever the interval ends.
     """
 
     def __init__(self, cells, weight=1.0, c="own", grid=None):
@@ -193,7 +193,7 @@ def records_of(columns, cells):
     return list(zip(*nodes, strict=True))
 
 
-# Records and centers
+# Records, and the nodes that cover groups
 
 
 def join(columns, one, other):
@@ -214,30 +214,30 @@ def loss(columns, nodes):
     return total
 
 
-def lost(columns, record, middle, n_known):
-    """What a group has lost with a record taken in: known cells lose, missing ones do not."""
+def lost(columns, record, nodes, n_known):
+    """Loss of a group with one more record: known cells lose, missing ones do not."""
     total = 0.0
-    merged = join(columns, record, middle)
+    merged = join(columns, record, nodes)
     for column, cell, new, n in zip(columns, record, merged, n_known, strict=True):
         total += (n + (cell != ROOT)) * column.loss(new)
     return total
 
 
-def ncp(columns, record, middle, n_known, size):
-    """D(t, G): what G and t have lost together, less what G had lost alone."""
+def ncp(columns, record, nodes, n_known, size):
+    """D(t, G): the loss of G with t, minus the loss of G without it."""
     total = 0.0
-    merged = join(columns, record, middle)
-    for column, cell, old, new, n in zip(columns, record, middle, merged, n_known, strict=True):
+    merged = join(columns, record, nodes)
+    for column, cell, old, new, n in zip(columns, record, nodes, merged, n_known, strict=True):
         total += (n + (cell != ROOT)) * column.loss(new)
         total -= n * column.loss(old)
     return total
 
 
-def entropy(columns, record, middle, n_known, size):
+def entropy(columns, record, nodes, n_known, size):
     """D(t, G) = D(t, s) + |G| D(g, s), for s = LCA(t, g)."""
     total = 0.0
-    merged = join(columns, record, middle)
-    for column, t, g, s in zip(columns, record, middle, merged, strict=True):
+    merged = join(columns, record, nodes)
+    for column, t, g, s in zip(columns, record, nodes, merged, strict=True):
         info = column.info(s)
         to_itself = share(info, column.content(s))
         of_record = share(info, column.content(t)) + to_itself
@@ -249,20 +249,20 @@ def entropy(columns, record, middle, n_known, size):
 DISTANCES = {"ncp": ncp, "entropy": entropy}
 
 
-def nearest(columns, records, rows, middle, n_known, size, distance):
-    """The row with the smallest D; by ncp that of the smallest loss, the rest is the same."""
+def nearest(columns, records, rows, nodes, n_known, size, distance):
+    """The row with the smallest D; for ncp, with the smallest loss, which gives the same."""
     if distance == "ncp":
-        return min(rows, key=lambda row: (lost(columns, records[row], middle, n_known), row))
-    return min(rows, key=lambda row: (entropy(columns, records[row], middle, n_known, size), row))
+        return min(rows, key=lambda row: (lost(columns, records[row], nodes, n_known), row))
+    return min(rows, key=lambda row: (entropy(columns, records[row], nodes, n_known, size), row))
 
 
 def known_cells(records):
-    """How many cells are known in each column."""
+    """Number of known cells in each column."""
     return [sum(cell != ROOT for cell in cells) for cells in zip(*records, strict=True)]
 
 
 def describe(columns, records):
-    """What distances need to know of a group."""
+    """What distances depend on: the nodes, the numbers of known cells, and the size of a group."""
     return center(columns, records), known_cells(records), len(records)
 
 
@@ -271,7 +271,7 @@ def farthest(columns, records, rows, record):
 
 
 def greedy(columns, records, k, order, distance="ncp", seeds="random"):
-    """Group of each record: K times a seed and what is nearest, then the records that are left."""
+    """Group of each record: seeds with their k - 1 nearest records, then the remaining records."""
     order = [int(row) for row in order]
     left, groups, last = set(order), [], order[0]
     while len(left) >= k:
@@ -305,7 +305,7 @@ def greedy(columns, records, k, order, distance="ncp", seeds="random"):
 
 
 def group_cost(columns, records):
-    """What the known cells of a group lose when all become the center."""
+    """Loss of the known cells of a group."""
     total = 0.0
     if records:
         for j, (column, node) in enumerate(zip(columns, center(columns, records), strict=True)):
@@ -321,14 +321,14 @@ def partition_cost(columns, records, labels):
 
 
 def loss_rate(columns, records, labels, n_dropped=0):
-    """ILossRate: the mean loss of a cell, where a dropped record has lost all of its cells."""
+    """ILossRate: the mean loss per cell, where a dropped record loses all of its cells."""
     of_a_record = sum(column.weight for column in columns)
     total = partition_cost(columns, records, labels) + of_a_record * n_dropped
     return total / ((len(records) + n_dropped) * of_a_record)
 
 
 def nearest_center(columns, record, centers):
-    """The center that a record raises least; of those that cover it, the one that loses least."""
+    """The group whose loss a record raises least; of those that cover it, the least loss."""
 
     def key(number):
         merged = join(columns, record, centers[number])
@@ -341,7 +341,7 @@ def nearest_center(columns, record, centers):
 
 
 class PlainPartition:
-    """What `RangePartition` promises: members by slot, and everything else from scratch."""
+    """A plain `RangePartition`: it stores members, and computes everything else from scratch."""
 
     def __init__(self, columns, records, labels, k):
         self.columns, self.records, self.k = columns, records, k
@@ -402,7 +402,7 @@ class PlainPartition:
         return sorted({self.group(row) for row in rows})
 
     def nearest_groups(self, row, m, full):
-        """Where a record costs least, of the other groups that have fewer than `full`."""
+        """The other groups with fewer than `full` records in which a record costs least."""
         rises = [
             (self.cost([*self.groups[number], row]) - self.cost(self.groups[number]), number)
             for number in self.numbers
@@ -416,7 +416,7 @@ class PlainPartition:
         return [row for _, row in without[: max(len(members) - self.k, 0)]]
 
     def distill(self, first):
-        """From the excess of the 16 nearest groups; of four times as many if that is too little."""
+        """From the excess of the 16 nearest groups, or of four times as many if it is too small."""
         m, spare = 16, []
         while len(spare) < self.k - 1:
             near = [*self.nearest_groups(first, m, math.inf), self.group(first)]
@@ -427,11 +427,11 @@ class PlainPartition:
             group = describe(self.columns, [self.records[row] for row in made])
             made.append(nearest(self.columns, self.records, spare, *group, "ncp"))
             spare.remove(made[-1])
-        robbed = sorted({self.group(row) for row in made})
-        return self.create(made), robbed
+        sources = sorted({self.group(row) for row in made})
+        return self.create(made), sources
 
     def best_gain(self):
-        """The most that a shift or a swap gains, which leaves groups of k to 2k - 1 records."""
+        """The largest gain of a move or a swap that leaves groups of k to 2k - 1 records."""
         gains = [0.0]
         for a, b in itertools.permutations(self.numbers, 2):
             source, target = self.groups[a], self.groups[b]

@@ -1,4 +1,4 @@
-"""Risk and utility, value by value and pair by pair."""
+"""Risk and utility in plain loops over values and pairs."""
 
 import math
 from itertools import combinations
@@ -26,7 +26,7 @@ def deviation(values):
 def linkage(X, release, scaled_X, scaled_release):
     """`linked`, `expected_matches` and `expected_if_linked`.
 
-    Released rows are told apart as they were released, and distances are those of scaled rows.
+    Rows are distinguished as released, and distances are those of scaled rows.
     """
     own = rows_of(release)
     scaled = dict(zip(own, rows_of(scaled_release), strict=True))
@@ -48,14 +48,14 @@ def linkage(X, release, scaled_X, scaled_release):
 def shares_in_interval(X, release, width):
     shares = []
     for column, released in zip(columns_of(X), columns_of(release), strict=True):
-        reach = width * deviation(column)
+        half_width = width * deviation(column)
         pairs = zip(column, released, strict=True)
-        shares.append(sum(abs(a - b) <= reach for a, b in pairs) / len(column))
+        shares.append(sum(abs(a - b) <= half_width for a, b in pairs) / len(column))
     return shares
 
 
 def shares_in_ranks(X, release, share):
-    """Records between two values, where those that equal either count half."""
+    """By the number of records between two values, where those that equal either count half."""
     shares = []
     for column, released in zip(columns_of(X), columns_of(release), strict=True):
         n_disclosed = 0
@@ -85,7 +85,7 @@ def quantile(values, share):
 
 
 def changes(X, release):
-    """A dict for each column."""
+    """One dict per column."""
     rows = []
     for column, released in zip(columns_of(X), columns_of(release), strict=True):
         unit, spread = deviation(column), deviation(released)

@@ -1,4 +1,4 @@
-"""Tables with categories, numbers and holes."""
+"""Tables with categories, numbers and missing values."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from sk_microagg._kernels import Columns
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._hierarchy import IntervalHierarchy
-from sk_microagg.generalization._table import Table
+from sk_microagg.generalization._mixed_table import MixedTable
 
 COUNTRIES = {"Europe": ["France", "Spain"], "Asia": ["India", "Japan", "Nepal"]}
 HIERARCHIES = {"country": COUNTRIES}
@@ -42,7 +42,7 @@ def covers(cell, value):
 
 
 def ends_of(cell):
-    """The ends of a released interval, or twice the one number; nothing for the root."""
+    """The ends of a released interval, or twice a single number; empty for the root."""
     if cell == "*" or pd.isna(cell):
         return []
     ends = [float(end) for end in str(cell).strip("[]").split(", ")]
@@ -52,7 +52,7 @@ def ends_of(cell):
 def limited_to_what_is_shown(X, release):
     """A table with `age` and `income` within the intervals of a release, where there are any.
 
-    Those beyond were released as the root, so how far they reach is not told.
+    Those beyond were released as the root, so the release does not show their range.
     """
     X = X.copy()
     for name, cells in zip(X, np.asarray(release, dtype=object).T, strict=True):
@@ -72,7 +72,7 @@ LARGE_TREE = {
 }
 
 
-# Values that leave leaves of a tree out, that are alike, or that are all missing.
+# Values that do not include all leaves of a tree, that are equal, or that are all missing.
 SMALL = {
     "integers": lambda rng, n: (rng.integers(0, 5, size=n).tolist(), "numbers"),
     "decimals": lambda rng, n: ((rng.integers(0, 30, size=n) / 7).tolist(), "numbers"),
@@ -90,7 +90,7 @@ SMALL = {
 
 
 def two_outliers(rng, n):
-    """The same number but for two, so that no range tells how wide a step should be."""
+    """Equal numbers but for two, so that there is no range from which to choose a step."""
     return rng.permutation([1.3, 99.7, *[7.1] * n][:n]).tolist()
 
 
@@ -122,7 +122,10 @@ def some_table(rng, n, kinds, missing=0.15):
     """Cells by column and the tree of each, with some cells missing."""
     made = [KINDS[kind](rng, n) for kind in kinds]
     cells = [
-        [None if hole else cell for cell, hole in zip(c, rng.random(n) < missing, strict=True)]
+        [
+            None if is_missing else cell
+            for cell, is_missing in zip(c, rng.random(n) < missing, strict=True)
+        ]
         for c, _ in made
     ]
     return cells, [tree for _, tree in made]
@@ -133,7 +136,7 @@ def some_case(rng, n, kinds, c="own", missing=0.15):
     cells, trees = some_table(rng, n, kinds, missing)
     weights = np.append(1.0, rng.choice([1.0, 0.7, 2.5, 0.0], size=len(kinds) - 1))
     plain = [oracle.column_of(*column, c) for column in zip(cells, trees, weights, strict=True)]
-    table = Table(np.array(list(zip(*cells, strict=True)), dtype=object), None)
+    table = MixedTable(np.array(list(zip(*cells, strict=True)), dtype=object), None)
     domains = table.domains([hierarchy_of(tree) for tree in trees])
     columns = Columns(domains, weights, constant=-1.0 if c == "own" else c)
     lo, hi = table.encode(domains)
@@ -145,14 +148,14 @@ def some_case(rng, n, kinds, c="own", missing=0.15):
 
 
 class FixedGrid(Grid):
-    """A grid with the step that is given, however fine that is."""
+    """A grid with the given step, however fine."""
 
     def _step_for(self, numbers, counts):
         return self._step
 
 
 class IntervalsOnAGrid(IntervalHierarchy):
-    """Intervals with a grid of their own, whatever the table has."""
+    """Intervals with their own grid, whatever that of the table."""
 
     def __init__(self, k, step):
         self.k, self.step = k, step

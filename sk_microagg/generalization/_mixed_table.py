@@ -1,4 +1,4 @@
-"""A table with categories, numbers and holes, ready to be generalized."""
+"""A table with categories, numbers and missing values, ready to be generalized."""
 
 import reprlib
 from collections.abc import Hashable
@@ -21,8 +21,8 @@ from sk_microagg.generalization._labels import is_number
 from sk_microagg.generalization._paths import COLLECTIONS
 
 
-class Table:
-    """The columns of a table: the values that are known, and where they are missing.
+class MixedTable:
+    """The columns of a table of numbers and categories: known values, and which cells are missing.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ class Table:
         The table.
 
     estimator : estimator
-        Whom messages about a bad table name.
+        The estimator to name in error messages.
 
     Attributes
     ----------
     names : list
-        Names of the columns; of an array, their positions.
+        Names of the columns; for an array, their positions.
 
     known : list of ndarray
         Known values of each column, floats if all are numbers.
@@ -71,7 +71,7 @@ class Table:
         return ranges[0], ranges[1]
 
     def hierarchies(self, given):
-        """A hierarchy for each column: the one given for its name, or what suits its values."""
+        """A hierarchy for each column: the one given under its name, or the default."""
         given = {} if given is None else given
         if not isinstance(given, dict):
             raise TypeError(
@@ -87,7 +87,7 @@ class Table:
         ]
 
     def domains(self, hierarchies, grid=None):
-        """What each hierarchy becomes with the values of its column, and intervals on a grid."""
+        """The domain of each column, from its hierarchy, its values and the grid of intervals."""
         return [
             hierarchy.domain(values, f"Column {name!r}", grid)
             for hierarchy, values, name in zip(hierarchies, self.known, self.names, strict=True)
@@ -95,7 +95,7 @@ class Table:
 
 
 def _check_cells(column, name):
-    """Raise if a cell holds several values, which are no one category."""
+    """Raise an error if a cell holds a collection, which is not a category."""
     if has_numbers(column):
         return
     for row, cell in enumerate(cells_of(column)):
@@ -115,7 +115,7 @@ def _known_values(column, missing):
         values = values[~missing]
         if not (len(values) and all(map(is_number, values))):
             return values
-    # A float does not tell larger integers apart. They are marks, not measures.
+    # Floats do not distinguish larger integers: these are identifiers, not measurements.
     is_large = any(isinstance(value, Integral) and abs(value) > 2**53 for value in values.tolist())
     return values.astype(object if is_large else np.float64)
 
@@ -128,7 +128,7 @@ def _read_hierarchy(name, hierarchy):
     try:
         return _make_hierarchy(hierarchy)
     except (TypeError, ValueError) as error:
-        shown = reprlib.repr(hierarchy)  # A whole tree would be too much.
+        shown = reprlib.repr(hierarchy)  # A whole tree would be too long.
         kind = ValueError if isinstance(error, ValueError) else TypeError
         raise kind(f"hierarchies[{name!r}]={shown}: {error}") from error
 

@@ -5,14 +5,14 @@ import numpy as np
 from sk_microagg.generalization._labels import ROOT
 
 
-class Tree:
-    """A tree with its leaves numbered depth first, so that every node covers a range of them.
+class ValueTree:
+    """A tree of values whose leaves are numbered depth first, so that each node covers a range.
 
     Parameters
     ----------
     paths : iterable of sequence of str
-        For each leaf the labels from it up to the node below the root. Nodes are told apart by
-        their whole path: a label may occur in several places.
+        For each leaf, the labels from it up to the node below the root. Nodes are identified by
+        their whole path, so that a label may occur in several places.
 
     root : str, default="*"
         Label of the root.
@@ -35,9 +35,9 @@ class Tree:
         Number of the root.
 
     paths : list of tuple of str
-        Labels from below the root down to each node; of the root, none.
+        Labels from below the root down to each node; empty for the root.
 
-    place : dict
+    node_at : dict
         Number of the node at each path.
     """
 
@@ -53,11 +53,11 @@ class Tree:
             waiting.extend(reversed(children.get(depth_first[-1], {})))
         inner = [node for node in depth_first if node not in leaves]
         self.paths = [node for node in depth_first if node in leaves] + inner
-        self.place = {path: node for node, path in enumerate(self.paths)}
+        self.node_at = {path: node for node, path in enumerate(self.paths)}
         self.n_leaves = len(leaves)
-        self.root = self.place[()]
+        self.root = self.node_at[()]
         self.labels = [path[-1] if path else root for path in self.paths]
-        self.parent = [self.place[path[:-1]] for path in self.paths]
+        self.parent = [self.node_at[path[:-1]] for path in self.paths]
         self._find_ranges()
 
     def _find_ranges(self):
@@ -72,14 +72,14 @@ class Tree:
                 self.last[node] = max(self.last[node], leaf)
 
     def lowest_common(self, first, last):
-        """The smallest node that covers the leaves from `first` to `last`."""
+        """The lowest node that covers the leaves from `first` to `last`."""
         node = first
         while node != self.root and self.last[node] < last:
             node = self.parent[node]
         return node
 
     def sums(self, of_leaves):
-        """For each node the sum of what its leaves have."""
+        """For each node, the sum of a quantity over its leaves."""
         return [
             float(np.sum(of_leaves[first : last + 1]))
             for first, last in zip(self.first, self.last, strict=True)

@@ -1,0 +1,99 @@
+"""Bins of numbers, at one or several levels."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from sk_microagg.generalization._domain import TreeDomain
+from sk_microagg.generalization._labels import bin_label, label_of
+from sk_microagg.generalization._value_tree import ValueTree
+
+
+class NestedBins:
+    """Bins of numbers, the bins that these are merged into, and so on.
+
+    Parameters
+    ----------
+    levels : list of sequence of float
+        Ascending edges of the bins of each level, the finest level first. The edges of a level are
+        some of those of the level before, among them both ends.
+
+    Attributes
+    ----------
+    low, high : float
+        The first edge and the last, which is in no bin.
+
+    n_bins : int
+        Number of bins of the finest level.
+    """
+
+    def __init__(self, levels):
+        self._levels = [_check_edges(edges) for edges in levels]
+        for finer, coarser in pairwise(self._levels):
+            same_ends = coarser[0] == finer[0] and coarser[-1] == finer[-1]
+            if not (same_ends and np.isin(coarser, finer).all()):
+                raise ValueError(
+                    f"Coarser edges must be some of {finer.tolist()} and have its ends, "
+                    f"got {coarser.tolist()}."
+                )
+        self.low, self.high = self._levels[0][[0, -1]]
+        self.n_bins = len(self._levels[0]) - 1
+
+    def labels_of(self, value):
+        """Labels of the bins that a number is in, the finest first; empty if it is in none."""
+        labels = []
+        for edges in self._levels:
+            place = np.searchsorted(edges, value, side="right")
+            if not 0 < place < len(edges):
+                return ()
+            labels.append(bin_label(edges[place - 1], edges[place]))
+        return tuple(labels)
+
+    def single_numbers(self, covers):
+        """The numbers among some generalized values: those below the bins of the finest level."""
+        return [float(cover[-1]) for cover in covers if len(cover) > len(self._levels)]
+
+    def domain(self, leaves, values):
+        """The domain of a column.
+
+        Parameters
+        ----------
+        leaves : iterable of float
+            The numbers that are leaves, below their bins.
+
+        values : array-like of float
+            The known values, with repetitions; they are among the leaves.
+
+        Returns
+        -------
+        domain : TreeDomain
+            The root above the bins above the leaves.
+        """
+        bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
+        # In every bin, a leaf without a label stands for the numbers that are not leaves.
+        paths = [(None, *self.labels_of(edge)) for edge in self._levels[0][:-1]]
+        paths += [(label_of(leaf), *self.labels_of(leaf)) for leaf in sorted({*leaves})]
+        tree = ValueTree(paths)
+        loss, midpoints = [], []
+        for node, label in enumerate(tree.labels):
+            if node < tree.n_leaves and label is not None:
+                low = high = float(label)
+            else:  # A leaf without a label is as wide as its bin.
+                label = tree.labels[tree.parent[node]] if label is None else label
+                low, high = bins.get(label, (self.low, self.high))
+            # By the range of the edges, which are given: that of the numbers stays private.
+            loss.append(float((high - low) / (self.high - self.low)))
+            midpoints.append(float(low + (high - low) / 2))
+        midpoints[tree.root] = np.nan
+        return TreeDomain(tree, values, loss, midpoints, self.labels_of)
+
+
+def _check_edges(edges):
+    try:
+        checked = np.asarray(edges, dtype=np.float64)
+    except (TypeError, ValueError):
+        checked = np.empty(0)
+    is_finite = np.isfinite(checked).all()
+    if checked.ndim != 1 or len(checked) < 2 or not is_finite or not np.all(np.diff(checked) > 0):
+        raise ValueError(f"edges={edges!r} must be two or more ascending finite numbers.")
+    return checked
