@@ -14,7 +14,7 @@ from sk_microagg._cli._identifiers import identifiers_on_dask, warn_of_identifie
 from sk_microagg._cli._in_memory import check_level, integers, rounded
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
 from sk_microagg._cli._shuffle import write_shuffled
-from sk_microagg._utils._files import published
+from sk_microagg._utils._files import released_folder
 from sk_microagg.metrics import anonymity_level, homogeneity
 
 
@@ -58,7 +58,7 @@ def anonymize_on_dask(options, progress):
     try:
         with (
             dask.config.set(scheduler="threads", num_workers=n_threads),
-            published(options.output, readers_of=options.input) as draft,
+            released_folder(options.output, readers_of=options.input) as draft,
             progress.of_search(),
         ):
             progress.show(f"looking for identifiers in {options.input}")

@@ -9,8 +9,8 @@ import numpy as np
 
 from sk_microagg._blocks import aggregate_block
 from sk_microagg._model._power import nearest_cells
-from sk_microagg._utils._files import written_whole
 from sk_microagg._utils._scaling import scale
+from sk_microagg.scale._files import written_by_worker
 from sk_microagg.scale._survey import Moments
 
 # Rows of a bundle take so many bytes, unless a single block takes more. With all that is made of
@@ -119,7 +119,7 @@ def _save_model(folder, bundle, groups_of):
         arrays[f"centroids-{number}"] = groups.centroids
         arrays[f"scaled-{number}"] = groups.scaled_centroids
         arrays[f"weights-{number}"] = groups.weights
-    with written_whole(_model_file(folder, bundle)) as draft, open(draft, "wb") as file:
+    with written_by_worker(_model_file(folder, bundle)) as draft, open(draft, "wb") as file:
         np.savez(file, **arrays)
 
 

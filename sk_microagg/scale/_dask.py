@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._blocks import block_seeds, check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._model._router import Router
-from sk_microagg._utils._files import TemporaryFolder, published
+from sk_microagg._utils._files import TemporaryFolder, released_folder
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._validation import check_count, check_k, check_option, check_verbose
@@ -395,7 +395,7 @@ def _written(path, npartitions, X):
     check_count("npartitions", npartitions, or_none=True)
     if path is None:
         return nullcontext()
-    return published(path, readers_of=X if is_path(X) else None)
+    return released_folder(path, readers_of=X if is_path(X) else None)
 
 
 def _check_rows(n_before, n_now):

@@ -8,8 +8,9 @@ rows, in the same order. So a part finds its rows again as one slice of what eac
 import dask
 import numpy as np
 
-from sk_microagg._utils._files import TemporaryFolder, load, save
+from sk_microagg._utils._files import TemporaryFolder
 from sk_microagg.scale._bundles import route
+from sk_microagg.scale._files import load, save
 
 
 class OnDisk:

@@ -3,7 +3,7 @@
 import dask
 import dask.dataframe as dd
 
-from sk_microagg._utils._files import written_whole
+from sk_microagg.scale._files import written_by_worker
 
 
 def write(frame, folder, keep_index):
@@ -26,7 +26,7 @@ def path_of_part(folder, number):
 
 
 def _write_part(frame, path, keep_index):
-    with written_whole(path) as draft:
+    with written_by_worker(path) as draft:
         frame.to_parquet(draft, index=keep_index)
 
 

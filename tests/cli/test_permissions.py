@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from sk_microagg._utils import _permissions
-from sk_microagg._utils._files import TemporaryFolder, published, released_file, written_whole
+from sk_microagg._utils._files import TemporaryFolder, released_file, released_folder, written_whole
 from sk_microagg._utils._permissions import mode_for
 
 pytestmark = [
@@ -161,7 +161,7 @@ def test_drafts_are_private(tmp_path):
     with released_file(tmp_path / "other") as draft:
         draft.write_text("a row")
     assert mode_of(tmp_path / "other") == 0o666
-    with published(tmp_path / "folder") as draft:
+    with released_folder(tmp_path / "folder") as draft:
         assert mode_of(draft) == 0o700
         (draft / "file").touch()
     assert mode_of(tmp_path / "folder") == 0o777
