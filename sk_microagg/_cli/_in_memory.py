@@ -6,7 +6,7 @@ import pandas as pd
 
 from sk_microagg._certificate import certify
 from sk_microagg._cli._columns import choose_columns
-from sk_microagg._cli._errors import CommandError, bad_input_is_told, one_line, reason
+from sk_microagg._cli._errors import CommandError, bad_input_as_command_error, one_line, reason
 from sk_microagg._cli._estimators import make_estimator
 from sk_microagg._cli._facts import facts_of
 from sk_microagg._cli._hierarchies import read_hierarchies
@@ -54,7 +54,7 @@ def anonymize_in_memory(options, progress):
 
     progress.show(f"grouping {len(values)} records")
     estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
-    with bad_input_is_told(), progress.of_search():
+    with bad_input_as_command_error(), progress.of_search():
         released = estimator.fit_transform(values)
     release = rounded(pd.DataFrame(released, columns=values.columns), integers(values))
 
@@ -145,7 +145,7 @@ def _write_report(make_report, values, release, estimator, options, certificate,
     # What is proven is not proven again.
     proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
-        with bad_input_is_told("--report: "):
+        with bad_input_as_command_error("--report: "):
             make_report(
                 values,
                 release,

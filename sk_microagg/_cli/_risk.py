@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from sk_microagg import metrics
 from sk_microagg._cli._columns import check_names
-from sk_microagg._cli._errors import CommandError, bad_input_is_told
+from sk_microagg._cli._errors import CommandError, bad_input_as_command_error
 from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._header import header_of_release
 from sk_microagg._cli._order import rows_correspond
@@ -34,7 +34,7 @@ def run(options):
     linkage = None
     if numeric:
         # First, to print nothing if the numbers are bad.
-        with bad_input_is_told():
+        with bad_input_as_command_error():
             check_pair(before[numeric], after[numeric])
             if _rows_correspond(original, release, before, after):
                 linkage = metrics.record_linkage(

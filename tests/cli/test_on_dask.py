@@ -5,8 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg._cli import _on_dask
-
 pytest.importorskip("dask.dataframe")
 # Dask itself calls pandas 3.1 with a keyword that this deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -84,7 +82,7 @@ def test_an_index_is_a_column(run, visits, tmp_path):
         (["--columns", "age,ward"], "'ward' has type"),
         (
             ["--columns", "age,height,holes", "--drop", "name"],
-            "takes columns without holes: Input X contains NaN",
+            "takes columns without missing values: Input X contains NaN",
         ),
         (["--columns", "nothing"], "the columns are 'name', 'age'"),
         ([*CHOICE, "-k", 91], "k=91 must be at most the number of records"),
@@ -136,7 +134,7 @@ def test_what_else_the_table_knows_is_not_told(run, visits, tmp_path):
 
 
 def test_nothing_is_written_below_k(fails, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_on_dask, "anonymity_level", lambda release: 4)
+    monkeypatch.setattr("sk_microagg._cli._release_on_dask.anonymity_level", lambda release: 4)
     line = fails("anonymize", folder, tmp_path / "out", *CHOICE)
     assert line.startswith("A row of the release occurs 4 times, fewer than k=5: nothing was")
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sk_microagg._cli import _shuffle
 from sk_microagg._cli._shuffle import shuffled
 
 # Dask itself calls pandas 3.1 with a keyword that this deprecates.
@@ -100,17 +99,19 @@ def test_rows_on_their_way_are_removed(run, fails, folder, tmp_path, tmp_path_fa
     temporary = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     arguments = ["anonymize", folder, tmp_path / "out", *CHOICE, "--engine", "dask", "--shuffle"]
-    gather = _shuffle._gather
+    from sk_microagg._cli import _release_on_dask
+
+    gather = _release_on_dask._gather
 
     def fail(pieces, part, path):
         assert [*temporary.glob("shuffle-*/*.arrow")]
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_shuffle, "_gather", fail)
+    monkeypatch.setattr(_release_on_dask, "_gather", fail)
     line = fails(*arguments, "--drop", "place")
     assert line.endswith("out cannot be made: No space left on device.")
     assert not [*temporary.glob("shuffle-*")]
-    monkeypatch.setattr(_shuffle, "_gather", gather)
+    monkeypatch.setattr(_release_on_dask, "_gather", gather)
     assert run(*arguments).code == 0
     assert not [*temporary.glob("shuffle-*")]
 

@@ -102,10 +102,19 @@ def test_attributes(table, X, shuffle, small_bundles):
     for name in ("sse_", "information_loss_", "scaler_.mean_", "scaler_.scale_"):
         assert_allclose(attrgetter(name)(aggregator), attrgetter(name)(expected), rtol=1e-12)
     assert aggregator.n_rows_ == 300
-    assert aggregator.smallest_group_ == expected.group_sizes_.min()
+    assert_array_equal(aggregator.group_sizes_, expected.group_sizes_)
     assert list(aggregator.feature_names_in_) == NAMES
     blocks = Blocks(StandardScaler().fit_transform(table[NAMES]), 60, 6, 3)
     assert_array_equal(aggregator.block_sizes_, [len(rows) for rows in blocks.rows])
+
+
+def test_the_old_name_of_the_smallest_group_warns(X):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    assert not hasattr(aggregator, "smallest_group_")
+    aggregator.fit(X)
+    with pytest.warns(FutureWarning, match=r"smallest_group_ is group_sizes_\.min\(\) now"):
+        smallest = aggregator.smallest_group_
+    assert smallest == aggregator.group_sizes_.min() >= 3
 
 
 def test_iterations_are_those_of_all_blocks(X, small_bundles):

@@ -123,7 +123,7 @@ def test_a_release_from_a_small_sample_is_k_anonymous(shuffle, small_bundles):
     )
     release = aggregator.fit_transform(X)
     assert anonymity_level(release[NAMES].compute()) >= 5
-    assert aggregator.smallest_group_ >= 5
+    assert aggregator.group_sizes_.min() >= 5
     assert aggregator.n_blocks_ == len(aggregator.block_sizes_) > 5
     assert aggregator.block_sizes_.min() >= 10
     assert aggregator.block_sizes_.sum() == 6000
@@ -180,7 +180,7 @@ def test_groups_of_k_and_an_honest_transform(make, seed, n, k, block_size, npart
     )
     release = aggregator.fit_transform(X).compute()
     assert anonymity_level(release) >= k
-    assert aggregator.smallest_group_ >= k
+    assert aggregator.group_sizes_.min() >= k
     assert aggregator.block_sizes_.min() >= min(2 * k, n)
     assert aggregator.block_sizes_.sum() == n
     moved = aggregator.transform(X).compute()
