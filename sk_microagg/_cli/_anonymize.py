@@ -5,7 +5,7 @@ import time
 from sk_microagg._cli._errors import require_dask
 from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._in_memory import anonymize_in_memory
-from sk_microagg._cli._progress import ProgressLine
+from sk_microagg._cli._progress import CommandProgress
 
 
 def run(options):
@@ -15,7 +15,7 @@ def run(options):
     if options.engine == "dask":
         require_dask()
         from sk_microagg._cli._on_dask import anonymize_on_dask as anonymize  # Dask is an extra.
-    with ProgressLine(not options.quiet) as progress:
+    with CommandProgress(not options.quiet) as progress:
         facts = anonymize(options, progress)
     if options.quiet:
         return

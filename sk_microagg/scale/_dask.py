@@ -13,6 +13,7 @@ from sk_microagg._blocks import block_seeds, check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._model._router import Router
 from sk_microagg._utils._files import TemporaryFolder
+from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._validation import check_count, check_k, check_verbose
@@ -369,7 +370,7 @@ class DaskMicroAggregator(BaseEstimator):
 
     def _say(self, what):
         if self.verbose:
-            print(f"DaskMicroAggregator: {what}", flush=True)
+            ProgressLine().say(f"DaskMicroAggregator: {what}")
 
 
 def _check_rows(n_before, n_now):
