@@ -111,7 +111,7 @@ def test_blocks(run, tmp_path, write, proofs):
 def test_numbers_only(fails, patients, tmp_path, columns, why):
     arguments = ["--columns", columns, "--drop", "id", "--certificate", 10]
     line = fails("anonymize", patients, tmp_path / "out.csv", *arguments)
-    assert line.startswith("--certificate 10 is for columns of numbers without holes, but ")
+    assert line.startswith("--certificate 10 is for columns of numbers without missing values")
     assert why in line
 
 
@@ -123,7 +123,7 @@ def test_numbers_with_a_hierarchy(fails, numbers, tmp_path):
     arguments = ["--columns", "count", "--drop", "size", "--hierarchies", folder]
     arguments += ["--certificate", 2.5]
     line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
-    assert line.startswith("--certificate 2.5 is for columns of numbers without holes, but ")
+    assert line.startswith("--certificate 2.5 is for columns of numbers without missing values")
     assert "column 'count' has a hierarchy" in line
 
 
