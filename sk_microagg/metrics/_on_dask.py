@@ -12,8 +12,8 @@ import dask
 import numpy as np
 import pandas as pd
 
-# The hashes are divided into ranges, each of which is merged by one task: one range per so many
-# partitions, such that a task takes about as many rows as a partition has.
+# The hashes are divided into ranges, each of which is merged by one task. The number of partitions
+# per range bounds the memory that a task needs.
 PARTITIONS_PER_RANGE = 8
 
 

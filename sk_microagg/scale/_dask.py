@@ -139,7 +139,8 @@ class DaskMicroAggregator(BaseEstimator):
     >>> import dask.dataframe as dd
     >>> import numpy as np
     >>> import pandas as pd
-    >>>     >>> from sk_microagg.scale import DaskMicroAggregator
+    >>> from sk_microagg.metrics import anonymity_level
+    >>> from sk_microagg.scale import DaskMicroAggregator
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame(rng.normal(size=(1000, 2)), columns=["age", "income"])
     >>> table["visits"] = rng.poisson(3, size=1000)
