@@ -1,4 +1,4 @@
-"""What is printed about a proof is what was proven about the release that was written."""
+"""The printed certificate is what was proven about the release that was written."""
 
 import re
 
@@ -54,14 +54,14 @@ def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch)
     gap = 100 * optimality_gap(scaled, groups_of(after), 4)
     assert gap == pytest.approx(100 * (information_loss(scaled, groups_of(after)) / bound - 1))
 
-    told = re.fullmatch(
+    shown = re.fullmatch(
         r"at most (\S+) % above the optimum: no partition of the scaled records into groups of at "
         r"least 4 loses less than (\S+) %",
         certificate_in(outcome.out),
     )
-    # Rounded, but never to the better side.
-    assert gap <= float(told[1]) <= gap * 1.01 + 1e-4
-    assert 100 * bound * 0.999 <= float(told[2]) <= 100 * bound
+    # Rounded, but only to the safe side.
+    assert gap <= float(shown[1]) <= gap * 1.01 + 1e-4
+    assert 100 * bound * 0.999 <= float(shown[2]) <= 100 * bound
 
 
 def test_it_is_among_the_facts(run, numbers, tmp_path):
@@ -135,7 +135,7 @@ def test_engine(fails, tmp_path):
     assert line.startswith("--certificate 10 needs --engine memory")
 
 
-def test_somebody_must_be_told(fails, run, numbers, tmp_path):
+def test_a_certificate_that_is_not_shown_is_refused(fails, run, numbers, tmp_path):
     arguments = [*CHOSEN, "--quiet", "--certificate", 0.1]
     line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
     assert line.startswith("--certificate 0.1 with --quiet needs --report")
@@ -159,8 +159,8 @@ def test_report_holds_what_was_proven_once(run, numbers, tmp_path, proofs):
     printed = run("anonymize", numbers, output, *arguments).out
     assert len(proofs) == 1
     page = re.sub(r"<[^>]*>", "", report.read_text(encoding="utf-8"))
-    told = certificate_in(printed)
-    assert f"{told[0].upper()}{told[1:]}." in page
+    shown = certificate_in(printed)
+    assert f"{shown[0].upper()}{shown[1:]}." in page
 
 
 def test_release_is_written_before_the_proof(run, numbers, tmp_path, monkeypatch):

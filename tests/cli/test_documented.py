@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("dask.dataframe")
-# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 ROOT = Path(__file__).parents[2]

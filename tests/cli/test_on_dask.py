@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("dask.dataframe")
-# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 
@@ -19,7 +19,7 @@ def visits():
             "age": rng.integers(20, 90, 90),
             "height": rng.normal(1.7, 0.1, 90),
             "ward": rng.choice(["A", "B"], 90),
-            "holes": [None, 1.0, 2.0] * 30,
+            "missing": [None, 1.0, 2.0] * 30,
         }
     )
 
@@ -45,9 +45,9 @@ def test_a_folder(run, folder, visits, tmp_path):
     assert "DaskMicroAggregator, builder mdav, refiner exchange" in outcome.out
     assert "anonymity level   4" in outcome.out
     release = pd.read_parquet(output)
-    assert list(release) == ["age", "height", "ward", "holes"]
+    assert list(release) == ["age", "height", "ward", "missing"]
     assert min(Counter(zip(release["age"], release["height"], strict=True)).values()) >= 4
-    for name in ("ward", "holes"):
+    for name in ("ward", "missing"):
         assert release[name].dropna().tolist() == visits[name].dropna().tolist()
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
@@ -72,7 +72,7 @@ def test_an_index_is_a_column(run, visits, tmp_path):
         part.to_parquet(folder / f"part{i}.parquet")
     outcome = run("anonymize", folder, tmp_path / "out", *CHOICE)
     assert outcome.code == 0
-    assert list(pd.read_parquet(tmp_path / "out")) == ["age", "height", "ward", "holes"]
+    assert list(pd.read_parquet(tmp_path / "out")) == ["age", "height", "ward", "missing"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_an_index_is_a_column(run, visits, tmp_path):
         ([], "'name' has type"),
         (["--columns", "age,ward"], "'ward' has type"),
         (
-            ["--columns", "age,height,holes", "--drop", "name"],
+            ["--columns", "age,height,missing", "--drop", "name"],
             "takes columns without missing values: Input X contains NaN",
         ),
         (["--columns", "nothing"], "the columns are 'name', 'age'"),
@@ -122,7 +122,7 @@ def test_a_full_disk(fails, folder, tmp_path, monkeypatch):
     assert line.endswith("out cannot be made: No space left on device.")
 
 
-def test_what_else_the_table_knows_is_not_told(run, visits, tmp_path):
+def test_metadata_of_the_table_is_removed(run, visits, tmp_path):
     visits["ward"] = pd.Categorical(visits["ward"], ["A", "B", "Jane Doe"])
     visits.attrs = {"made by": "Jane Doe"}
     visits.to_parquet(tmp_path / "t.parquet", index=False)
