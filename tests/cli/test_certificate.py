@@ -54,14 +54,14 @@ def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch)
     gap = 100 * optimality_gap(scaled, groups_of(after), 4)
     assert gap == pytest.approx(100 * (information_loss(scaled, groups_of(after)) / bound - 1))
 
-    shown = re.fullmatch(
+    told = re.fullmatch(
         r"at most (\S+) % above the optimum: no partition of the scaled records into groups of at "
         r"least 4 loses less than (\S+) %",
         certificate_in(outcome.out),
     )
     # Rounded, but only to the safe side.
-    assert gap <= float(shown[1]) <= gap * 1.01 + 1e-4
-    assert 100 * bound * 0.999 <= float(shown[2]) <= 100 * bound
+    assert gap <= float(told[1]) <= gap * 1.01 + 1e-4
+    assert 100 * bound * 0.999 <= float(told[2]) <= 100 * bound
 
 
 def test_it_is_among_the_facts(run, numbers, tmp_path):
