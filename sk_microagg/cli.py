@@ -14,7 +14,7 @@ from sk_microagg._utils._printable import printable
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
-# By a batch system, and by a terminal that is closed; Windows has no SIGHUP.
+# Sent by a batch system, and when a terminal is closed; Windows has no SIGHUP.
 ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -29,9 +29,9 @@ def main(arguments=None):
     Returns
     -------
     exit_code : int
-        0 on success; 1 if files or what is in them do not do, which one line on stderr explains;
-        130 after Ctrl-C; 141 if nobody reads what is printed. Wrong usage exits with 2, SIGHUP
-        with 129 and SIGTERM with 143.
+        0 on success; 1 for errors in files or their contents, explained in one line on stderr; 130
+        after Ctrl-C; 141 if the output is no longer read. Wrong usage exits with 2, SIGHUP with 129
+        and SIGTERM with 143.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def main(arguments=None):
     try:
         if options.needs_tables:
             require_tables()
-        # Only now: a command imports what it needs, and others work without that.
+        # Imported only now, since other commands work without its dependencies.
         import_module(f"sk_microagg._cli._{options.command}").run(options)
         sys.stdout.flush()
     except CommandError as error:
@@ -59,31 +59,31 @@ def main(arguments=None):
         print("sk-microagg: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        _forget_what_cannot_be_printed()
+        _discard_unprintable_output()
         return BROKEN_PIPE
     except OSError as error:
-        _forget_what_cannot_be_printed()
+        _discard_unprintable_output()
         return _fail(one_line(error))
     return 0
 
 
 def _clean_up_when_ended():
-    """Leave as by an exception when a signal ends the process: no row stays on disk then."""
+    """Exit by an exception when a signal ends the process, so that no row stays on disk."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in ENDING_SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # set by nohup
             signal.signal(number, _leave)
 
 
 def _leave(number, frame):
-    # One is enough: another would interrupt the cleaning up.
+    # A second signal would interrupt the cleanup.
     for ending in ENDING_SIGNALS:
         signal.signal(ending, signal.SIG_IGN)
     if number == getattr(signal, "SIGHUP", None):
-        # The terminal is gone: whatever is still to be printed would fail, at the exit at last.
+        # The terminal is gone: further output would fail, at exit at the latest.
         for stream in (sys.stdout, sys.stderr):
-            _print_no_more(stream)
+            _silence(stream)
     sys.exit(128 + number)
 
 
@@ -92,14 +92,14 @@ def _fail(why):
     return 1
 
 
-def _forget_what_cannot_be_printed():
-    """Python would try again at the exit, and complain."""
+def _discard_unprintable_output():
+    """Discard output that Python would try to print again at exit, with an error."""
     try:
         sys.stdout.flush()
     except OSError:
-        _print_no_more(sys.stdout)
+        _silence(sys.stdout)
 
 
-def _print_no_more(stream):
+def _silence(stream):
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

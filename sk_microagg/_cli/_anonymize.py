@@ -2,17 +2,20 @@
 
 import time
 
+from sk_microagg._cli._errors import require_dask
 from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._in_memory import anonymize_in_memory
-from sk_microagg._cli._on_dask import anonymize_on_dask
-from sk_microagg._cli._progress import ProgressLine
+from sk_microagg._cli._progress import CommandProgress
 
 
 def run(options):
     """Anonymize a file and print what was done."""
     start = time.perf_counter()
-    anonymize = anonymize_on_dask if options.engine == "dask" else anonymize_in_memory
-    with ProgressLine(not options.quiet) as progress:
+    anonymize = anonymize_in_memory
+    if options.engine == "dask":
+        require_dask()
+        from sk_microagg._cli._on_dask import anonymize_on_dask as anonymize  # Dask is an extra.
+    with CommandProgress(not options.quiet) as progress:
         facts = anonymize(options, progress)
     if options.quiet:
         return

@@ -1,4 +1,4 @@
-"""Which columns are anonymized, which pass through."""
+"""Which columns are anonymized, released unchanged or dropped."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from sk_microagg._cli._errors import CommandError
 
 @dataclass(frozen=True)
 class Choice:
-    """What happens to the columns of a table, in its order.
+    """The columns of a table by what happens to them, each list in the order of the table.
 
     Attributes
     ----------
@@ -15,7 +15,10 @@ class Choice:
         Columns that are anonymized together.
 
     unchanged : list of str
-        Columns that pass through.
+        Columns that are released unchanged.
+
+    names : list of str
+        All columns.
     """
 
     anonymized: list
@@ -24,7 +27,7 @@ class Choice:
 
     @property
     def dropped(self):
-        """Columns that are left out."""
+        """Columns that are not released."""
         return [name for name in self.names if name not in {*self.anonymized, *self.unchanged}]
 
     @property
@@ -39,10 +42,10 @@ def choose_columns(names, columns, drop):
     Parameters
     ----------
     names : list of str
-        The columns that there are.
+        All columns.
 
     columns : list of str or None
-        Columns to anonymize; None for all others than `drop`.
+        Columns to anonymize; None for all but `drop`.
 
     drop : list of str
         Columns to leave out.
@@ -65,7 +68,7 @@ def choose_columns(names, columns, drop):
 
 
 def check_names(option, given, names):
-    """Raise unless all columns that an option names are there."""
+    """Raise unless all columns that an option names exist."""
     for name in given:
         if name not in names:
             raise CommandError(

@@ -1,9 +1,8 @@
-"""CSV files: all cells as text, just as they are in the file."""
+"""Tables in CSV files: all cells as text, exactly as they are in the file."""
 
 import csv
 import gzip
 import io
-import zlib
 from contextlib import contextmanager
 from itertools import chain, islice, repeat
 
@@ -12,16 +11,15 @@ import pyarrow.compute as pc
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._header import check_header, holds_names, made_names
+from sk_microagg._utils._csv import CSVError, opened_csv
 
 ROWS_AT_A_TIME = 50_000
-BYTES_TO_LOOK_AT = 65_536
 
 
 def read_csv(path, *, sep, is_compressed, header):
-    """Read a CSV file, or what comes out of a pipe.
+    """Read a table from a CSV file or a pipe.
 
-    The csv module reads it, since pandas fills rows that are too short, and mends names that occur
-    twice.
+    Unlike pandas, it neither fills rows that are too short nor changes duplicate names.
 
     Parameters
     ----------
@@ -29,13 +27,13 @@ def read_csv(path, *, sep, is_compressed, header):
         The file.
 
     sep : str or None
-        What separates cells; None for a comma, unless that looks wrong.
+        Separator of cells; None for a comma, unless that looks wrong.
 
     is_compressed : bool
         Whether it is a gzip file.
 
     header : {"check", "given", "none", "none or made"}
-        What is known of its header.
+        What is known about its header.
 
     Returns
     -------
@@ -43,23 +41,10 @@ def read_csv(path, *, sep, is_compressed, header):
         The cells, as text.
     """
     try:
-        # Opened once: a pipe does not give its bytes a second time.
-        with (
-            open(path, "rb", buffering=BYTES_TO_LOOK_AT) as binary,
-            gzip.GzipFile(fileobj=binary) if is_compressed else binary as file,
-        ):
-            if b"\0" in file.peek(BYTES_TO_LOOK_AT):
-                raise CommandError(f"{path} is not a CSV file: it holds binary data.")
-            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-            rows = csv.reader(text, delimiter=sep or ",", strict=True)
-            try:
-                cells = _read_rows(rows, path, sep, header)
-            except csv.Error as error:
-                raise CommandError(f"{path}, line {rows.line_num}: {error}.") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{path} is not text in UTF-8: {error.reason}.") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise CommandError(f"{path} is not a whole gzip file: {error}.") from error
+        with opened_csv(path, sep=sep or ",", is_compressed=is_compressed) as rows:
+            cells = _read_rows(rows, path, sep, header)
+    except CSVError as error:
+        raise CommandError(str(error)) from error
     if header == "check":
         check_header(path, cells)
     return cells
@@ -72,7 +57,7 @@ def _read_rows(rows, path, sep, header):
     n_columns = len(first)
     if sep is None and n_columns == 1:
         _check_separator(path, first[0])
-    # Blank lines say nothing, unless there is one column: then its cell is missing.
+    # Blank lines are skipped, unless there is one column: then its cell is missing.
     records = (row or [""] for row in rows if row or n_columns == 1)
     if holds_names(first, header):
         names = first
@@ -89,7 +74,7 @@ def _read_rows(rows, path, sep, header):
 def _check_separator(path, cell):
     for other in (";", "\t"):
         if other in cell:
-            # The cell is not told: it may be a whole record.
+            # The message does not quote the cell, which may be a whole record.
             raise CommandError(
                 f"{path} has one column, and {other!r} in its first row: is it --sep {other!r}? If "
                 "not, say --sep ','."
@@ -118,14 +103,14 @@ def write_csv(cells, path, *, sep, is_compressed):
         The file.
 
     sep : str or None
-        What separates cells; None for a comma.
+        Separator of cells; None for a comma.
 
     is_compressed : bool
-        Whether it is to be a gzip file.
+        Whether to write a gzip file.
     """
     columns = [_without_nan(column) for column in cells.columns]
     cells = pa.Table.from_arrays(columns, names=cells.column_names)
-    # Before Python 3.13, the csv module does not see that a carriage return needs quotes.
+    # Before Python 3.13, the csv module does not quote carriage returns.
     quoting = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
     with _opened(path, is_compressed) as file:
         writer = csv.writer(file, delimiter=sep or ",", lineterminator="\n", quoting=quoting)
@@ -153,7 +138,7 @@ def _has_carriage_return(cells):
 def _opened(path, is_compressed):
     with open(path, "wb") as binary:
         if is_compressed:
-            # Neither name nor time in the file: the same release is the same bytes.
+            # Without name and time, so that the same release has the same bytes.
             with (
                 gzip.GzipFile("", "wb", fileobj=binary, mtime=0) as compressed,
                 io.TextIOWrapper(compressed, encoding="utf-8", newline="") as file,

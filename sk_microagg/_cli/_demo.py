@@ -24,7 +24,7 @@ def run(options, k=5):
     print()
     print(f"groups            {aggregator.n_groups_}")
     print(f"smallest group    {aggregator.group_sizes_.min()}")
-    print(f"anonymity level   {anonymity_level(release)}  (the rarest row occurs so often)")
+    print(f"anonymity level   {anonymity_level(release)}  (every row occurs at least this often)")
     print(f"information loss  {percent(aggregator.information_loss_)}")
     print(f"seconds           {seconds:.3f}")
     for title, table in (("before", patients.data), ("after", release)):

@@ -1,4 +1,4 @@
-"""The estimator that suits a table."""
+"""The estimator for a table, by its columns and the options."""
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg._cli._errors import CommandError
@@ -9,7 +9,7 @@ REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 
 def make_estimator(values, hierarchies, options, verbose):
-    """Make one estimator for all columns: the product of two partitions is not k-anonymous.
+    """Make one estimator for all columns: two partitions are not k-anonymous in combination.
 
     Parameters
     ----------
@@ -17,13 +17,13 @@ def make_estimator(values, hierarchies, options, verbose):
         The columns.
 
     hierarchies : dict
-        Hierarchies that the user has given. A column that has one is one of categories.
+        Hierarchies from the user, by column. A column with a hierarchy is categorical.
 
     options : argparse.Namespace
-        What the user wants.
+        The options of the user.
 
     verbose : int
-        Whether a search tells of its progress.
+        If 1, a search prints a progress line.
 
     Returns
     -------
@@ -43,18 +43,18 @@ def make_estimator(values, hierarchies, options, verbose):
         return MicroAggregator(builder=builder, refiner=refiner, **settings)
     if options.builder is not None:
         raise CommandError(
-            f"--builder is for columns of numbers without holes, but {why}: leave it out, or "
-            "choose other columns."
+            f"--builder is for columns of numbers without missing values, but {why}: leave it out, "
+            "or choose other columns."
         )
     if options.certificate is not None:
         raise CommandError(
-            f"--certificate {options.certificate:g} is for columns of numbers without holes, but "
-            f"{why}: leave it out, or choose other columns."
+            f"--certificate {options.certificate:g} is for columns of numbers without missing "
+            f"values, but {why}: leave it out, or choose other columns."
         )
     if options.refiner not in (None, *REFINERS_OF_KAIM):
         raise CommandError(
-            f"--refiner {options.refiner} is for columns of numbers without holes, but {why}: take "
-            f"one of {', '.join(REFINERS_OF_KAIM)}, or choose other columns."
+            f"--refiner {options.refiner} is for columns of numbers without missing values, but "
+            f"{why}: take one of {', '.join(REFINERS_OF_KAIM)}, or choose other columns."
         )
     refiner = make_refiner(options.refiner, options.time_limit, "local_search")
     return KAIM(hierarchies=hierarchies, refiner=refiner, **settings)
@@ -69,7 +69,7 @@ def _why_generalize(values, hierarchies):
 
 
 def make_refiner(name, time_limit, default):
-    """Make the refiner that the user wants.
+    """Make the refiner by its name and time limit.
 
     Parameters
     ----------
@@ -77,15 +77,15 @@ def make_refiner(name, time_limit, default):
         Its name, or "none".
 
     time_limit : float or None
-        Seconds that it has.
+        Seconds for its search.
 
     default : str
-        The name of the one to take without a name and a time limit.
+        Name of the refiner if there are neither name nor time limit.
 
     Returns
     -------
     refiner : str, Refiner or None
-        What estimators take.
+        The parameter of an estimator.
     """
     if time_limit is None:
         return None if name == "none" else name or default

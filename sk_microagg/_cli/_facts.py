@@ -1,4 +1,4 @@
-"""What was done, in lines of a name and a fact."""
+"""The summary of a command, in lines of a name and a fact."""
 
 import textwrap
 
@@ -12,22 +12,21 @@ WIDTH = 100
 
 
 def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, certificate=None):
-    """What was done, by name.
+    """Summarize an anonymization.
 
     Parameters
     ----------
     estimator : estimator
-        Who has done it.
+        The fitted estimator.
 
     choice : Choice
-        What happened to the columns.
+        The columns, by what happened to them.
 
     n_records, smallest_group, level : int
-        Number of records, and of those in the smallest group and in the smallest class of equals.
+        Number of records, size of the smallest group, and level of anonymity.
 
     homogeneous : ndarray of shape (n_unchanged,)
-        For each column that passes through, the share of the records that are in groups which
-        share one value in it.
+        For each unchanged column, the share of the records in groups that share one value.
 
     certificate : Certificate or None, default=None
         What was proven about the information loss.
@@ -35,7 +34,7 @@ def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, c
     Returns
     -------
     facts : dict
-        Facts by their names: one, or a list of several.
+        By name, a fact or a list of several.
     """
     shares = dict(zip(choice.unchanged, homogeneous, strict=True))
     lines = homogeneity_lines(shares, n_records, estimator.k)
@@ -46,7 +45,7 @@ def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, c
         "method": _method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": smallest_group,
-        "anonymity level": f"{level}  (the rarest row occurs so often)",
+        "anonymity level": f"{level}  (every row occurs at least this often)",
         **({"homogeneity": lines} if lines else {}),
         "information loss": percent(estimator.information_loss_, digits=3),
     }
@@ -70,9 +69,9 @@ def _method_of(estimator):
 
 
 def print_facts(facts):
-    """Print facts under each other, those of a list on lines of their own."""
+    """Print one fact per line, each item of a list on its own line."""
     for name, fact in facts.items():
-        # Paths and names of columns are not broken.
+        # Paths and names of columns are never broken.
         lines = [
             line
             for part in (fact if isinstance(fact, list) else [fact])

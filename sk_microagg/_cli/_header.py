@@ -1,7 +1,7 @@
 """The header of a CSV file: the names of its columns, if its first row holds them.
 
-What the user says of it is "check" (nothing: names that look like values are an error), "given"
-or "none".
+The user says that it is "given" or that there is "none". By default it is "check": the first row is
+the header, and names that look like values are an error.
 """
 
 import re
@@ -15,12 +15,12 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 
 
 def made_names(n_columns):
-    """Names of columns that have none."""
+    """Names for the columns of a file without a header."""
     return [f"c{number}" for number in range(1, n_columns + 1)]
 
 
 def holds_names(row, header):
-    """Whether the first row of a file is its header, by what the user says.
+    """Whether the first row of a file is its header, according to the user.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def holds_names(row, header):
         The row.
 
     header : {"check", "given", "none", "none or made"}
-        What the user says. With the last, names that were made are a header, and nothing else is.
+        What the user says. "none or made": it is a header only if it holds names of `made_names`.
 
     Returns
     -------
     is_header : bool
-        Whether it is.
+        Whether it is the header.
     """
     if header == "none or made":
         matches = [MADE_NAME.fullmatch(cell) for cell in row]
@@ -43,9 +43,9 @@ def holds_names(row, header):
 
 
 def header_of_release(header):
-    """What is known of a release's header, if the user says `header` of the original and of it.
+    """What is known about the header of a release, given that of the original.
 
-    A release of a file without a header has names that were made, less those of dropped columns.
+    The release of a file without a header has names of `made_names`, without the dropped columns.
     """
     return "none or made" if header == "none" else header
 
@@ -69,7 +69,7 @@ def check_header(path, cells):
             what = "what a later row holds as a value"
         else:
             continue
-        # The cell itself is not told: it may be somebody's.
+        # The message does not quote the cell, which may belong to a person.
         raise CommandError(
             f"{path} seems to have no header: in column {place} of {cells.num_columns} its first "
             f"row holds {what}. If that row is a record, say --no-header, which names the columns "

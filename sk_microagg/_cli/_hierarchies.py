@@ -1,6 +1,5 @@
 """A folder of hierarchies."""
 
-import csv
 from pathlib import Path
 
 from sk_microagg._cli._errors import CommandError, one_line, reason
@@ -13,13 +12,13 @@ def read_hierarchies(folder, names, columns):
     Parameters
     ----------
     folder : str
-        Where there is a file `<column>.csv` for each column that has a hierarchy.
+        A folder with a file `<column>.csv` for each column that has a hierarchy.
 
     names : list of str
         All columns of the table.
 
     columns : list of str
-        Those whose hierarchies are needed.
+        The columns whose hierarchies are needed.
 
     Returns
     -------
@@ -47,5 +46,5 @@ def _read(path):
         return Hierarchy.from_csv(path)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {reason(error)}.") from error
-    except (ValueError, csv.Error) as error:
+    except ValueError as error:
         raise CommandError(f"{path} is not a hierarchy: {one_line(error)}") from error

@@ -6,7 +6,7 @@ import pandas as pd
 
 from sk_microagg._certificate import certify
 from sk_microagg._cli._columns import choose_columns
-from sk_microagg._cli._errors import CommandError, bad_input_is_told, one_line, reason
+from sk_microagg._cli._errors import CommandError, bad_input_as_command_error, one_line, reason
 from sk_microagg._cli._estimators import make_estimator
 from sk_microagg._cli._facts import facts_of
 from sk_microagg._cli._hierarchies import read_hierarchies
@@ -25,10 +25,10 @@ def anonymize_in_memory(options, progress):
     Parameters
     ----------
     options : argparse.Namespace
-        What the user wants.
+        The options of the user.
 
-    progress : ProgressLine
-        Where to show what is being done.
+    progress : CommandProgress
+        Where to show the current step.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def anonymize_in_memory(options, progress):
 
     progress.show(f"grouping {len(values)} records")
     estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
-    with bad_input_is_told(), progress.of_search():
+    with bad_input_as_command_error(), progress.of_search():
         released = estimator.fit_transform(values)
     release = rounded(pd.DataFrame(released, columns=values.columns), integers(values))
 
@@ -64,7 +64,7 @@ def anonymize_in_memory(options, progress):
     homogeneous = homogeneity(release, passed) if choice.unchanged else []
 
     progress.show(f"writing {options.output}")
-    _check_targets(options)  # Again, since somebody may have written a file meanwhile.
+    _check_targets(options)  # Again, since a file may have been written in the meantime.
     cells = table.with_released(release, choice.kept)
     cells = shuffled(cells) if options.shuffle else cells
     write_table(cells, options.output, options.sep, readers_of=options.input)
@@ -87,11 +87,11 @@ def integers(values):
 
 
 def rounded(release, columns):
-    """The release with some columns rounded, if they hold numbers: groups can only merge."""
+    """The release with some columns rounded, if they hold numbers; groups can only merge."""
     release = release.copy()
     for name in columns:
         if release[name].dtype.kind == "f":
-            # Zero is added, since -0.0 would look odd.
+            # Adding zero turns -0.0 into 0.0.
             release[name] = release[name].round(DECIMALS_OF_INTEGERS) + 0.0
     return release
 
@@ -106,10 +106,10 @@ def check_level(level, k):
 
 
 def _prove(estimator, values, options, progress):
-    """Prove how good the groups are, if the user wants to know; the release is written by then."""
+    """Prove a bound on the optimum, if the user wants one; the release has been written by then."""
     if options.certificate is None:
         return None
-    progress.show(f"proving for {options.certificate:g} seconds how good the groups are")
+    progress.show(f"proving for {options.certificate:g} seconds how close the optimum is")
     with progress.of_search():
         return certify(estimator, values, options.certificate, verbose=int(progress.is_shown))
 
@@ -125,8 +125,8 @@ def _check_targets(options):
 def _check_certificate(options):
     if options.certificate is not None and options.quiet and not options.report:
         raise CommandError(
-            f"--certificate {options.certificate:g} with --quiet needs --report: it would be told "
-            "nowhere."
+            f"--certificate {options.certificate:g} with --quiet needs --report, since it would "
+            "not be shown otherwise."
         )
 
 
@@ -142,10 +142,10 @@ def _import_report():
 
 
 def _write_report(make_report, values, release, estimator, options, certificate, about):
-    # What is proven is not proven again.
+    # The report does not repeat the proof.
     proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
-        with bad_input_is_told("--report: "):
+        with bad_input_as_command_error("--report: "):
             make_report(
                 values,
                 release,

@@ -8,12 +8,12 @@ from sk_microagg.refiners import REFINERS
 
 
 def run(options):
-    """Print the name of each builder and refiner, and what it does."""
+    """Print the name and a summary of each builder and refiner."""
     for title, methods in (("builders", BUILDERS), ("refiners", REFINERS)):
         print(f"{title} (--{title[:-1]})")
         for name, method in methods.items():
             print(f"  {name:<23}{_summary(method)}")
-    print(f"  {'none':<23}Take the groups as they were built.")
+    print(f"  {'none':<23}Keep the groups as they were built.")
 
 
 def _summary(method):

@@ -1,8 +1,9 @@
 """Anonymize a Parquet table that may be larger than memory."""
 
-from functools import partial
 from pathlib import Path
 
+import dask
+import dask.dataframe as dd
 import pandas as pd
 from joblib import effective_n_jobs
 
@@ -10,12 +11,13 @@ from sk_microagg._cli._columns import choose_columns
 from sk_microagg._cli._errors import CommandError, one_line, reason
 from sk_microagg._cli._estimators import make_refiner
 from sk_microagg._cli._facts import facts_of
-from sk_microagg._cli._identifiers import identifiers_on_dask, warn_of_identifiers
-from sk_microagg._cli._in_memory import check_level, integers, rounded
+from sk_microagg._cli._identifiers import warn_of_identifiers
+from sk_microagg._cli._identifiers_on_dask import identifiers_on_dask
+from sk_microagg._cli._in_memory import integers
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
-from sk_microagg._cli._shuffle import write_shuffled
-from sk_microagg._utils._files import published
-from sk_microagg.metrics import anonymity_level, homogeneity
+from sk_microagg._cli._release_on_dask import CommandRelease
+from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale._parts import PART_BYTES
 
 
 def anonymize_on_dask(options, progress):
@@ -24,10 +26,10 @@ def anonymize_on_dask(options, progress):
     Parameters
     ----------
     options : argparse.Namespace
-        What the user wants.
+        The options of the user.
 
-    progress : ProgressLine
-        Where to show what is being done.
+    progress : CommandProgress
+        Where to show the current step.
 
     Returns
     -------
@@ -35,18 +37,11 @@ def anonymize_on_dask(options, progress):
         What was done, to print.
     """
     _check_options(options)
-    dask, dd, aggregator_class, write = _import_dask()
-    frame = _read(dd, options.input)
+    frame = _read(options.input)
     choice = choose_columns(list(frame.columns), options.columns, options.drop)
     meta = frame._meta[choice.anonymized]
-    for name, dtype in meta.dtypes.items():
-        if dtype.kind not in "iuf":
-            raise CommandError(
-                f"--engine dask takes columns of numbers, but {name!r} has type {dtype}: drop it "
-                "with --drop, or choose others with --columns."
-            )
-
-    aggregator = aggregator_class(
+    _check_types(meta)
+    aggregator = DaskMicroAggregator(
         options.k,
         columns=choice.anonymized,
         builder=options.builder or "mdav",
@@ -54,32 +49,21 @@ def anonymize_on_dask(options, progress):
         random_state=options.seed,
         verbose=int(progress.is_shown),
     )
+    release = CommandRelease(options, choice, integers(meta))
     n_threads = effective_n_jobs(options.jobs)
     try:
-        with (
-            dask.config.set(scheduler="threads", num_workers=n_threads),
-            published(options.output, readers_of=options.input) as draft,
-            progress.of_search(),
-        ):
+        with dask.config.set(scheduler="threads", num_workers=n_threads), progress.of_search():
             progress.show(f"looking for identifiers in {options.input}")
             warn_of_identifiers(identifiers_on_dask(frame, choice.unchanged), progress)
             progress.show(f"grouping the records of {options.input}")
-            release = aggregator.fit_transform(frame[choice.kept])
-            release = release.map_partitions(rounded, integers(meta))
-            write_rows = write_shuffled if options.shuffle else partial(write, keep_index=False)
-            written = write_rows(release, draft)
-            level = anonymity_level(written[choice.anonymized])
-            check_level(level, options.k)
-            homogeneous = []
-            if choice.unchanged:
-                homogeneous = homogeneity(written[choice.anonymized], written[choice.unchanged])
+            aggregator._fit_transform(frame[choice.kept], release)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        about = "--engine dask takes columns without holes: " if "NaN" in str(error) else ""
-        raise CommandError(about + one_line(error)) from error
+        about = "--engine dask takes columns without missing values: "
+        raise CommandError((about if "NaN" in str(error) else "") + one_line(error)) from error
     except OSError as error:
         raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
-    n_rows, smallest_group = aggregator.n_rows_, aggregator.smallest_group_
-    return facts_of(aggregator, choice, n_rows, smallest_group, level, homogeneous)
+    n_rows, smallest_group = aggregator.n_rows_, aggregator.group_sizes_.min()
+    return facts_of(aggregator, choice, n_rows, smallest_group, release.level, release.homogeneous)
 
 
 def _check_options(options):
@@ -100,28 +84,23 @@ def _check_options(options):
         raise CommandError(f"{options.output}: --engine dask writes a .parquet folder.")
     if Path(options.input).resolve() in Path(options.output).resolve().parents:
         raise CommandError(f"{options.output} is inside {options.input}: choose another folder.")
-    # A folder is not overwritten: it may hold more than a release.
+    # A folder is never overwritten: it may hold more than a release.
     check_target(options.output, [options.input], force=False)
 
 
-def _import_dask():
-    try:
-        import dask
-        import dask.dataframe as dd
-
-        from sk_microagg.scale import DaskMicroAggregator
-        from sk_microagg.scale._release import write
-    except ImportError as error:
-        raise CommandError("--engine dask needs Dask: install sk-microagg[dask].") from error
-    return dask, dd, DaskMicroAggregator, write
-
-
-def _read(dd, path):
-    from sk_microagg.scale._parts import PART_BYTES
-
+def _read(path):
     try:
         frame = dd.read_parquet(path, blocksize=PART_BYTES)
     except (OSError, ValueError) as error:
         raise CommandError(f"{path} is not a Parquet table: {reason(error)}") from error
-    # What pandas took for an index is a column like any other, and may be left out like any other.
+    # What pandas stored as an index is a column like any other, and may be dropped.
     return frame if isinstance(frame._meta.index, pd.RangeIndex) else frame.reset_index()
+
+
+def _check_types(columns):
+    for name, dtype in columns.dtypes.items():
+        if dtype.kind not in "iuf":
+            raise CommandError(
+                f"--engine dask takes columns of numbers, but {name!r} has type {dtype}: drop it "
+                "with --drop, or choose others with --columns."
+            )

@@ -1,4 +1,4 @@
-"""Whether the rows of two tables belong together, or one of the tables was shuffled."""
+"""Whether the rows of two tables correspond, or one of the tables was shuffled."""
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,8 @@ LARGEST_MEAN_CHANGE = 0.1
 # A release of means has a slope of exactly 1, a shuffled one a slope around 0.
 SMALLEST_SLOPE = 0.5
 
-# In standard errors of the slope of shuffled rows: how far 1 must be from 0 to tell the two cases
-# apart, and how far chance goes.
+# In standard errors of the slope of shuffled rows: the least distance of 1 from 0 at which the two
+# cases can be distinguished, and the largest deviation that is attributed to chance.
 SMALLEST_POWER = 5.0
 LARGEST_CHANCE = 5.0
 
@@ -31,8 +31,8 @@ def rows_correspond(before, after, numeric):
     Returns
     -------
     correspond : bool
-        False if columns agree as a whole, but not row by row: in numbers, or if these are too few
-        to tell, in values that are released as they are.
+        False if columns agree as a whole, but not row by row. Numbers decide; if they are too few,
+        values that are released unchanged do.
     """
     correspond = _numbers_correspond(
         before[numeric].to_numpy(dtype=np.float64), after[numeric].to_numpy(dtype=np.float64)
@@ -43,11 +43,11 @@ def rows_correspond(before, after, numeric):
 
 
 def _numbers_correspond(X, release):
-    """Whether released numbers go with the original ones; None if that cannot be told.
+    """Whether released numbers correspond to the original ones; None if that is undecidable.
 
-    In the mean of a group lies all that is known of its members. So the regression of the original
-    on the release has the slope 1, in however large groups and with whatever loss. If the rows were
-    shuffled, it is a random number with the mean 0 and a known variance.
+    The mean of a group is the conditional mean of its members. So the regression of the original on
+    the release has slope 1, whatever the sizes of the groups and the information loss. If the rows
+    were shuffled, the slope is random, with mean 0 and a known variance.
     """
     is_fit = np.all((np.abs(X) <= LARGEST_VALUE) & (np.abs(release) <= LARGEST_VALUE), axis=0)
     X, release = X[:, is_fit], release[:, is_fit]
@@ -61,7 +61,7 @@ def _numbers_correspond(X, release):
     release = (release - release.mean(axis=0))[:, columns] / spreads[columns]
     released_squares = np.sum(release**2)
     slope = np.sum(X * release) / released_squares
-    # Of the sum of products of rows, under all orders of one of the two.
+    # Variance of the sum of products of rows, over all orders of one of the two tables.
     variance = np.sum((X.T @ X) * (release.T @ release)) / (len(X) - 1)
     standard_error = np.sqrt(variance) / released_squares
     if standard_error * SMALLEST_POWER > 1:

@@ -5,56 +5,55 @@ import csv
 import math
 
 from sk_microagg._utils._printable import printable
+from sk_microagg._utils._version import __version__
 from sk_microagg.builders import BUILDERS
 from sk_microagg.refiners import REFINERS
 
 FILES = """\
 files:
-  Tables are CSV (.csv, .tsv, also .gz; UTF-8, with a header) or Parquet (.parquet), by the suffix;
-  what comes from a pipe or /dev/stdin is CSV.
-  In a CSV file a column holds numbers if all its cells do that are not missing, unless one has a
-  leading zero, as zip codes have, or more digits than a measure. Missing are: empty cells, NA, NaN,
-  nan, null, NULL, ? and *.
+  Tables are CSV (.csv, .tsv, also .gz; UTF-8, with a header) or Parquet (.parquet), by the suffix.
+  A pipe or /dev/stdin is read as CSV.
+  A column of a CSV file holds numbers if all its known cells are numbers, unless one of these has
+  a leading zero, as zip codes have, or is too long for a measurement. Missing values are: empty
+  cells, NA, NaN, nan, null, NULL, ? and *.
 """
 
 ANONYMIZE = """\
 Make a table k-anonymous: in the chosen columns, every row of OUT occurs at least K times.
 
-If all chosen columns hold numbers and nothing is missing, groups of rows become their means
-(MicroAggregator); means of integers are rounded to two decimals. Otherwise they become intervals,
-nodes of hierarchies and * (KAIM). Other columns come out as they are in IN, so choose all columns
-by which somebody could be recognized, and drop names and numbers of people.
+If all chosen columns hold numbers and no value is missing, the rows of a group are replaced by
+their mean (MicroAggregator); means of integers are rounded to two decimals. Otherwise they are
+replaced by intervals, nodes of hierarchies and * (KAIM). Other columns are released unchanged, so
+choose all columns by which a person could be recognized, and drop names and personal numbers.
 """
 
 RISK = """\
-Compare a release with the original, row by row: how anonymous it is, what an intruder who knows the
-original finds in it, and what it changes. Name the columns that were anonymized; others would count
-as known to everybody.
+Compare a release with the original, row by row: its level of anonymity, the records that an
+intruder who knows the original values can re-identify, and the changes. Name the columns that were
+anonymized; others would count as known to the intruder.
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors leave the terminal alone, whatever the arguments are."""
+    """A parser whose messages escape control characters in the arguments."""
 
     def error(self, message):
         super().error(printable(message))
 
 
 def make_parser():
-    """The parser of the command line.
+    """Make the parser of the command line.
 
     Returns
     -------
     parser : argparse.ArgumentParser
-        What it parses has a `command`, and says whether that `needs_tables`.
+        The parser. Its result has the `command`, and whether that `needs_tables`.
     """
-    from sk_microagg import __version__
-
     parser = Parser(
         prog="sk-microagg",
         description="Make tables k-anonymous with little information loss.",
-        epilog="Exit codes: 0 done; 1 bad input, told in one line on stderr; 2 wrong usage; "
-        "130 interrupted.",
+        epilog="Exit codes: 0 success; 1 bad input, explained in one line on stderr; "
+        "2 wrong usage; 130 interrupted.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
@@ -62,9 +61,7 @@ def make_parser():
     _add_anonymize(_command(commands, "anonymize", "make a table k-anonymous", ANONYMIZE, FILES))
     _add_risk(_command(commands, "risk", "compare a release with the original", RISK, FILES))
     _command(commands, "methods", "list builders and refiners")
-    _command(
-        commands, "demo", "anonymize a table that ships with scikit-learn and show what was done"
-    )
+    _command(commands, "demo", "anonymize a table that ships with scikit-learn and show the result")
     return parser
 
 
@@ -101,37 +98,37 @@ def _add_anonymize(parser):
         "--time-limit",
         type=_positive,
         metavar="SECONDS",
-        help="search so long for better groups, by iterated_local_search, or by annealing or "
-        "recombination if --refiner says so",
+        help="time to search for better groups, by iterated_local_search or by the annealing or "
+        "recombination that --refiner names",
     )
     parser.add_argument(
         "--certificate",
         type=_positive,
         metavar="SECONDS",
-        help="then prove so long how far the information loss is above the optimum, at most; for "
-        "columns of numbers without holes",
+        help="time to prove an upper bound on how far the information loss is above the optimum; "
+        "for columns of numbers without missing values",
     )
     parser.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
     _add_jobs(parser)
     parser.add_argument(
         "--hierarchies",
         metavar="FOLDER",
-        help="generalize with trees: COLUMN.csv files, without a header, in each row a value; what "
-        "is above it; and so on, as ARX writes them",
+        help="generalize by hierarchies: files COLUMN.csv without a header; each row has a value "
+        "and its ancestors up to the root, separated by semicolons, as ARX writes them",
     )
     parser.add_argument("--report", metavar="HTML", help="also write a report on the release")
     parser.add_argument(
         "--engine",
         choices=["memory", "dask"],
         default="memory",
-        help="dask: complete Parquet columns of numbers, also a folder and larger than memory; OUT "
-        "is a new folder. Default: %(default)s",
+        help="dask: for Parquet files and folders larger than memory, with columns of numbers "
+        "without missing values; OUT is a new folder. Default: %(default)s",
     )
     _add_csv_options(parser)
     parser.add_argument(
         "--shuffle",
         action="store_true",
-        help="write the rows in random order, of which no seed is kept; default: in that of IN",
+        help="write the rows in random order, which --seed does not determine; default: as in IN",
     )
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
     parser.add_argument("--quiet", action="store_true", help="print warnings and errors only")
@@ -140,7 +137,7 @@ def _add_anonymize(parser):
 def _add_risk(parser):
     parser.add_argument("original", metavar="ORIGINAL", help="the table before")
     parser.add_argument(
-        "release", metavar="RELEASE", help="the table after, rows in the same order"
+        "release", metavar="RELEASE", help="the table after, with the rows in the same order"
     )
     _add_columns(parser, "columns to compare; default: all that are in both")
     _add_jobs(parser)
@@ -153,13 +150,13 @@ def _add_columns(parser, help):
 
 def _add_jobs(parser):
     parser.add_argument(
-        "--jobs", type=_jobs, default=-1, metavar="N", help="threads; default: one a processor"
+        "--jobs", type=_jobs, default=-1, metavar="N", help="threads; default: one per processor"
     )
 
 
 def _add_csv_options(parser):
     parser.add_argument(
-        "--sep", type=_separator, help="what separates the cells of .csv files; default: a comma"
+        "--sep", type=_separator, help="separator of the cells of .csv files; default: a comma"
     )
     header = parser.add_mutually_exclusive_group()
     header.add_argument(
@@ -167,21 +164,21 @@ def _add_csv_options(parser):
         action="store_const",
         const="given",
         dest="header",
-        help="the first row of CSV files holds names, even if these look like values; default: it "
-        "does, but it is an error if one is a number or a date, or a value of its own column",
+        help="the first row of CSV files holds names, even if they look like values; by default, "
+        "it is an error if a name is a number or a date, or a value of its own column",
     )
     header.add_argument(
         "--no-header",
         action="store_const",
         const="none",
         dest="header",
-        help="CSV files have no header: columns are c1, c2, ...",
+        help="CSV files have no header: columns are named c1, c2, ...",
     )
     parser.set_defaults(header="check")
 
 
 def _names(text):
-    """Names with commas in between; a name with a comma is in double quotes."""
+    """Names, separated by commas; a name that contains a comma is in double quotes."""
     names = next(csv.reader([text], skipinitialspace=True), [])
     if not names:
         raise argparse.ArgumentTypeError("it must name at least one column")

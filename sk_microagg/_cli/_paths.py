@@ -1,4 +1,4 @@
-"""Paths that a command is given: what kind of file, and whether it may be written."""
+"""Paths in the arguments of a command: the kind of file, and whether it may be written."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 
 def suffix_of(path):
-    """The suffix of a table, in lower case, with that of the compression."""
+    """The suffix of a table, in lower case, including that of the compression."""
     name = Path(path).name.lower()
     for suffix in SUFFIXES:
         if name.endswith(suffix):
@@ -18,7 +18,7 @@ def suffix_of(path):
 
 
 def suffix_of_input(path):
-    """The same of a table that is read: what has no name of its own, as a pipe, holds CSV."""
+    """The suffix of a table that is read; a file without a name, as a pipe, is CSV."""
     try:
         suffix = suffix_of(path)
     except CommandError:
@@ -33,12 +33,12 @@ def suffix_of_input(path):
 
 
 def _is_nameless(path):
-    """Whether a pipe, or a file that the shell has opened, is meant."""
+    """Whether a path is a pipe, or a file that the shell has opened."""
     return path == Path("/dev/stdin") or path.parent == Path("/dev/fd") or path.is_fifo()
 
 
 def check_exists(path, *, may_be_folder=False):
-    """Raise unless there is something to read."""
+    """Raise unless a path can be read."""
     try:
         Path(path).stat()
     except OSError as error:
@@ -48,7 +48,7 @@ def check_exists(path, *, may_be_folder=False):
 
 
 def check_target(path, others, *, force):
-    """Raise unless a file may be written: before the work, which may take long.
+    """Raise unless a file may be written; to be called before work that may take long.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ def check_target(path, others, *, force):
         The file.
 
     others : list of str
-        Files of the same command, which it must not overwrite.
+        Other files of the same command, which it must never overwrite.
 
     force : bool
-        Whether it may overwrite any other file.
+        Whether it may overwrite any other existing file.
     """
     target = Path(path)
     for other in others:
@@ -84,5 +84,5 @@ def check_target(path, others, *, force):
 def _is_same(path, other):
     try:
         return path.samefile(other)
-    except OSError:  # One of them is not there, but may become the other by way of links.
+    except OSError:  # One does not exist, but links may lead to the same place.
         return os.path.realpath(path) == os.path.realpath(other)

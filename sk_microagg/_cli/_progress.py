@@ -1,15 +1,13 @@
-"""What a command is doing, in a line on the terminal that updates."""
+"""The current step of a command, in a line on the terminal."""
 
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
 
-from sk_microagg._utils._printable import printable
-
-WIDTH = 78
+from sk_microagg._utils._progress import ProgressLine
 
 
-class ProgressLine:
-    """A line on stderr, if that is a terminal; it is gone when the work is done or has failed.
+class CommandProgress:
+    """A line on stderr, if that is a terminal; it is cleared when the command ends or fails.
 
     Parameters
     ----------
@@ -24,30 +22,27 @@ class ProgressLine:
 
     def __init__(self, is_wanted):
         self.is_shown = is_wanted and sys.stderr.isatty()
+        self._line = ProgressLine(sys.stderr)
 
-    def show(self, doing):
-        """Show what is being done now."""
+    def show(self, step):
+        """Show the current step."""
         if self.is_shown:
-            print(f"\r{printable(doing)[:WIDTH]:<{WIDTH}}", end="", file=sys.stderr, flush=True)
+            self._line.draw(step)
 
-    def say(self, line):
+    def say(self, text):
         """Print a line that stays, also where no progress is shown."""
-        self._clear()
-        print(printable(line), file=sys.stderr, flush=True)
+        self._line.say(text)
 
     @contextmanager
     def of_search(self):
-        """Let a search show its own progress here; stdout is for results."""
+        """Let a search show its own progress here, since stdout is for results."""
         with redirect_stdout(sys.stderr):
             yield
-
-    def _clear(self):
-        if self.is_shown:
-            print(f"\r{'':<{WIDTH}}\r", end="", file=sys.stderr, flush=True)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        with suppress(OSError):  # The terminal may be gone.
-            self._clear()
+        if self.is_shown:
+            with suppress(OSError):  # The terminal may be gone.
+                self._line.clear()

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from sk_microagg import metrics
 from sk_microagg._cli._columns import check_names
-from sk_microagg._cli._errors import CommandError, bad_input_is_told
+from sk_microagg._cli._errors import CommandError, bad_input_as_command_error
 from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._header import header_of_release
 from sk_microagg._cli._order import rows_correspond
@@ -14,13 +14,13 @@ from sk_microagg._utils._printable import printable
 from sk_microagg.metrics._numeric import check_pair
 
 NOT_IN_ORDER = (
-    "cannot be told: columns agree as a whole, but not row by row. Linkage, interval and rank need "
-    "the release in the order of the original."
+    "unknown: columns agree as a whole, but not row by row. Linkage, interval and rank need the "
+    "release in the order of the original."
 )
 
 
 def run(options):
-    """Compare a release with the original and print what was found."""
+    """Compare a release with the original and print the result."""
     original = read_table(options.original, options.sep, options.header)
     release = read_table(options.release, options.sep, header_of_release(options.header))
     columns = _common_columns(original, release, options)
@@ -33,8 +33,8 @@ def run(options):
     numeric = _numeric(before, after)
     linkage = None
     if numeric:
-        # First, to print nothing if the numbers are bad.
-        with bad_input_is_told():
+        # Before anything is printed, since the numbers may be bad.
+        with bad_input_as_command_error():
             check_pair(before[numeric], after[numeric])
             if _rows_correspond(original, release, before, after):
                 linkage = metrics.record_linkage(
@@ -68,7 +68,7 @@ def _common_columns(original, release, options):
 
 
 def _numeric(before, after):
-    """Columns that hold numbers and nothing else, before and after."""
+    """Columns of numbers without missing values, both before and after."""
     return [
         name
         for name in before
@@ -82,7 +82,7 @@ def _rows_correspond(original, release, before, after):
     for name in original.cells.column_names:
         if name in before or name not in release.cells.column_names:
             continue
-        with suppress(CommandError):  # Others than these may be of any type.
+        with suppress(CommandError):  # Columns that are not compared may be of any type.
             columns = original.values([name]), release.values([name])
             before[name], after[name] = (column[name] for column in columns)
     return rows_correspond(before, after, _numeric(before, after))
@@ -90,7 +90,7 @@ def _rows_correspond(original, release, before, after):
 
 def _print_numbers(before, after, linkage):
     by_row = {}
-    print("\nAn intruder who knows the original numbers")
+    print("\nRe-identification by an intruder who knows the original numbers")
     if linkage is None:
         print_facts({"linked": NOT_IN_ORDER})
     else:
@@ -108,10 +108,10 @@ def _print_numbers(before, after, linkage):
             }
         )
     correlation = metrics.correlation_change(before, after)
-    print("\nWhat has changed")
+    print("\nChanges")
     print_facts(
         {
-            "correlations": f"by {correlation.mean:.4f} in the mean, "
+            "correlations": f"by {correlation.mean:.4f} on average, "
             f"by {correlation.largest:.4f} at most",
         }
     )
@@ -126,7 +126,7 @@ def _print_columns(names, by_row, changes):
     print(f"\n{'column':<{width}}{heads}  mean change  variance ratio")
     for j, (name, change) in enumerate(zip(names, changes, strict=True)):
         shares = "".join(f"{by_row[measure][j]:{widths[measure]}.1%}" for measure in by_row)
-        # Zero is added, since -0.0 would look odd.
+        # Adding zero turns -0.0 into 0.0.
         mean_change = round(change["mean_change"], 4) + 0.0
         ratio = change["variance_ratio"]
         print(f"{name:<{width}}{shares}{mean_change:13.4f}{ratio:16.4f}")

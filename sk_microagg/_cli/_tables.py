@@ -1,4 +1,4 @@
-"""Tables in files: the cells as they are, and what they mean."""
+"""Tables in files: the cells as they are, and their values."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ class Table:
     Attributes
     ----------
     cells : pyarrow.Table
-        The cells as they are in the file: what is not anonymized leaves as it came.
+        The cells as they are in the file, for columns that are released unchanged.
 
     is_text : bool
-        Whether cells are text, and have to be parsed.
+        Whether cells are text that has to be parsed.
     """
 
     cells: pa.Table
     is_text: bool
 
     def values(self, columns):
-        """What the cells of some columns mean.
+        """Values of the cells of some columns.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class Table:
         return pd.DataFrame({name: values_of(self.cells[name], name) for name in columns})
 
     def as_text(self, columns):
-        """The cells of some columns as text, whatever they mean.
+        """The cells of some columns as text, whatever their values.
 
         Parameters
         ----------
@@ -88,12 +88,12 @@ class Table:
         return (known_text if self.is_text else known_of_type)(self.cells[name])
 
     def with_released(self, release, kept):
-        """The table with other cells in some columns, and only with those that are kept.
+        """The kept columns of the table, with released cells in some of them.
 
         Parameters
         ----------
         release : pandas.DataFrame
-            The other cells, under the names of the columns.
+            The released cells, under the names of their columns.
 
         kept : list of str
             Names of the columns to keep.
@@ -107,14 +107,14 @@ class Table:
         for place, name in enumerate(kept):
             if name in release:
                 cells = cells.set_column(place, name, pa.array(release[name]))
-        # Notes on columns may be true of the original only, or tell of what was dropped.
+        # Metadata may be true of the original only, or disclose what was dropped.
         fields = [field.remove_metadata() for field in cells.schema]
         columns = [_without_unused_categories(column) for column in cells.columns]
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def read_table(path, sep, header="check"):
-    """Read a table of any kind.
+    """Read a table from a CSV or Parquet file.
 
     Parameters
     ----------
@@ -122,15 +122,15 @@ def read_table(path, sep, header="check"):
         The file.
 
     sep : str or None
-        What separates the cells of a .csv file.
+        Separator of the cells of a .csv file.
 
     header : {"check", "given", "none", "none or made"}, default="check"
-        What is known of the header of a CSV file.
+        What is known about the header of a CSV file.
 
     Returns
     -------
     table : Table
-        The table, with at least one row, and columns with different names.
+        The table, which has at least one row and different names of columns.
     """
     check_exists(path)
     suffix = suffix_of_input(path)
@@ -153,7 +153,7 @@ def read_table(path, sep, header="check"):
 
 
 def write_table(cells, path, sep, readers_of=None):
-    """Write a table, whole or not at all.
+    """Write a table; the file appears only when it is complete.
 
     Parameters
     ----------
@@ -161,13 +161,13 @@ def write_table(cells, path, sep, readers_of=None):
         The table.
 
     path : str
-        The file. Its suffix tells the kind.
+        The file. Its suffix determines the format.
 
     sep : str or None
-        What separates the cells of a .csv file.
+        Separator of the cells of a .csv file.
 
     readers_of : str or None
-        Another file: nobody can read the table who cannot read that.
+        Another file: those who cannot read it cannot read the table.
     """
     suffix = suffix_of(path)
     try:
@@ -181,7 +181,7 @@ def write_table(cells, path, sep, readers_of=None):
 
 
 def _without_unused_categories(column):
-    """The column without categories that no record has: they may be those of other people."""
+    """The column without categories that no record has, which may disclose other people's."""
     if not pa.types.is_dictionary(column.type):
         return column
     column = column.unify_dictionaries().combine_chunks()

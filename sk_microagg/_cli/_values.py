@@ -1,4 +1,4 @@
-"""What cells mean: numbers, categories, or nothing."""
+"""Values of cells: numbers, categories or missing."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,20 +12,20 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 INTEGER = r"^[+-]?\d+$"
 LEADING_ZERO = r"^[+-]?0\d"
 
-# From here on a float does not tell integers apart. They are marks, not measures.
-SMALLEST_MARK = 2**53
+# From here on, floats cannot represent all integers. Such integers are codes, not measurements.
+SMALLEST_CODE = 2**53
 
 
 def values_of_text(cells, name):
-    """Values of a column of text: numbers if all that is known is numbers, otherwise categories.
+    """Values of a column of text: numbers if all known cells are numbers, otherwise categories.
 
     Parameters
     ----------
     cells : pyarrow.ChunkedArray
-        The text. Spaces around it say nothing.
+        The text. Spaces around it are ignored.
 
     name : str
-        What the column is called in messages.
+        Name of the column, for messages.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def values_of_text(cells, name):
     numbers = np.array(cells.fill_null("nan").to_pylist(), dtype=object).astype(np.float64)
     if not _all_match(known, INTEGER):
         return numbers
-    if np.nanmax(np.abs(numbers)) >= SMALLEST_MARK:
+    if np.nanmax(np.abs(numbers)) >= SMALLEST_CODE:
         return _categories(cells)
     return numbers if cells.null_count else numbers.astype(np.int64)
 
@@ -50,13 +50,13 @@ def known_text(cells):
 
 
 def without_missing(cells):
-    """The cells without spaces around them, null where one is missing."""
+    """The cells without spaces around them, null where they are missing."""
     cells = pc.utf8_trim_whitespace(cells)
     return pc.if_else(pc.is_in(cells, MISSING), None, cells)
 
 
 def known_of_type(cells):
-    """The cells that are not missing of a column whose type says what it holds."""
+    """The cells of a typed column that are not missing."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     known = cells.drop_null()
@@ -64,7 +64,7 @@ def known_of_type(cells):
 
 
 def values_of_type(cells, name):
-    """Values of a column whose type says what it holds.
+    """Values of a typed column.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def values_of_type(cells, name):
         The column.
 
     name : str
-        What it is called in messages.
+        Its name, for messages.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def values_of_type(cells, name):
     if pa.types.is_integer(kind):
         known = cells.drop_null()
         ends = pc.min_max(known).as_py().values() if len(known) else [0]
-        if max(map(abs, ends)) >= SMALLEST_MARK:
+        if max(map(abs, ends)) >= SMALLEST_CODE:
             return _categories(cells)
         return cells.to_numpy()
     if pa.types.is_floating(kind):
@@ -115,7 +115,7 @@ def _any_match(cells, pattern):
 
 
 def why_no_numbers(values):
-    """Why a column is not one of numbers without holes; None if it is.
+    """Why a column does not hold numbers without missing values; None if it does.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def why_no_numbers(values):
     Returns
     -------
     why : str or None
-        What it holds instead.
+        The reason.
     """
     if values.dtype.kind not in "iuf":
         return "holds categories"

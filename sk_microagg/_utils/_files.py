@@ -1,6 +1,6 @@
-"""Files that are there whole or not at all, and folders that go away with whoever uses them.
+"""Files and folders that appear only when they are complete, and temporary folders.
 
-Until they are complete, nobody but their owner can read them.
+Until they are complete, only their owner can read them.
 """
 
 import os
@@ -11,23 +11,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
-
 from sk_microagg._utils._permissions import PRIVATE_FILE, PRIVATE_FOLDER, mode_for, open_folder
 
 
 class TemporaryFolder:
-    """A folder that is removed when nobody in the process that made it knows it any more.
+    """A folder that is removed when the last reference to it is gone.
 
-    A pickled copy, on a worker, knows the path but leaves the folder alone.
+    Only the process that made the folder removes it: a pickled copy knows the path and no more.
 
     Parameters
     ----------
     inside : path or None
-        Where to make it; None for where temporary files go.
+        The folder to make it in; None for that of temporary files.
 
     prefix : str
-        What its name begins with.
+        The beginning of its name.
     """
 
     def __init__(self, inside, prefix):
@@ -42,7 +40,7 @@ class TemporaryFolder:
 
     @contextmanager
     def removed_on_failure(self):
-        """Remove it at once if something goes wrong: nothing of the user's stays behind."""
+        """Remove it as soon as something fails: no data of the user stay behind."""
         try:
             yield self
         except BaseException:
@@ -50,7 +48,7 @@ class TemporaryFolder:
             raise
 
     def keep(self):
-        """Leave it where it is, for good."""
+        """Never remove it."""
         self.remove.detach()
 
     def __getstate__(self):
@@ -61,8 +59,8 @@ class TemporaryFolder:
 
 
 def remove_folder(path):
-    """Remove a folder and all in it, if it is there."""
-    # Renamed first: a task that is late cannot write into it any more.
+    """Remove a folder with its contents, if it exists."""
+    # Renamed first, so that no late task can write into it.
     removed = path.with_name(f".{uuid4().hex}")
     with suppress(OSError):
         os.rename(path, removed)
@@ -72,10 +70,7 @@ def remove_folder(path):
 
 @contextmanager
 def written_whole(path):
-    """An empty file beside `path` to write to; it becomes `path` if all went well, or is removed.
-
-    Writing again what another worker has written is harmless.
-    """
+    """Give a draft to write to, next to `path`; rename it to `path` on success, else remove it."""
     path = Path(path)
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
@@ -83,10 +78,7 @@ def written_whole(path):
         yield draft
         os.replace(draft, path)
     except OSError as error:
-        raise OSError(
-            f"{path} cannot be written: {error.strerror or error}. Every worker must reach the "
-            "folder, and have room in it."
-        ) from error
+        raise OSError(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:
         with suppress(OSError):
             draft.unlink()
@@ -94,7 +86,7 @@ def written_whole(path):
 
 @contextmanager
 def released_file(path, readers_of=None):
-    """As `written_whole`, but in the end others may read the file: those of `readers_of`."""
+    """As `written_whole`, but the complete file is readable by those who can read `readers_of`."""
     path = Path(path)
     with written_whole(path) as draft:
         mode = mode_for(path, readers_of)
@@ -102,27 +94,11 @@ def released_file(path, readers_of=None):
         draft.chmod(mode)
 
 
-def save(path, array):
-    """Write an array."""
-    array = np.ascontiguousarray(array)
-    with written_whole(path) as draft, open(draft, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        # Not by np.save, which does not notice that the last bytes found no room.
-        file.write(array.data)
-
-
-def load(path, start=0, stop=None):
-    """Read some rows of an array; they come into memory, the others do not."""
-    # Mapped, not to read more than is asked for; copied, not to keep the file open.
-    return np.array(np.load(path, mmap_mode="r")[start:stop])
-
-
 @contextmanager
-def published(path, readers_of=None):
-    """A folder beside `path` to fill; it becomes `path` if all went well, or is removed.
+def released_folder(path, readers_of=None):
+    """Give a folder to fill, next to `path`; rename it to `path` on success, else remove it.
 
-    Nothing is there under the name of `path` before it is complete. Then others may read it: those
-    of `readers_of`.
+    The complete folder is readable by those who can read `readers_of`.
     """
     path = Path(path)
     if path.exists():

@@ -1,4 +1,4 @@
-"""Who may read what is written: nobody until it is complete, then no more people than the input."""
+"""Who may read an output: its owner until it is complete, then those who can read the input."""
 
 import os
 import stat
@@ -6,15 +6,15 @@ from glob import glob
 from pathlib import Path
 from uuid import uuid4
 
-# Of drafts, and of files that are only for who made them.
+# Modes of drafts, and of files that only their owner needs.
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
 
 def mode_for(path, readers_of=None):
     """Mode of a file that is about to be written.
 
-    It is what the system gives to new files there, less what `readers_of` does not grant, nor the
-    file that is replaced, if there is one. The owner can read and write it in any case.
+    It is the mode that the system gives to new files there, without permissions that `readers_of`,
+    or the file that is replaced, does not grant. The owner can always read and write the file.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def mode_for(path, readers_of=None):
         The file.
 
     readers_of : path or None
-        A file, a folder with all that is in it, or a pattern of such names. Whoever cannot read
-        all of that is not to read `path`.
+        A file, a folder with its contents, or a pattern of such names. Those who cannot read all
+        of it cannot read `path`.
 
     Returns
     -------
@@ -50,8 +50,8 @@ def mode_for(path, readers_of=None):
 
 
 def open_folder(folder, mode):
-    """Give all files of a private folder, and the folder at last, to those whom `mode` names."""
-    # Who may read a file may look into its folder.
+    """Set the mode of all files in a private folder, and then that of the folder itself."""
+    # Those who may read a file may enter its folder.
     folder_mode = PRIVATE_FOLDER | mode | (mode & 0o444) >> 2 | folder.stat().st_mode & stat.S_ISGID
     for path in sorted(folder.rglob("*"), reverse=True):
         path.chmod(folder_mode if path.is_dir() else mode)
@@ -59,7 +59,7 @@ def open_folder(folder, mode):
 
 
 def _given_by_the_system(path):
-    """Mode and group of new files beside a path, as an empty one has them."""
+    """Mode and group of new files next to a path, from an empty one."""
     probe = path.with_name(f".{path.name}.{uuid4().hex}")
     os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
@@ -70,7 +70,7 @@ def _given_by_the_system(path):
 
 
 def _files_named(name):
-    """What a name stands for; nothing, if it is not on this machine."""
+    """The paths that a name or pattern stands for; none if it is not on this machine."""
     if name is None:
         return []
     return [name] if os.path.exists(name) else glob(os.fspath(name))
@@ -79,18 +79,18 @@ def _files_named(name):
 def _status_of_all_in(path):
     yield os.stat(path)
     for inside in Path(path).rglob("*"):
-        if inside.exists():  # and is no link to nowhere
+        if inside.exists():  # not a broken link
             yield inside.stat()
 
 
 def _granted(status, group):
-    """What a file grants: to its owner, to the members of a group and to all others."""
+    """The permissions that a file grants to its owner, to the members of a group and to others."""
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISDIR(status.st_mode):
-        # Files in it can be read by those who may enter.
+        # Those who may enter a folder can read files in it.
         mode = (mode & 0o111) << 2 | mode & 0o222
     if status.st_gid != group:
-        # Members of either group may be among the others of the other one.
+        # Members of one group may be others to the other group.
         both = mode >> 3 & mode & 0o7
         mode = mode & 0o700 | both << 3 | both
     return mode

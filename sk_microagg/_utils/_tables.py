@@ -1,4 +1,4 @@
-"""Tables of any kind, column by column."""
+"""Tables as arrays, lists or DataFrames, column by column."""
 
 from datetime import date, time, timedelta
 
@@ -12,9 +12,9 @@ MISSING = "*"
 
 
 def as_table(X):
-    """The table as it is, or as an array in which every cell has its own type.
+    """The table itself; lists and masked arrays as an array of objects.
 
-    In an array of one type, numbers in a list would become text, and masked cells would show.
+    In an array of one type, numbers in a list might become text, and masked cells would be visible.
     """
     if has_masked_rows(X):
         X = np.ma.vstack(X)
@@ -34,9 +34,9 @@ def is_frame(table):
 
 
 def columns_of(table, name):
-    """Columns of a table, each in its own type: one array for all might round large integers.
+    """Columns of a table, each with its own type: a common type might round large integers.
 
-    `name` is what the table is called in messages.
+    `name` is the table's name in messages.
     """
     table = as_table(table)
     if is_frame(table) and 0 not in table.shape:
@@ -46,15 +46,15 @@ def columns_of(table, name):
 
 
 def has_numbers(column):
-    """Whether the type of a column says that it holds numbers, or missing ones, and nothing else.
+    """Whether a column has a numeric type, with NaN for missing values.
 
-    Columns of objects may hold numbers too.
+    Columns of objects may hold numbers, too.
     """
     return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf"
 
 
 def holds_dates(column):
-    """Whether a column has a type for dates, times or durations, or objects that are such."""
+    """Whether a column has a type for dates, times or durations, or holds such objects."""
     if getattr(column.dtype, "is_temporal", bool)():  # of polars
         return True
     kind = getattr(column.dtype, "kind", "")
@@ -68,13 +68,13 @@ def holds_dates(column):
 def cells_of(column):
     """The cells of a column as a list of Python objects."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "mM":
-        # Finer times would become integers.
+        # Nanoseconds would become integers.
         return np.asarray(column).astype(f"{column.dtype.kind}8[us]").tolist()
     return column.tolist() if isinstance(column, np.ndarray) else column.to_list()
 
 
 def missing_cells(column):
-    """Which cells of a column are None, NaN, NaT, pandas.NA or "*", which says as much."""
+    """Mask of the missing cells of a column: None, NaN, NaT, pandas.NA or "*"."""
     if has_numbers(column):
         return np.isnan(np.asarray(column))
     return np.array([_is_missing(cell) for cell in cells_of(column)], dtype=bool)

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.datasets import fetch_openml, get_data_home
 from sklearn.utils import Bunch, check_scalar
 
+from sk_microagg._utils._csv import read_csv_rows
 from sk_microagg.datasets._files import FOLDER_VARIABLE, import_extra
 from sk_microagg.generalization import Hierarchy
 
@@ -219,8 +220,7 @@ def _rows_from_openml(frame):
 
 def _read_table(path):
     """Read an `adult.csv`, if it has the header, the number of records and the values of Adult."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.reader(file) if row]
+    rows = read_csv_rows(path)
     header = rows[0] if rows else []
     if header != list(COLUMNS):
         raise ValueError(
@@ -268,8 +268,8 @@ def _read_vocabularies():
     """For each column of text, map each allowed cell of a file to the value it stands for."""
     vocabularies = {"salary-class": dict(zip(SALARY_CLASSES, SALARY_CLASSES, strict=True))}
     for column in CATEGORICAL_COLUMNS:
-        lines = _hierarchy_file(column).read_text(encoding="utf-8").splitlines()
-        leaves = [line.partition(";")[0] for line in lines]
+        with as_file(_hierarchy_file(column)) as path:
+            leaves = [row[0] for row in read_csv_rows(path, sep=";")]
         vocabularies[column] = {MISSING: None, **dict(zip(leaves, leaves, strict=True))}
     return vocabularies
 

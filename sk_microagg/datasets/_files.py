@@ -1,6 +1,5 @@
 """Finding, verifying, downloading and reading the file that holds a data set."""
 
-import csv
 import hashlib
 import importlib
 import math
@@ -14,6 +13,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import get_data_home
 from sklearn.utils import check_scalar
+
+from sk_microagg._utils._csv import read_csv_rows
 
 FOLDER_VARIABLE = "SK_MICROAGG_DATA"
 
@@ -142,8 +143,7 @@ def read_rda(path, columns):
 
 def read_csv(path, source, columns):
     """Read columns of a CSV file, if it has the header and the number of records of `source`."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.reader(file) if row]
+    rows = read_csv_rows(path)
     header = rows[0] if rows else []
     records = rows[1:]
     if header != list(source.columns):

@@ -1,13 +1,11 @@
 """The paths of a generalization tree, from each leaf up to the root, in the forms users give."""
 
-import csv
 from collections import Counter
-from pathlib import Path
 
+from sk_microagg._utils._csv import opened_csv, source_name
 from sk_microagg.generalization._labels import ROOT, label_of
 
 COLLECTIONS = (dict, list, tuple, set, frozenset)
-BYTE_ORDER_MARK = "\ufeff"
 
 
 def check_paths(paths):
@@ -38,26 +36,19 @@ def check_paths(paths):
 
 def paths_from_csv(path, sep):
     """From a file with a leaf in each row, then its parent and so on up to the root."""
-    if hasattr(path, "read"):
-        return _read_rows(path, sep, getattr(path, "name", "the file"))
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        return _read_rows(file, sep, path)
-
-
-def _read_rows(file, sep, name):
-    rows = []
-    for number, row in enumerate(csv.reader(file, delimiter=sep), start=1):
-        if number == 1 and row:
-            row[0] = row[0].removeprefix(BYTE_ORDER_MARK)
-        if not any(label.strip() for label in row):
-            continue
-        rows.append(row)
-        if len(row) != len(rows[0]):
+    with opened_csv(path, sep=sep) as numbered:
+        rows = [
+            (number, row)
+            for number, row in enumerate(numbered, start=1)
+            if any(label.strip() for label in row)
+        ]
+    for number, row in rows:
+        if len(row) != len(rows[0][1]):
             raise ValueError(
-                f"Row {number} of {name} has {len(row)} labels, but the first has {len(rows[0])}; "
-                "all rows must be equally long."
+                f"Row {number} of {source_name(path)} has {len(row)} labels, but the first has "
+                f"{len(rows[0][1])}; all rows must be equally long."
             )
-    return rows
+    return [row for _, row in rows]
 
 
 def paths_from_nested(tree, above=(ROOT,)):

@@ -2,19 +2,20 @@
 
 import numpy as np
 
-from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._classes import is_on_dask, row_classes
 
 
 def anonymity_level(release):
     """Smallest number of times that any row of a released table occurs in it.
 
     A release is k-anonymous if its level is at least k. Rows are compared in all columns, so pass
-    the quasi-identifiers only. A missing value equals another of the same kind.
+    the quasi-identifiers only. Missing values of one kind are equal.
 
     Parameters
     ----------
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The released table: numbers, text or both. Of a dask DataFrame, the workers do the counting.
+        The released table: numbers, text or both. The rows of a Dask DataFrame are counted by its
+        workers.
 
     Returns
     -------
@@ -27,18 +28,18 @@ def anonymity_level(release):
     >>> anonymity_level([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0], [3.0, 4.0]])
     2
     """
-    if type(release).__module__.startswith("dask."):
-        from sk_microagg.scale._release import distributed_anonymity_level
+    if is_on_dask(release):
+        from sk_microagg.metrics._on_dask import anonymity_level_on_dask  # Dask is an extra.
 
-        return distributed_anonymity_level(release)
+        return anonymity_level_on_dask(release)
     return int(np.bincount(row_classes(release, "release")).min())
 
 
 def uniqueness(table):
     """Share of the rows of a table that occur in it only once.
 
-    Whoever knows such a row of a population knows whose it is. Rows are compared in all columns, so
-    pass the quasi-identifiers only. A missing value equals another of the same kind.
+    If the table covers a whole population, such a row identifies a person. Rows are compared in all
+    columns, so pass the quasi-identifiers only. Missing values of one kind are equal.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def uniqueness(table):
     Returns
     -------
     share : float
-        From 0, where every row has a twin, to 1, where no row has one.
+        From 0, where every row occurs at least twice, to 1, where no row does.
 
     See Also
     --------

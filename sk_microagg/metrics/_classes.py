@@ -1,21 +1,26 @@
-"""Classes of equal rows."""
+"""Classes of equal rows, such as the groups of a release."""
 
 import numpy as np
 
 from sk_microagg._utils._tables import columns_of
 
 
-def row_classes(table, name):
-    """Class of equal rows that each row of a table is in, numbered from 0.
+def is_on_dask(table):
+    """Whether a table is one of Dask, whose rows may be too many for one machine."""
+    return type(table).__module__.startswith("dask.")
 
-    Classes of numbers are in the order of their rows, by the first column first. `name` is what the
-    table is called in messages.
+
+def row_classes(table, name):
+    """Number the classes of equal rows from 0; return the class of each row.
+
+    If all columns are numeric, classes are in lexicographic order. `name` is the table's name in
+    messages.
     """
     columns = columns_of(table, name)
     classes = np.zeros(len(columns[0]), dtype=np.intp)
     for column in columns:
         codes = codes_of(column)
-        # Numbered anew after every column, so that products of two stay far below overflow.
+        # Renumbered after every column, so that the products stay far below overflow.
         _, classes = np.unique(classes * (codes.max() + 1) + codes, return_inverse=True)
     return classes
 
@@ -30,7 +35,7 @@ def codes_of(column):
 
 
 def _key(value):
-    """The value as a dict may know it: NaN differs from itself."""
+    """The value as a key of a dict: NaN differs from itself, so a sentinel stands for it."""
     return _NAN if isinstance(value, float | np.floating) and np.isnan(value) else value
 
 

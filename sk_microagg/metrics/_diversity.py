@@ -1,17 +1,17 @@
-"""What groups of a release tell of columns that are released as they are."""
+"""What the groups of a release disclose about columns that are released unchanged."""
 
 import numpy as np
 from sklearn.utils import check_consistent_length
 
 from sk_microagg._utils._tables import as_table, columns_of
-from sk_microagg.metrics._classes import codes_of, row_classes
+from sk_microagg.metrics._classes import codes_of, is_on_dask, row_classes
 
 
 def homogeneity(release, sensitive):
-    """Share of the records that are in groups which agree in a column, as with one diagnosis.
+    """Share of the records in homogeneous groups, which share one value of a sensitive column.
 
-    Whoever knows that a person is in such a group knows the value of the person, however many
-    records the group has. A group is a class of equal rows of the release.
+    An intruder who knows that a person is in such a group learns the person's value, for example
+    the diagnosis, however large the group is. A group is a class of equal rows of the release.
 
     Parameters
     ----------
@@ -19,15 +19,15 @@ def homogeneity(release, sensitive):
         The columns that were anonymized, as they are released: numbers, text or both.
 
     sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
-        A column that is released as it is, or several, in the same order of records. A missing
-        value is a value like others. Of dask DataFrames with the same partitions, the workers do
-        the counting.
+        One or several columns that are released unchanged, with the records in the same order. A
+        missing value counts as a value. Dask DataFrames must have the same partitions; their
+        workers do the counting.
 
     Returns
     -------
     share : float or ndarray of shape (n_columns,)
-        From 0, where no group agrees, to 1, where all do; lower is safer. For several columns, one
-        share per column.
+        From 0, where no group is homogeneous, to 1, where all are; lower is safer. For several
+        columns, one share per column.
 
     See Also
     --------
@@ -42,26 +42,26 @@ def homogeneity(release, sensitive):
     >>> homogeneity(release, [["flu", 1], ["flu", 1], ["gout", 1], ["flu", 1], ["gout", 1]])
     array([0.4, 1. ])
     """
-    if type(release).__module__.startswith("dask."):
-        from sk_microagg.scale._homogeneity import distributed_homogeneity
+    if is_on_dask(release):
+        from sk_microagg.metrics._on_dask import homogeneity_on_dask  # Dask is an extra.
 
-        return distributed_homogeneity(release, sensitive)
+        return homogeneity_on_dask(release, sensitive)
     classes = row_classes(release, "release")
     columns, is_one = _columns_of(sensitive)
     check_consistent_length(classes, columns[0])
-    shares = np.array([_share_that_agrees(classes, codes_of(column)) for column in columns])
+    shares = np.array([_homogeneous_share(classes, codes_of(column)) for column in columns])
     return float(shares[0]) if is_one else shares
 
 
 def _columns_of(sensitive):
-    """The columns, and whether it is one that was given alone."""
+    """The columns, and whether a single one was given."""
     table = as_table(sensitive)
     if len(np.shape(table)) == 1:
         return [table if hasattr(table, "to_list") else np.asarray(table)], True
     return columns_of(table, "sensitive"), False
 
 
-def _share_that_agrees(classes, codes):
+def _homogeneous_share(classes, codes):
     some_code = np.empty(classes.max() + 1, dtype=codes.dtype)
     some_code[classes] = codes
     differs = np.zeros(len(some_code), dtype=bool)

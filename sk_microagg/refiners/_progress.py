@@ -1,13 +1,12 @@
-"""How far a search has come: a line that updates, and scikit-learn's callbacks."""
+"""Progress of a search: a line that updates, and scikit-learn's callbacks."""
 
 import math
-import sys
 import time
 from threading import Lock
 
-SECONDS_BETWEEN_LINES = 0.1
+from sk_microagg._utils._progress import ProgressLine, seconds_left
 
-# A callback hears of this many steps, however many iterations there are.
+# Number of steps that callbacks are notified of, whatever the number of iterations.
 N_STEPS = 100
 
 
@@ -17,19 +16,19 @@ class Progress:
     Parameters
     ----------
     n_iterations : int
-        Iterations of all searches together, at most.
+        Largest number of iterations of all searches together.
 
     total : float
-        What costs are a share of, as the information loss.
+        Cost of which the information loss is a share.
 
     time_limit : float
-        Seconds that the searches have.
+        Seconds for the searches; infinite if there is no limit.
 
     verbose : int
-        Whether to print.
+        Whether to print a progress line.
 
     refiner : Refiner
-        Who searches, for the callbacks.
+        The refiner that searches, for the callbacks.
 
     context : CallbackContext or None
         The task of which every step is a part.
@@ -53,8 +52,8 @@ class Progress:
         self._lock = Lock()
         self._n_done = 0
         self._n_steps = 0
-        self._best = float("inf")
-        self._next_line = 0.0
+        self._best = math.inf
+        self._line = ProgressLine()
 
     @property
     def seconds(self):
@@ -67,19 +66,19 @@ class Progress:
             self._best = min(self._best, cost)
 
     def advance(self, best, n_iterations=1):
-        """Note an iteration of a search, or a part of one, and the least cost that it has found."""
+        """Note iterations of a search, or a part of one, and the least cost found so far."""
         self.note(best)
         with self._lock:
             self._n_done += n_iterations
             if self.context is not None:
                 self._call_back()
-            if self.verbose and time.monotonic() >= self._next_line:
-                self._print()
-                self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+            if self.verbose and self._line.is_due():
+                self._line.draw(self._text(self.seconds))
 
     def _call_back(self):
-        # Shares of iterations that were added up may be short of 1 by rounding.
-        while self._n_steps < int(N_STEPS * self._share_done() + 1e-6):
+        # The sum of the shares of iterations may be short of 1 by rounding.
+        done = min(max(self._shares_done(self.seconds)), 1.0)
+        while self._n_steps < int(N_STEPS * done + 1e-6):
             self._n_steps += 1
             step = self.context.subcontext(task_name="step")
             step.call_on_fit_task_begin(estimator=self.refiner)
@@ -87,29 +86,27 @@ class Progress:
 
     def finish(self):
         """End the line."""
-        if self.verbose and self._best < float("inf"):
-            self._print()
-            sys.stdout.write("\n")
+        if self.verbose and self._best < math.inf:
+            self._line.draw(self._text(self.seconds, is_finished=True))
+            self._line.end()
 
-    def _share_done(self):
-        by_time = self.seconds / self.time_limit
-        return min(max(self._n_done / self.n_iterations, by_time), 1.0)
+    def _shares_done(self, seconds):
+        """Shares of the iterations and of the time limit; the search ends when one reaches 1."""
+        return self._n_done / self.n_iterations, seconds / self.time_limit
 
-    def _print(self):
-        done = self._share_done()
-        left = f"{self.seconds / done - self.seconds:.0f} s left" if done else ""
+    def _text(self, seconds, is_finished=False):
+        by_count, by_time = self._shares_done(seconds)
+        done = 1.0 if is_finished else max(by_count, by_time)
+        left = f", {seconds_left(seconds, done):.0f} s left" if done else ""
+        loss = f"information loss {self._best / self.total if self.total else 0.0:.4%}"
+        if self.time_limit < math.inf and by_time >= by_count:
+            return f"{loss}, {seconds:.0f} s gone{left}"
         number = min(math.ceil(self._n_done), self.n_iterations)
-        loss = self._best / self.total if self.total else 0.0
-        line = (
-            f"{self.unit} {number} of {self.n_iterations}, "
-            f"information loss {100 * loss:.4f} %, {left}"
-        )
-        sys.stdout.write(f"\r{line:<78}")
-        sys.stdout.flush()
+        return f"{self.unit} {number} of {self.n_iterations}, {loss}{left}"
 
 
 class Part:
-    """Progress of a search among some of the records, while the others cost the same throughout.
+    """Progress of a search among some of the records, while the cost of the others is constant.
 
     Parameters
     ----------

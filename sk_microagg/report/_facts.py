@@ -167,14 +167,13 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
         numbers, losses = None, _generalization_losses(X, release, estimator)
     else:
         numbers, losses = _numeric_facts(X, release, estimator), _squared_losses(X, release)
-    smallest = estimator.group_sizes_.min() if hasattr(estimator, "group_sizes_") else None
     # Finding equal rows takes time: it is done once, not once per metric.
     class_sizes = np.bincount(row_classes(release, "release"))
     return Facts(
         names=[printable(name) for name in names],
         n_records=len(columns[0]),
         n_groups=int(estimator.n_groups_),
-        smallest_group=int(estimator.smallest_group_ if smallest is None else smallest),
+        smallest_group=int(estimator.group_sizes_.min()),
         k=int(estimator.k),
         level=int(class_sizes.min()),
         n_distinct=len(class_sizes),

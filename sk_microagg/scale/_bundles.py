@@ -1,6 +1,6 @@
-"""What is done with the rows of some blocks, wherever it is done: functions of their arguments.
+"""The work on the rows of some blocks: functions of arrays, which any worker can run.
 
-A bundle is a few blocks next to each other, as many as one task takes on.
+A bundle is a few neighboring blocks, as many as one task processes.
 """
 
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ import numpy as np
 
 from sk_microagg._blocks import aggregate_block
 from sk_microagg._model._power import nearest_cells
-from sk_microagg._utils._files import written_whole
 from sk_microagg._utils._scaling import scale
+from sk_microagg.scale._files import written_by_worker
 from sk_microagg.scale._survey import Moments
 
-# Rows of a bundle take so many bytes, unless a single block takes more. With all that is made of
-# them they take some ten times as much.
+# Largest size of the rows of a bundle, unless a single block is larger. Work on a bundle needs
+# about ten times as much memory.
 BUNDLE_BYTES = 16_000_000
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Blocks from `first` to before `end`, and a seed for each."""
+    """The blocks `first` to `end` - 1, with a seed for each."""
 
     number: int
     first: int
@@ -29,7 +29,7 @@ class Bundle:
 
 
 def make_bundles(sizes, row_bytes, seeds):
-    """Bundle blocks, in their order, given their numbers of rows."""
+    """Bundle consecutive blocks, given their numbers of rows."""
     bundles, first = [], 0
     while first < len(sizes):
         total = np.cumsum(sizes[first:]) * row_bytes
@@ -40,7 +40,7 @@ def make_bundles(sizes, row_bytes, seeds):
 
 
 def route(records, scaler, router):
-    """Block of each row, and moments of the rows in the space in which they are compared."""
+    """Find the block of each row; return the blocks, and the moments of the scaled rows."""
     if not len(records):
         return np.empty(0, dtype=np.intp), Moments.of(records)
     scaled = scale(scaler, records)
@@ -49,19 +49,47 @@ def route(records, scaler, router):
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of the groups of some blocks."""
+    """Figures about the groups of some blocks.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+
+    group_sizes : ndarray of shape (n_groups,)
+        Number of rows in each group, block by block.
+
+    sse : float
+        Sum of squared distances to the centroids.
+
+    n_moved : int
+        Number of rows that `transform` may send to another group than their own.
+
+    n_iter : int
+        Number of iterations of the refiner.
+    """
 
     n_rows: int
-    n_groups: int
-    smallest_group: int
+    group_sizes: np.ndarray
     sse: float
     n_moved: int
     n_iter: int
 
+    @classmethod
+    def merged(cls, summaries):
+        """The figures of all bundles together, given in the order of their blocks."""
+        return cls(
+            sum(summary.n_rows for summary in summaries),
+            np.concatenate([summary.group_sizes for summary in summaries]),
+            sum(summary.sse for summary in summaries),
+            sum(summary.n_moved for summary in summaries),
+            sum(summary.n_iter for summary in summaries),
+        )
+
 
 @dataclass(frozen=True)
 class Aggregate:
-    """Microaggregate blocks; what `transform` needs of them is written into a folder."""
+    """Microaggregate blocks, and write what `transform` needs of them into a folder."""
 
     scaler: object
     rounding: np.ndarray
@@ -70,7 +98,7 @@ class Aggregate:
     model_folder: object
 
     def __call__(self, bundle, blocks):
-        """Return the release of each block, and a summary."""
+        """Return the released rows of each block, and a summary."""
         releases, groups_of, n_near_cuts = [], [], 0
         for records, seed in zip(blocks, bundle.seeds, strict=True):
             scaled = scale(self.scaler, records)
@@ -82,8 +110,8 @@ class Aggregate:
         _save_model(self.model_folder, bundle, groups_of)
         return releases, Summary(
             sum(map(len, releases)),
-            sum(len(groups.sizes) for groups in groups_of),
-            int(min(groups.sizes.min() for groups in groups_of)),
+            # Short integers: the client holds those of the whole table.
+            np.concatenate([groups.sizes for groups in groups_of]).astype(np.int32),
             sum(groups.sse for groups in groups_of),
             n_near_cuts + sum(groups.n_moved for groups in groups_of),
             sum(groups.n_iter for groups in groups_of),
@@ -92,7 +120,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Assign:
-    """Send rows to the groups of their blocks."""
+    """Assign rows to the groups of their blocks."""
 
     scaler: object
     model_folder: object
@@ -119,7 +147,7 @@ def _save_model(folder, bundle, groups_of):
         arrays[f"centroids-{number}"] = groups.centroids
         arrays[f"scaled-{number}"] = groups.scaled_centroids
         arrays[f"weights-{number}"] = groups.weights
-    with written_whole(_model_file(folder, bundle)) as draft, open(draft, "wb") as file:
+    with written_by_worker(_model_file(folder, bundle)) as draft, open(draft, "wb") as file:
         np.savez(file, **arrays)
 
 
@@ -128,7 +156,7 @@ def _open_model(folder, bundle):
         return np.load(_model_file(folder, bundle))
     except FileNotFoundError as error:
         raise FileNotFoundError(
-            f"{error.filename} is gone: without `folder`, a model goes away with its estimator."
+            f"{error.filename} is gone: without `folder`, a model is removed with its estimator."
         ) from error
 
 

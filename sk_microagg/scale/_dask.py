@@ -1,10 +1,9 @@
 """The estimator for tables larger than memory: parameters, state and the order of the steps."""
 
 import math
-from contextlib import nullcontext
+import warnings
 from numbers import Integral
 
-import dask
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -13,37 +12,31 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._blocks import block_seeds, check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._model._router import Router
-from sk_microagg._utils._files import TemporaryFolder, published
+from sk_microagg._utils._files import TemporaryFolder
+from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._utils._statistics import loss_share
-from sk_microagg._utils._validation import check_count, check_k, check_option, check_verbose
+from sk_microagg._utils._validation import check_count, check_k, check_verbose
 from sk_microagg._utils._version import __version__, complete_model
-from sk_microagg.metrics import anonymity_level
-from sk_microagg.scale._bundles import Aggregate, Assign, make_bundles
-from sk_microagg.scale._in_memory import InMemory
-from sk_microagg.scale._on_disk import OnDisk
+from sk_microagg.scale._bundles import Aggregate, Assign, Summary, make_bundles
 from sk_microagg.scale._parts import Parts, is_path
-from sk_microagg.scale._release import read, write
-from sk_microagg.scale._survey import Moments, Sample
+from sk_microagg.scale._release import Release, read
+from sk_microagg.scale._shuffle import make_shuffle
+from sk_microagg.scale._survey import Moments
 
-SAMPLES_AT_A_TIME = 4
-
-# From fewer rows, the sample would tell of single ones what whole columns are to tell: where they
-# are, how wide they are and where to cut them.
+# The location and spread of the columns, and the cuts, come from the sample. In a smaller one, they
+# would disclose single rows.
 SMALLEST_SAMPLE = 1000
 SMALLEST_SAMPLE_IN_GROUPS = 20
-
-# Dask's shuffle holds rows more than once, there and back.
-COPIES_IN_MEMORY = 8
 
 
 class DaskMicroAggregator(BaseEstimator):
     """Make numeric columns of a table larger than memory k-anonymous, on Dask.
 
-    The same as :class:`~sk_microagg.MicroAggregator` in blocks: a kd-tree of cuts, fitted on a
-    sample, sends each row to its block, and each block is microaggregated on its own, on whichever
-    worker. It runs on the current :class:`dask.distributed.Client`, or in the threads of this
-    process if there is none.
+    It works as :class:`~sk_microagg.MicroAggregator` does in blocks: a kd-tree of cuts, fitted on a
+    sample, assigns each row to a block, and each block is microaggregated on its own, by any
+    worker. It runs on the current :class:`dask.distributed.Client`, or in threads of this process
+    if there is none.
 
     Parameters
     ----------
@@ -51,44 +44,44 @@ class DaskMicroAggregator(BaseEstimator):
         Smallest size of a group.
 
     columns : list or None, default=None
-        The columns to anonymize, the quasi-identifiers: numeric and complete. Others are released
-        as they are. None for all.
+        The columns to anonymize, the quasi-identifiers: numeric and without missing values. Other
+        columns are released unchanged. None for all columns.
 
     builder : str or Builder, default="mdav"
         Makes the groups of a block, as in :class:`~sk_microagg.MicroAggregator`.
 
     refiner : str, Refiner, list or None, default="exchange"
-        Improves the groups of a block, as there. A time limit is for each block.
+        Improves the groups of a block, as there. A time limit applies to each block.
 
     scaler : "standard", transformer or None, default="standard"
         The space in which rows are compared, as there, but fitted on the sample.
 
     block_size : "auto", int or None, default="auto"
-        Largest number of rows of a block, as there. The size is that of a block of the sample,
-        multiplied by the rows that each stands for, so blocks may be a little larger. A block holds
-        at least k rows of the sample, so the sample may have to be larger for small blocks.
+        Largest number of rows of a block, as there. It is estimated from the sample, so blocks may
+        be a little larger. A block holds at least k rows of the sample, so small blocks may need a
+        larger sample.
 
     sample_size : int, default=250000
-        Number of rows, drawn uniformly, on which scaler and cuts are fitted: at least 1000, and at
-        least 20 `k`, since a smaller sample would tell of single rows. From no more than
-        `sample_size` rows, the release is that of :class:`~sk_microagg.MicroAggregator`.
+        Number of rows, drawn uniformly, on which scaler and cuts are fitted: at least 1000 and at
+        least 20 `k`, since a smaller sample would disclose single rows. If the table has no more
+        rows than that, the release is that of :class:`~sk_microagg.MicroAggregator`.
 
     shuffle : {"auto", "disk", "memory"}, default="auto"
-        How rows come to their blocks: by way of files in `folder`, or by Dask's shuffle, which
-        without a client may leave files of its own where temporary files go. "auto" takes the
-        memory of the workers of a client if it is large enough. The release is the same.
+        How rows travel to their blocks and back: by files in `folder`, or by Dask's shuffle, which
+        without a client may leave files of its own among the temporary files. "auto" uses the
+        memory of the client's workers if it is large enough. The release is the same.
 
     folder : path or None, default=None
-        Where rows are kept on their way, and the fitted model for good; every worker must reach it.
-        Rows are removed as soon as they have arrived. None for a temporary folder on this machine,
-        which goes away with the estimator and the release.
+        The folder of rows in transit, which are removed on arrival, and of the fitted model, which
+        stays. Every worker must reach it. None for a temporary folder on this machine, which is
+        removed with the estimator and the release.
 
     random_state : int, RandomState instance or None, default=None
-        For the sample and the refiner. An int makes the release reproducible, on however many
+        For the sample and the refiner. An int makes the release reproducible, on any number of
         workers.
 
     verbose : int, default=0
-        With 1, a line tells of each step.
+        If 1, print a line after each step.
 
     Attributes
     ----------
@@ -104,8 +97,8 @@ class DaskMicroAggregator(BaseEstimator):
     block_sizes_ : ndarray of shape (`n_blocks_`,)
         Number of rows in each block: at least 2k, unless there is one block.
 
-    smallest_group_ : int
-        Number of rows in the smallest group, at least `k`.
+    group_sizes_ : ndarray of shape (`n_groups_`,)
+        Number of rows in each group, at least `k`, block by block.
 
     sse_ : float
         Sum of squared distances to the centroids, in the scaled space.
@@ -117,7 +110,7 @@ class DaskMicroAggregator(BaseEstimator):
         Whether `transform` gives every training row the centroid of its own group.
 
     n_iter_ : int
-        Iterations that the refiner reports, in all blocks.
+        Number of iterations of the refiner, over all blocks.
 
     scaler_ : object
         The fitted scaler, or None.
@@ -134,12 +127,12 @@ class DaskMicroAggregator(BaseEstimator):
 
     Notes
     -----
-    The number of rows of each block is known before any is released; a block with fewer than 2k is
-    merged with its sibling. The level of anonymity of the whole release is counted as the last
-    step, and nothing is released if it is below `k`.
+    The rows of each block are counted before any is released, and a block with fewer than 2k is
+    merged with its sibling. The last step counts the level of anonymity of the whole release;
+    nothing is released if it is below `k`.
 
-    Results depend on the data, the order of the parts and the seed, not on workers that come and
-    go: files are written whole or not at all, and work that is done twice gives the same.
+    Results depend on the data, the order of the partitions and the seed, not on workers that come
+    and go: files appear only when they are complete, and a task that runs twice gives the same.
 
     Examples
     --------
@@ -206,6 +199,18 @@ class DaskMicroAggregator(BaseEstimator):
         self._fit(Parts.of(X, self.columns))
         return self
 
+    @property
+    def smallest_group_(self):
+        """Number of rows in the smallest group; deprecated."""
+        smallest = int(self.group_sizes_.min())
+        warnings.warn(
+            f"{type(self).__name__}.smallest_group_ is group_sizes_.min() now; the old name will "
+            "go away.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return smallest
+
     def fit_transform(self, X, y=None, *, path=None, npartitions=None):
         """Partition the rows and return the release.
 
@@ -219,8 +224,8 @@ class DaskMicroAggregator(BaseEstimator):
 
         path : path or None, default=None
             A Parquet folder to write the release to. It must not exist, and appears when the
-            release is complete and k-anonymous. If `X` is a path, nobody can read the release who
-            cannot read `X`.
+            release is complete and k-anonymous. If `X` is a path, those who cannot read `X` cannot
+            read the release.
 
         npartitions : int or None, default=None
             Number of partitions of the release; None for those of `X`.
@@ -228,18 +233,22 @@ class DaskMicroAggregator(BaseEstimator):
         Returns
         -------
         release : dask DataFrame
-            The table, row by row, with the centroid of its group in place of each row's `columns`.
+            The table, row by row, with `columns` replaced by the centroid of the row's group.
         """
-        with _written(path, npartitions, X) as folder:
-            parts = Parts.of(X, self.columns)
-            if path is not None:
-                parts.check_names()
-            way = self._fit(parts)
-            release = self._release(parts, way, npartitions, folder, self._check_release)
-        return release if path is None else read(path)
+        return self._fit_transform(X, Release(path, npartitions, X if is_path(X) else None))
+
+    def _fit_transform(self, X, release):
+        """As `fit_transform`, with a `Release` that may write and check in its own way."""
+        with release.draft() as folder:
+            parts = self._parts(X, self.columns, folder)
+            frame = self._replaced(parts, self._fit(parts))
+            written = release.write(frame, folder, parts)
+            level = release.check(written, list(self.feature_names_in_), self.k)
+            self._say(f"released: every row occurs at least {level} times")
+        return written if folder is None else read(release.path)
 
     def transform(self, X, *, path=None, npartitions=None):
-        """Replace the columns of each row by the centroid of the group that it falls in.
+        """Replace the columns of each row by the centroid of the group whose cell it falls in.
 
         Parameters
         ----------
@@ -259,20 +268,19 @@ class DaskMicroAggregator(BaseEstimator):
             The table with a centroid in each row, exactly as in the release.
         """
         check_is_fitted(self)
-        with _written(path, npartitions, X) as folder:
-            parts = Parts.of(X, list(self.feature_names_in_))
-            if path is not None:
-                parts.check_names()
+        release = Release(path, npartitions, X if is_path(X) else None)
+        with release.draft() as folder:
+            parts = self._parts(X, list(self.feature_names_in_), folder)
             with complete_model(self):
-                way = self._way(sum(parts.lengths()), len(parts.columns))
-                way.route(parts, self.scaler_, self._router)
+                shuffle = self._make_shuffle(sum(parts.lengths()), parts)
+                shuffle.route(parts, self.scaler_, self._router)
                 work = Assign(self.scaler_, self._model)
-                way.work(work, self._bundles, np.arange(self.n_blocks_ + 1))
-                moved = self._release(parts, way, npartitions, folder, lambda frame: None)
-        return moved if path is None else read(path)
+                shuffle.work(work, self._bundles, np.arange(self.n_blocks_ + 1))
+                written = release.write(self._replaced(parts, shuffle), folder, parts)
+        return written if folder is None else read(path)
 
     def _fit(self, parts):
-        """Find the groups; return the released rows, on their way back to their parts."""
+        """Find the groups; return the shuffle that brings the released rows back."""
         check_verbose(self.verbose)
         size = self._check_sample_size()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))
@@ -282,28 +290,18 @@ class DaskMicroAggregator(BaseEstimator):
             # Drawn once: work that a worker does again is to give the same.
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
 
-        sample = self._sample(parts, seed, size)
+        sample = parts.sample(seed, size)
         method = Method(check_k(self.k, sample.n_rows), method.builder, method.refiner)
-        smallest = 2 * method.k
         if scaler is not None:
             scaler.fit(own_floats(scaler, sample.rows))
-        scaled = scale(scaler, sample.rows)
-        rounding = rounding_of(scaler, sample.rows, scaled)
-        share = len(sample.rows) / sample.n_rows
-        router = Router.fit(
-            scaled,
-            check_block_size(self.block_size, method.k) * share,
-            # A row of the sample stands for many, but is one person's.
-            max(math.ceil(smallest * share), method.k),
-            method.k,
-        )
+        router, rounding = self._fit_router(sample, scaler, method.k)
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
-        way = self._way(sample.n_rows, len(parts.columns))
-        n_rows, moments = zip(*way.route(parts, scaler, router), strict=True)
+        shuffle = self._make_shuffle(sample.n_rows, parts)
+        n_rows, moments = zip(*shuffle.route(parts, scaler, router), strict=True)
         sizes = np.sum(n_rows, axis=0)
         _check_rows(sample.n_rows, sizes.sum())
-        router, new_block = router.without_small_blocks(sizes, smallest)
+        router, new_block = router.without_small_blocks(sizes, 2 * method.k)
         edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
         sizes = np.add.reduceat(sizes, edges[:-1])
         row_bytes = len(parts.columns) * parts.dtype.itemsize
@@ -312,12 +310,10 @@ class DaskMicroAggregator(BaseEstimator):
 
         with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
             work = Aggregate(scaler, rounding, router, method, model)
-            summaries = way.work(work, bundles, edges)
-            _check_rows(sample.n_rows, sum(summary.n_rows for summary in summaries))
+            summary = Summary.merged(shuffle.work(work, bundles, edges))
+            _check_rows(sample.n_rows, summary.n_rows)
         if self.folder is not None:
             model.keep()
-        sse = sum(summary.sse for summary in summaries)
-        total = Moments.merged(moments).sum_of_squares
         self._say("groups are made")
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
@@ -327,18 +323,18 @@ class DaskMicroAggregator(BaseEstimator):
         self.n_rows_ = sample.n_rows
         self.n_blocks_ = router.n_blocks
         self.block_sizes_ = sizes
-        self.n_groups_ = sum(summary.n_groups for summary in summaries)
-        self.smallest_group_ = min(summary.smallest_group for summary in summaries)
-        self.sse_ = sse
-        self.information_loss_ = loss_share(sse, total)
-        self.exact_transform_ = not any(summary.n_moved for summary in summaries)
-        self.n_iter_ = sum(summary.n_iter for summary in summaries)
+        self.n_groups_ = len(summary.group_sizes)
+        self.group_sizes_ = summary.group_sizes
+        self.sse_ = summary.sse
+        self.information_loss_ = loss_share(summary.sse, Moments.merged(moments).sum_of_squares)
+        self.exact_transform_ = summary.n_moved == 0
+        self.n_iter_ = summary.n_iter
         self._dtype = parts.dtype
         self._router = router
         self._bundles = bundles
         self._model = model
         self._sk_microagg_version = __version__
-        return way
+        return shuffle
 
     def _check_sample_size(self):
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
@@ -346,56 +342,36 @@ class DaskMicroAggregator(BaseEstimator):
         if size < least:
             raise ValueError(
                 f"sample_size={size} must be at least {least}, the larger of {SMALLEST_SAMPLE} and "
-                f"{SMALLEST_SAMPLE_IN_GROUPS} k: a smaller sample would tell of single rows."
+                f"{SMALLEST_SAMPLE_IN_GROUPS} k: a smaller sample would disclose single rows."
             )
         return size
 
-    def _sample(self, parts, seed, size):
-        samples = parts.map(Sample.of_part, seed, size)
-        merge = dask.delayed(Sample.merged, pure=False)
-        while len(samples) > 1:
-            samples = [
-                merge(samples[start : start + SAMPLES_AT_A_TIME], size)
-                for start in range(0, len(samples), SAMPLES_AT_A_TIME)
-            ]
-        return dask.compute(*samples)[0]
+    def _fit_router(self, sample, scaler, k):
+        """Fit the cuts on the sample; return them with the rounding errors of scaled rows."""
+        scaled = scale(scaler, sample.rows)
+        share = len(sample.rows) / sample.n_rows
+        largest = check_block_size(self.block_size, k) * share
+        # A row of the sample stands for many rows, but belongs to one person.
+        smallest = max(math.ceil(2 * k * share), k)
+        router = Router.fit(scaled, largest, smallest, k)
+        return router, rounding_of(scaler, sample.rows, scaled)
 
-    def _way(self, n_rows, n_columns):
-        """The way of the rows to their blocks and back."""
-        check_option("shuffle", self.shuffle, ("auto", "disk", "memory"))
-        n_bytes = n_rows * (n_columns + 4) * 8 * COPIES_IN_MEMORY
-        if self.shuffle == "memory" or (self.shuffle == "auto" and n_bytes < _memory_of_workers()):
-            return InMemory()
-        return OnDisk(self.folder)
+    def _make_shuffle(self, n_rows, parts):
+        return make_shuffle(self.shuffle, self.folder, n_rows, len(parts.columns))
 
-    def _release(self, parts, way, npartitions, folder, check):
-        """Put the rows into the table, and this into a folder if there is one."""
-        frame = parts.with_released(way.released(), self._dtype, self._model)
-        if npartitions is not None:
-            frame = frame.repartition(npartitions=npartitions)
-        check(frame if folder is None else write(frame, folder, parts.has_index()))
-        return frame
+    def _parts(self, X, columns, folder):
+        parts = Parts.of(X, columns)
+        if folder is not None:
+            parts.check_names()
+        return parts
 
-    def _check_release(self, frame):
-        level = anonymity_level(frame[list(self.feature_names_in_)])
-        if level < self.k:
-            raise RuntimeError(
-                f"A row of the release occurs {level} times, fewer than k={self.k}: it was not "
-                "released. Does X give the same rows each time that it is computed?"
-            )
-        self._say(f"released: every row occurs at least {level} times")
+    def _replaced(self, parts, shuffle):
+        """The table with the rows that a shuffle brings back in its columns."""
+        return parts.with_released(shuffle.released(), self._dtype, self._model)
 
     def _say(self, what):
         if self.verbose:
-            print(f"DaskMicroAggregator: {what}", flush=True)
-
-
-def _written(path, npartitions, X):
-    """Where to write to, before anything is done; None if nothing is to be written."""
-    check_count("npartitions", npartitions, or_none=True)
-    if path is None:
-        return nullcontext()
-    return published(path, readers_of=X if is_path(X) else None)
+            ProgressLine().say(f"DaskMicroAggregator: {what}")
 
 
 def _check_rows(n_before, n_now):
@@ -404,14 +380,3 @@ def _check_rows(n_before, n_now):
             f"X had {n_before} rows and now has {n_now}: X changed on the way. It must give the "
             "same rows each time that it is computed."
         )
-
-
-def _memory_of_workers():
-    """Bytes that all workers of the current client may hold; 0 without a client."""
-    try:
-        from distributed import get_client
-
-        workers = get_client().scheduler_info(n_workers=-1)["workers"]
-    except (ImportError, ValueError):
-        return 0
-    return sum(worker["memory_limit"] or 0 for worker in workers.values())

@@ -1,4 +1,4 @@
-"""The parts of a Dask table, and what is asked of each."""
+"""A Dask table and its parts, the partitions."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -10,14 +10,17 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg._utils._validation import check_records
+from sk_microagg.scale._survey import Sample
 
-# Parts of a Parquet folder that is given by its path: small enough for workers with little memory.
+# Size of the parts of a Parquet folder: small enough for workers with little memory.
 PART_BYTES = "64MiB"
+
+SAMPLES_MERGED_AT_A_TIME = 4
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A Dask DataFrame, of which some columns are to be anonymized.
+    """A Dask DataFrame with the names of the columns to anonymize.
 
     Attributes
     ----------
@@ -37,7 +40,7 @@ class Parts:
 
     @classmethod
     def of(cls, X, columns):
-        """Make sense of a Dask DataFrame or the path of a Parquet folder."""
+        """Check a Dask DataFrame, or read a Parquet folder; check the columns."""
         if is_path(X):
             X = dd.read_parquet(fspath(X), blocksize=PART_BYTES)
         if not isinstance(X, dd.DataFrame):
@@ -45,7 +48,7 @@ class Parts:
                 f"X of type {type(X).__name__} must be a dask DataFrame or the path of a Parquet "
                 "folder; MicroAggregator takes what fits into memory."
             )
-        X = X.optimize()  # once: it may join parts, and all steps are to see the same ones
+        X = X.optimize()  # Once, as it may join parts: all steps must see the same ones.
         columns = list(X.columns) if columns is None else _as_list(columns)
         if not columns:
             raise ValueError(f"columns={columns!r} must name at least one column.")
@@ -66,8 +69,8 @@ class Parts:
         return self.frame.npartitions
 
     def map(self, function, *arguments):
-        """Tasks `function(records, number of the part, *arguments)`."""
-        # Wrapped once, not sent along with every task.
+        """Make tasks `function(records, number of the part, *arguments)`, one per part."""
+        # Wrapped once, so that they are not sent along with every task.
         function = dask.delayed(_on_records, pure=False, traverse=False), dask.delayed(function)
         arguments = [dask.delayed(argument, traverse=False) for argument in arguments]
         return [
@@ -79,8 +82,19 @@ class Parts:
         """Number of rows of each part."""
         return dask.compute(*self.map(_length))
 
+    def sample(self, seed, size):
+        """Draw a uniform sample of the rows; seed and parts determine it."""
+        samples = self.map(Sample.of_part, seed, size)
+        merge = dask.delayed(Sample.merged, pure=False)
+        while len(samples) > 1:
+            samples = [
+                merge(samples[start : start + SAMPLES_MERGED_AT_A_TIME], size)
+                for start in range(0, len(samples), SAMPLES_MERGED_AT_A_TIME)
+            ]
+        return dask.compute(*samples)[0]
+
     def check_names(self):
-        """Raise unless Parquet can have columns of these names."""
+        """Raise unless all columns have names that Parquet files can have."""
         for name in self.frame.columns:
             if not isinstance(name, str):
                 raise TypeError(
@@ -88,16 +102,17 @@ class Parts:
                 )
 
     def has_index(self):
-        """Whether the index says anything: not if it just counts the rows of each part."""
+        """Whether the index carries information, and does not just count the rows of each part."""
         if self.frame.known_divisions or not isinstance(self.frame._meta.index, pd.RangeIndex):
             return True
         is_counter = dask.delayed(_is_counter, pure=False)
         return not all(dask.compute(*map(is_counter, self.frame.index.to_delayed())))
 
     def with_released(self, released, dtype, model):
-        """The table with the columns replaced, given a task for the rows of each part.
+        """The table with the columns replaced, given tasks for the released rows of each part.
 
-        The result holds on to the folder of the model: when a worker is lost, work is done again.
+        The result keeps a reference to the folder of the model, since the work of a lost worker is
+        done again.
         """
         categories = self._used_categories()
         no_rows = np.empty((0, len(self.columns)))
@@ -110,7 +125,7 @@ class Parts:
         return dd.from_delayed(parts, meta=meta, divisions=self.frame.divisions, verify_meta=False)
 
     def _used_categories(self):
-        """For each categorical column what some row has; parts may know different categories."""
+        """For each categorical column the values that occur; categories may differ by part."""
         names = [
             name
             for name, dtype in self.frame.dtypes.items()
@@ -118,8 +133,8 @@ class Parts:
         ]
         if not names:
             return {}
-        look = dask.delayed(_categories, pure=False)
-        parts = dask.compute(*map(look, self.frame[names].to_delayed()))
+        categories_of = dask.delayed(_categories, pure=False)
+        parts = dask.compute(*map(categories_of, self.frame[names].to_delayed()))
         used = {}
         for name in names:
             known = dict.fromkeys(value for part in parts for value in part[name][0])
@@ -155,7 +170,7 @@ def _on_records(frame, function, columns, dtype, number, *arguments):
 
 
 def _categories(frame):
-    """For each column the categories that it knows and those that its rows have."""
+    """For each column its categories, and those that occur in its rows."""
     return {
         name: (
             list(column.cat.categories),
@@ -166,7 +181,7 @@ def _categories(frame):
 
 
 def _replace(frame, rows, columns, dtype, categories, model=None):
-    """The frame with other rows in some columns, and without what else it tells of the table."""
+    """Replace the values in some columns; remove metadata and categories that do not occur."""
     if len(rows) != len(frame):
         raise RuntimeError(
             f"A part of X had {len(rows)} rows and now has {len(frame)}: X changed on the way."

@@ -1,68 +1,98 @@
-"""The last steps of a distributed release: its level of anonymity, and its way to disk."""
+"""Releases: Dask DataFrames or Parquet folders with one file per partition."""
 
-from math import isfinite
-from numbers import Real
+from contextlib import nullcontext
 
 import dask
 import dask.dataframe as dd
-import numpy as np
-import pandas as pd
 
-from sk_microagg._utils._files import written_whole
-
-# Parts whose rows are counted together.
-PARTS_AT_A_TIME = 8
+from sk_microagg._utils._files import released_folder
+from sk_microagg._utils._validation import check_count
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.scale._files import written_by_worker
 
 
-def distributed_anonymity_level(frame):
-    """Smallest number of times that any row of a Dask DataFrame occurs in it.
+class Release:
+    """Where released rows go, and how they are written and checked.
 
-    Rows are told apart by 64 bits. That any two of a billion different rows share theirs happens
-    once in forty times, and does harm only if one of these two occurs too rarely.
+    A subclass may write rows differently or check more. Nothing is released if a step fails.
+
+    Parameters
+    ----------
+    path : path or None, default=None
+        A Parquet folder to write to; None to release a Dask DataFrame.
+
+    npartitions : int or None, default=None
+        Number of partitions; None for those of the table.
+
+    readers_of : path or None, default=None
+        The original table: those who cannot read it cannot read the folder.
     """
-    n_shares = -(-frame.npartitions // PARTS_AT_A_TIME)
-    count = dask.delayed(_count_rows, pure=False, nout=n_shares)
-    counts = [count(part, n_shares) for part in frame.to_delayed()]
-    least = dask.delayed(_least_count, pure=False)
-    levels = dask.compute(*(least([part[share] for part in counts]) for share in range(n_shares)))
-    levels = [level for level in levels if level is not None]
-    if not levels:
-        raise ValueError("release has 0 sample(s): at least 1 is needed.")
-    return min(levels)
 
+    def __init__(self, path=None, npartitions=None, readers_of=None):
+        check_count("npartitions", npartitions, or_none=True)
+        self.path = path
+        self.npartitions = npartitions
+        self.readers_of = readers_of
 
-def _count_rows(frame, n_shares):
-    """Distinct rows and how often each occurs, in shares by their keys."""
-    frame = frame.apply(told_apart)
-    keys, counts = np.unique(
-        pd.util.hash_pandas_object(frame, index=False).to_numpy(), return_counts=True
-    )
-    edges = [(share << 64) // n_shares for share in range(1, n_shares)]
-    starts = np.searchsorted(keys, np.array(edges, dtype=np.uint64))
-    return list(zip(np.split(keys, starts), np.split(counts, starts), strict=True))
+    def draft(self):
+        """Context of all work: gives a folder that gets its name on success, or None."""
+        if self.path is None:
+            return nullcontext()
+        return released_folder(self.path, self.readers_of)
 
+    def write(self, frame, folder, parts):
+        """Write the rows, if there is a folder.
 
-def told_apart(column):
-    """A column whose hashes tell apart what is different: of objects, 1 and "1" have the same."""
-    return column.map(_as_text).astype(object) if column.dtype == object else column
+        Parameters
+        ----------
+        frame : dask.dataframe.DataFrame
+            The rows.
 
+        folder : path or None
+            The draft.
 
-def _as_text(cell):
-    if isinstance(cell, Real):
-        # 1, 1.0 and True are the same; large integers keep all their digits.
-        return f"number {int(cell) if isfinite(cell) and cell == int(cell) else float(cell)}"
-    return f"{type(cell).__name__} {cell}"
+        parts : Parts
+            The original table.
 
+        Returns
+        -------
+        written : dask.dataframe.DataFrame
+            The rows as they were written.
+        """
+        if self.npartitions is not None:
+            frame = frame.repartition(npartitions=self.npartitions)
+        return frame if folder is None else write(frame, folder, parts.has_index())
 
-def _least_count(counts):
-    keys, places = np.unique(np.concatenate([keys for keys, _ in counts]), return_inverse=True)
-    if not len(keys):
-        return None
-    return int(np.bincount(places, weights=np.concatenate([n for _, n in counts])).min())
+    def check(self, written, columns, k):
+        """Raise unless the rows are k-anonymous.
+
+        Parameters
+        ----------
+        written : dask.dataframe.DataFrame
+            The rows as they were written.
+
+        columns : list
+            The quasi-identifiers.
+
+        k : int
+            The level of anonymity that was promised.
+
+        Returns
+        -------
+        level : int
+            The level of anonymity, at least `k`.
+        """
+        level = anonymity_level(written[columns])
+        if level < k:
+            raise RuntimeError(
+                f"A row of the release occurs {level} times, fewer than k={k}: it was not "
+                "released. Does X give the same rows each time that it is computed?"
+            )
+        return level
 
 
 def write(frame, folder, keep_index):
-    """Write a Dask DataFrame into a folder, as Parquet; return it as it is there."""
+    """Write a Dask DataFrame into a folder as Parquet files; return it as read from there."""
     put = dask.delayed(_write_part, pure=False)
     dask.compute(
         *(
@@ -76,15 +106,15 @@ def write(frame, folder, keep_index):
 
 
 def path_of_part(folder, number):
-    """Name of the file of a part: others read files in the order of their names."""
+    """Path of the file of a part; other programs read files in the order of their names."""
     return folder / f"part.{number:06d}.parquet"
 
 
 def _write_part(frame, path, keep_index):
-    with written_whole(path) as draft:
+    with written_by_worker(path) as draft:
         frame.to_parquet(draft, index=keep_index)
 
 
 def read(folder):
-    """The Dask DataFrame that was written into a folder."""
-    return dd.read_parquet(folder, blocksize=None)  # a file is a partition, however large
+    """Read the Dask DataFrame that was written into a folder."""
+    return dd.read_parquet(folder, blocksize=None)  # one partition per file, however large

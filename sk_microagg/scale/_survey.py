@@ -1,4 +1,4 @@
-"""What there is to know of a table that is too large to hold: a sample, and moments."""
+"""A sample and the moments of a table that is too large for one machine."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Sample:
-    """A uniform sample of the rows of a table, or all of them if there are few.
+    """A uniform sample of the rows of a table, or all rows if there are few.
 
     Attributes
     ----------
@@ -16,10 +16,10 @@ class Sample:
         Number of rows of the table.
 
     keys : ndarray of shape (n_sampled,)
-        A random number for each row of the sample: those of all other rows are larger.
+        A random number for each row: the sample has the rows with the smallest ones.
 
     place : ndarray of shape (n_sampled, 2)
-        Part of the table and row in it.
+        Part of the table and position in it, for each row.
 
     rows : ndarray of shape (n_sampled, n_columns)
         The rows, in their order in the table.
@@ -32,14 +32,14 @@ class Sample:
 
     @classmethod
     def of_part(cls, records, part, seed, size):
-        """Sample one part of the table. The seed and the number of the part fix the result."""
+        """Sample one part of the table. Seed and number of the part determine the result."""
         keys = np.random.default_rng([seed, part]).random(len(records))
         place = np.column_stack([np.full(len(records), part), np.arange(len(records))])
         return cls(len(records), keys, place, records)._lowest(size)
 
     @classmethod
     def merged(cls, samples, size):
-        """The sample of several parts together."""
+        """Merge the samples of several parts."""
         together = cls(
             sum(sample.n_rows for sample in samples),
             *(
@@ -66,7 +66,7 @@ class Moments:
 
     @classmethod
     def of(cls, X):
-        """Moments of some rows."""
+        """Moments of an array of rows."""
         if not len(X):
             return cls(0, np.zeros(X.shape[1]), 0.0)
         mean = X.mean(axis=0)
@@ -74,7 +74,7 @@ class Moments:
 
     @classmethod
     def merged(cls, parts):
-        """Moments of all rows together (Chan, Golub and LeVeque, 1979)."""
+        """Merge the moments of several parts (Chan, Golub and LeVeque, 1979)."""
         return reduce(cls._merge, parts)
 
     def _merge(self, other):

@@ -12,7 +12,7 @@ Outcome = namedtuple("Outcome", "code out err")
 
 @pytest.fixture
 def run(capsys):
-    """Run the command line in this process; what it prints is returned, with its exit code."""
+    """Run the command line in this process; return its exit code and output."""
 
     def run(*arguments):
         capsys.readouterr()
@@ -24,7 +24,7 @@ def run(capsys):
 
 @pytest.fixture
 def fails(run, tmp_path):
-    """Run a command that is to fail in one clear line and to leave no file; return the line."""
+    """Run a command that must fail with one line and leave no file; return the line."""
 
     def fails(*arguments):
         before = sorted(tmp_path.rglob("*"))
@@ -78,14 +78,14 @@ def level(cells):
     return level
 
 
-# What programs like to change.
+# Cells that programs tend to change.
 NOTES = ["1.10", "007", "1e3", "NA", "", " spaced ", "True", "ümlaut", "a, b", 'say "x"', "0x1F"]
 NOTES += ["1_000", "two\nlines", "2020-01-01", "12345678901234567890", "nan", "+5", "-0"]
 
 
 @pytest.fixture
 def patients(tmp_path):
-    """A CSV file with a mark, text, holes, integers, floats, and a column of odd notes."""
+    """A CSV file with a code, text, missing values, integers, floats, and unusual notes."""
     rng = np.random.default_rng(0)
     path = tmp_path / "patients.csv"
     with open(path, "w", encoding="utf-8", newline="") as file:
@@ -117,5 +117,5 @@ def numbers(tmp_path):
 
 @pytest.fixture
 def command():
-    """The command line as a process of its own is started."""
+    """The arguments that start the command line as a process."""
     return [sys.executable, "-P", "-m", "sk_microagg"]

@@ -1,4 +1,4 @@
-"""What is printed about a proof is what was proven about the release that was written."""
+"""The printed certificate is what was proven about the release that was written."""
 
 import re
 
@@ -59,7 +59,7 @@ def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch)
         r"least 4 loses less than (\S+) %",
         certificate_in(outcome.out),
     )
-    # Rounded, but never to the better side.
+    # Rounded, but only to the safe side.
     assert gap <= float(told[1]) <= gap * 1.01 + 1e-4
     assert 100 * bound * 0.999 <= float(told[2]) <= 100 * bound
 
@@ -111,7 +111,7 @@ def test_blocks(run, tmp_path, write, proofs):
 def test_numbers_only(fails, patients, tmp_path, columns, why):
     arguments = ["--columns", columns, "--drop", "id", "--certificate", 10]
     line = fails("anonymize", patients, tmp_path / "out.csv", *arguments)
-    assert line.startswith("--certificate 10 is for columns of numbers without holes, but ")
+    assert line.startswith("--certificate 10 is for columns of numbers without missing values")
     assert why in line
 
 
@@ -123,7 +123,7 @@ def test_numbers_with_a_hierarchy(fails, numbers, tmp_path):
     arguments = ["--columns", "count", "--drop", "size", "--hierarchies", folder]
     arguments += ["--certificate", 2.5]
     line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
-    assert line.startswith("--certificate 2.5 is for columns of numbers without holes, but ")
+    assert line.startswith("--certificate 2.5 is for columns of numbers without missing values")
     assert "column 'count' has a hierarchy" in line
 
 
@@ -135,7 +135,7 @@ def test_engine(fails, tmp_path):
     assert line.startswith("--certificate 10 needs --engine memory")
 
 
-def test_somebody_must_be_told(fails, run, numbers, tmp_path):
+def test_a_certificate_that_is_not_shown_is_refused(fails, run, numbers, tmp_path):
     arguments = [*CHOSEN, "--quiet", "--certificate", 0.1]
     line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
     assert line.startswith("--certificate 0.1 with --quiet needs --report")
@@ -159,8 +159,8 @@ def test_report_holds_what_was_proven_once(run, numbers, tmp_path, proofs):
     printed = run("anonymize", numbers, output, *arguments).out
     assert len(proofs) == 1
     page = re.sub(r"<[^>]*>", "", report.read_text(encoding="utf-8"))
-    told = certificate_in(printed)
-    assert f"{told[0].upper()}{told[1:]}." in page
+    shown = certificate_in(printed)
+    assert f"{shown[0].upper()}{shown[1:]}." in page
 
 
 def test_release_is_written_before_the_proof(run, numbers, tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
 
 
 @pytest.mark.parametrize("command", ["anonymize", "risk"])
-def test_help_says_what_is_missing(command, capsys):
+def test_help_lists_missing_values(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     assert "NaN" in capsys.readouterr().out

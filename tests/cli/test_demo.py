@@ -1,7 +1,7 @@
 import re
 
 
-def test_tells_what_was_done(run):
+def test_the_result_is_printed(run):
     code, printed, _ = run("demo")
     assert code == 0
     assert int(re.search(r"smallest group +(\d+)", printed)[1]) >= 5

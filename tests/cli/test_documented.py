@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("dask.dataframe")
-# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 ROOT = Path(__file__).parents[2]
@@ -24,13 +24,13 @@ def transcript(page):
 
 
 def timeless(printed):
-    """What does not depend on the speed of the machine, as the figures of a proof do."""
+    """Remove what depends on the speed of the machine: seconds, and the figures of a proof."""
     printed = re.sub(r"(?m)^(seconds +)\d+\.\d$", r"\1-", printed)
     return re.sub(r"(?ms)^certificate .*?(?=^\S)", _without_figures, printed)
 
 
 def _without_figures(certificate):
-    return re.sub(r"[\d.]+ %", "- %", " ".join(certificate[0].split())) + "\n"
+    return re.sub(r"[\d.]+ ?%", "-%", " ".join(certificate[0].split())) + "\n"
 
 
 @pytest.mark.parametrize(("page", "n_expected"), [("command_line", 13), ("how_good", 2)])

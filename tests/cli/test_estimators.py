@@ -18,7 +18,7 @@ def make(values, *arguments, hierarchies=()):
     return make_estimator(values, dict(hierarchies), options, verbose=0)
 
 
-def test_numbers_without_holes_are_averaged():
+def test_numbers_without_missing_values_are_averaged():
     estimator = make(NUMBERS)
     assert isinstance(estimator, MicroAggregator)
     assert (estimator.k, estimator.builder, estimator.refiner) == (5, "mdav", "exchange")
@@ -51,7 +51,7 @@ def test_numbers_with_a_hierarchy_are_generalized():
     [(MIXED, "column 'b' holds categories"), (HOLES, "column 'b' has missing values")],
 )
 @pytest.mark.parametrize("arguments", [["--builder", "mdav"], ["--refiner", "exchange"]])
-def test_what_is_for_numbers_only(values, why, arguments):
+def test_options_for_numbers_only(values, why, arguments):
     with pytest.raises(CommandError, match=f"{arguments[0]} .*is for columns of numbers.* {why}"):
         make(values, *arguments)
 

@@ -1,4 +1,4 @@
-"""A file without a header: its first record never leaves as names of columns."""
+"""A file without a header: its first record is never released as names of columns."""
 
 import gzip
 
@@ -8,7 +8,7 @@ from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._tables import read_table
 
 NUMBERS = [f"{i},{i % 7 * 1.5},{'ab'[i % 2]}" for i in range(4001, 4031)]
-# Each cell occurs once in its column, but for the last.
+# Each cell but the last occurs once in its column.
 NAMES = [f"Zoe{i:03d},born on day {i},{'mf'[i % 2]}" for i in range(30)]
 
 
@@ -40,8 +40,8 @@ def test_a_missing_header_is_noticed(fails, without_header, tmp_path, rows, wher
     assert f"in column {where} its first row holds" in line
     assert "--no-header" in line
     assert "--header" in line
-    told = line.removeprefix(str(path))
-    assert not [cell for cell in rows[0].split(",") if len(cell) > 2 and cell in told]
+    message = line.removeprefix(str(path))
+    assert not [cell for cell in rows[0].split(",") if len(cell) > 2 and cell in message]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_risk_of_two_files_without_a_header(run, fails, without_header):
     assert "columns           c1, c2, c3\n" in printed
 
 
-def test_codes_are_no_names_that_were_made(write):
+def test_codes_are_not_mistaken_for_made_names(write):
     path = write("t.csv", "c7,c3\nc5,c2\n")
     assert read_table(path, None, "none or made").cells.column_names == ["c1", "c2"]
     path = write("t.csv", "c3,c7\n1,2\n")
@@ -135,7 +135,7 @@ def test_both_options(capsys, run):
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-def test_a_wrong_separator_tells_no_record(fails, without_header, tmp_path):
+def test_the_message_about_a_wrong_separator_shows_no_record(fails, without_header, tmp_path):
     line = fails("anonymize", without_header(["Zoe;34;flu", "Ben;35;gout"]), tmp_path / "out.csv")
     assert "is it --sep ';'" in line
     assert "Zoe" not in line

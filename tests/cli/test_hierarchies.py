@@ -50,7 +50,8 @@ def test_no_hierarchy_in_the_folder(tmp_path):
         (b"Bari;coast;*\nRome;*\n", "Row 2 of .* has 2 labels"),
         (b"Bari,coast,*\n", "must lead from a leaf to the root"),
         (b"Bari;coast;*\nRome;inland;all\n", "must have one root"),
-        (b"Bari;\xff;*\n", "utf-8"),
+        (b"Bari;\xff;*\n", "not text in UTF-8"),
+        (b'Bari;"coast;*\n', "line 1: unexpected end of data"),
     ],
 )
 def test_malformed(folder, content, message):

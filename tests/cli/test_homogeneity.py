@@ -1,4 +1,4 @@
-"""A column that passes through, and is the same in a whole group, is told of."""
+"""Unchanged columns in which whole groups share one value are named."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 
 from sk_microagg.metrics import homogeneity
 
-# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 ENGINES = {"memory": [], "dask": ["--engine", "dask"]}
@@ -62,7 +62,7 @@ def test_five_columns_and_a_count(anonymize):
     ]
 
 
-def test_nothing_to_tell(anonymize):
+def test_no_homogeneous_groups(anonymize):
     assert anonymize("--columns", "age,size", "--drop", f"{DROPPED[1]},ward", "-k", 5)[0] == []
 
 

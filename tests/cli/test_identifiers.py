@@ -4,13 +4,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sk_microagg._cli import _identifiers
-from sk_microagg._cli._identifiers import identifiers, identifiers_on_dask
+from sk_microagg._cli._identifiers import identifiers
 from sk_microagg._cli._tables import Table
 
 dd = pytest.importorskip("dask.dataframe")
+from sk_microagg._cli import _identifiers_on_dask  # noqa: E402
+from sk_microagg._cli._identifiers_on_dask import identifiers_on_dask  # noqa: E402
 
-# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 N = 100
@@ -24,7 +25,7 @@ COLUMNS = {
     "few known": [f"P{i}" if i < 10 else None for i in range(N)],
     "lists": [[i] for i in range(N)],
     "91 of 100": [min(i, 90) for i in range(N)],
-    # From here on they are none.
+    # The following are not identifiers.
     "90 of 100": [min(i, 89) for i in range(N)],
     "halves": [i // 2 for i in range(N)],
     "one known": ["P0", *[None] * (N - 1)],
@@ -56,10 +57,10 @@ def test_of_categories_and_nan():
 @pytest.mark.parametrize("n_parts", [1, 7])
 @pytest.mark.parametrize("n_keys", [100_000, 40])
 def test_on_dask(monkeypatch, n_parts, n_keys):
-    monkeypatch.setattr(_identifiers, "N_KEYS", n_keys)
+    monkeypatch.setattr(_identifiers_on_dask, "N_KEYS", n_keys)
     frame = dd.from_pandas(pd.DataFrame(COLUMNS), npartitions=n_parts)
     names = identifiers_on_dask(frame, list(COLUMNS))
-    if n_keys < N:  # A sample is not exact between 89 and 91 %.
+    if n_keys < N:  # A sample is not exact between 89% and 91%.
         names = [name for name in names if name != "90 of 100"]
     assert set(IDENTIFIERS) - set(names) <= ({"91 of 100"} if n_keys < N else set())
     assert set(names) <= set(IDENTIFIERS)

@@ -24,7 +24,7 @@ def names(columns):
 
 @pytest.mark.parametrize("columns", [NUMERIC, MIXED, ["town"], ["weight"]])
 @pytest.mark.parametrize("k", [2, 5, 54])
-def test_release_is_k_anonymous_and_the_rest_as_it_was(
+def test_release_is_k_anonymous_and_other_columns_are_unchanged(
     run, patients, tmp_path, cells, level, columns, k
 ):
     output = tmp_path / "out.csv"
@@ -85,7 +85,7 @@ def test_categories_are_those_of_the_estimator(run, patients, tmp_path):
     np.testing.assert_array_equal(written[MIXED], release)
 
 
-def test_a_file_of_equal_rows_comes_out_byte_for_byte(run, write, tmp_path):
+def test_a_file_of_equal_rows_is_released_byte_for_byte(run, write, tmp_path):
     content = "".join(f"{i},2.5,1.10,NA,\n" for i in range(6))
     path = write("t.csv", "id,x,y,z,\n" + content)
     run("anonymize", path, tmp_path / "out.csv", "--columns", "x")
@@ -247,7 +247,7 @@ for output in sys.argv[2:]:
 
 @pytest.fixture
 def fake_report(monkeypatch):
-    """A module in the place of the one that writes reports; it knows what it was called with."""
+    """A stand-in for the module that writes reports, which records its arguments."""
     module = types.ModuleType("sk_microagg.report")
     module.calls = []
 
@@ -302,7 +302,7 @@ def test_report_comes_after_the_release(run, numbers, tmp_path, fake_report):
 
 
 @pytest.mark.parametrize("name", ["numbers.csv", "out.csv"])
-def test_report_in_the_place_of_a_table(fails, numbers, tmp_path, fake_report, name):
+def test_report_at_the_path_of_a_table(fails, numbers, tmp_path, fake_report, name):
     arguments = ["--columns", "count", "--report", tmp_path / name, "--force"]
     assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
 
@@ -315,7 +315,7 @@ def test_report_that_would_replace_the_release(fails, numbers, tmp_path, fake_re
         assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
 
 
-def test_report_without_what_it_needs(fails, numbers, tmp_path, monkeypatch):
+def test_report_without_its_dependencies(fails, numbers, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sk_microagg.report", None)
     arguments = ["--columns", "count", "--report", tmp_path / "report.html"]
     assert fails("anonymize", numbers, tmp_path / "out.csv", *arguments).startswith("--report: ")
@@ -347,7 +347,7 @@ def test_the_cell_of_a_single_column_may_be_missing(run, write, tmp_path):
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 6
 
 
-def test_notes_of_a_parquet_file_are_left_out(run, tmp_path):
+def test_metadata_of_a_parquet_file_is_removed(run, tmp_path):
     table = pa.table({"id": ["P1", "P2", "P3", "P4"], "x": [1.0, 2.0, 3.0, 4.0]})
     table = table.replace_schema_metadata({"note": "P1 was dropped"})
     pq.write_table(table, tmp_path / "in.parquet")

@@ -5,10 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg._cli import _on_dask
-
 pytest.importorskip("dask.dataframe")
-# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 
@@ -21,7 +19,7 @@ def visits():
             "age": rng.integers(20, 90, 90),
             "height": rng.normal(1.7, 0.1, 90),
             "ward": rng.choice(["A", "B"], 90),
-            "holes": [None, 1.0, 2.0] * 30,
+            "missing": [None, 1.0, 2.0] * 30,
         }
     )
 
@@ -47,9 +45,9 @@ def test_a_folder(run, folder, visits, tmp_path):
     assert "DaskMicroAggregator, builder mdav, refiner exchange" in outcome.out
     assert "anonymity level   4" in outcome.out
     release = pd.read_parquet(output)
-    assert list(release) == ["age", "height", "ward", "holes"]
+    assert list(release) == ["age", "height", "ward", "missing"]
     assert min(Counter(zip(release["age"], release["height"], strict=True)).values()) >= 4
-    for name in ("ward", "holes"):
+    for name in ("ward", "missing"):
         assert release[name].dropna().tolist() == visits[name].dropna().tolist()
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
@@ -74,7 +72,7 @@ def test_an_index_is_a_column(run, visits, tmp_path):
         part.to_parquet(folder / f"part{i}.parquet")
     outcome = run("anonymize", folder, tmp_path / "out", *CHOICE)
     assert outcome.code == 0
-    assert list(pd.read_parquet(tmp_path / "out")) == ["age", "height", "ward", "holes"]
+    assert list(pd.read_parquet(tmp_path / "out")) == ["age", "height", "ward", "missing"]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +81,8 @@ def test_an_index_is_a_column(run, visits, tmp_path):
         ([], "'name' has type"),
         (["--columns", "age,ward"], "'ward' has type"),
         (
-            ["--columns", "age,height,holes", "--drop", "name"],
-            "takes columns without holes: Input X contains NaN",
+            ["--columns", "age,height,missing", "--drop", "name"],
+            "takes columns without missing values: Input X contains NaN",
         ),
         (["--columns", "nothing"], "the columns are 'name', 'age'"),
         ([*CHOICE, "-k", 91], "k=91 must be at most the number of records"),
@@ -124,7 +122,7 @@ def test_a_full_disk(fails, folder, tmp_path, monkeypatch):
     assert line.endswith("out cannot be made: No space left on device.")
 
 
-def test_what_else_the_table_knows_is_not_told(run, visits, tmp_path):
+def test_metadata_of_the_table_is_removed(run, visits, tmp_path):
     visits["ward"] = pd.Categorical(visits["ward"], ["A", "B", "Jane Doe"])
     visits.attrs = {"made by": "Jane Doe"}
     visits.to_parquet(tmp_path / "t.parquet", index=False)
@@ -136,7 +134,7 @@ def test_what_else_the_table_knows_is_not_told(run, visits, tmp_path):
 
 
 def test_nothing_is_written_below_k(fails, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_on_dask, "anonymity_level", lambda release: 4)
+    monkeypatch.setattr("sk_microagg._cli._release_on_dask.anonymity_level", lambda release: 4)
     line = fails("anonymize", folder, tmp_path / "out", *CHOICE)
     assert line.startswith("A row of the release occurs 4 times, fewer than k=5: nothing was")
 

@@ -1,4 +1,4 @@
-"""Rows of a release that are not in the order of the original are noticed, and no others."""
+"""A release is recognized as shuffled if and only if its rows are in another order."""
 
 import numpy as np
 import pandas as pd
@@ -98,7 +98,7 @@ def test_another_table_is_not_a_shuffled_one():
     assert correspond(X, 5 + np.random.default_rng(1).normal(size=X.shape))
 
 
-def test_values_that_are_released_as_they_are():
+def test_values_that_are_released_unchanged():
     before = pd.DataFrame({"age": [3, 5, 7, 9], "ward": ["a", "b", None, "b"]})
     after = before.assign(age=6.0)
     assert rows_correspond(before, after, ["age"])
@@ -108,7 +108,7 @@ def test_values_that_are_released_as_they_are():
     assert rows_correspond(before, generalized, ["age"])
 
 
-def test_swapped_categories_beside_numbers_in_order():
+def test_swapped_categories_next_to_numbers_in_order():
     X = SYNTHETIC["diabetes"]
     before = frame(X).assign(ward=np.arange(len(X)) % 3)
     after = frame(MicroAggregator(5).fit_transform(X)).assign(ward=before["ward"].to_numpy()[::-1])

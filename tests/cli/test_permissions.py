@@ -1,4 +1,4 @@
-"""Nobody reads a release, its drafts or a report who could not read the table."""
+"""Those who cannot read the table cannot read its release, drafts or report."""
 
 import os
 import signal
@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 from sk_microagg._utils import _permissions
-from sk_microagg._utils._files import TemporaryFolder, published, released_file, written_whole
+from sk_microagg._utils._files import TemporaryFolder, released_file, released_folder, written_whole
 from sk_microagg._utils._permissions import mode_for
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits"),
-    # Dask's own, on a pandas that is newer.
+    # Dask itself causes this warning with newer versions of pandas.
     pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame"),
 ]
 
@@ -61,7 +61,7 @@ def test_a_report_is_as_private_as_the_table(run, table):
     assert mode_of(table / "r.html") == 0o640
 
 
-def test_the_mask_of_the_user_holds(run, table):
+def test_the_umask_of_the_user_is_respected(run, table):
     (table / "in.csv").chmod(0o666)
     os.umask(0o027)
     assert run("anonymize", table / "in.csv", table / "out.csv").code == 0
@@ -122,7 +122,7 @@ def test_a_release_from_python_is_as_private_as_the_table(table):
     ],
     ids=oct,
 )
-def test_another_group_gets_only_what_everybody_gets(
+def test_another_group_gets_the_permissions_of_others(
     tmp_path, monkeypatch, mode, same_group, other_group
 ):
     (tmp_path / "table").touch()
@@ -140,7 +140,7 @@ def test_files_that_a_pattern_names(tmp_path):
     assert mode_for(tmp_path / "release", "s3://bucket/table") == 0o644
 
 
-def test_a_folder_with_a_link_to_nowhere(tmp_path):
+def test_a_folder_with_a_broken_link(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "link").symlink_to(tmp_path / "nothing")
     (tmp_path / "in" / "file").touch(0o640)
@@ -161,7 +161,7 @@ def test_drafts_are_private(tmp_path):
     with released_file(tmp_path / "other") as draft:
         draft.write_text("a row")
     assert mode_of(tmp_path / "other") == 0o666
-    with published(tmp_path / "folder") as draft:
+    with released_folder(tmp_path / "folder") as draft:
         assert mode_of(draft) == 0o700
         (draft / "file").touch()
     assert mode_of(tmp_path / "folder") == 0o777

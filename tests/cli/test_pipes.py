@@ -1,4 +1,4 @@
-"""What comes through a pipe can be read once."""
+"""A pipe can be read only once."""
 
 import gzip
 import os
@@ -10,14 +10,14 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
 
-# Several times what a pipe holds, and what is looked at first.
+# Several times what a pipe holds, and what is checked first.
 N_ROWS = 20_000
 CONTENT = b"x,y,z\n" + b"".join(b"%d,%d,%d\n" % (i % 50, i % 3, i % 2) for i in range(N_ROWS))
 
 
 @pytest.fixture
 def pipe(tmp_path):
-    """Make a pipe that somebody writes some bytes to, once: who opens it again finds it empty."""
+    """Make a pipe to which some bytes are written once: it is empty when it is opened again."""
     writers = []
     is_over = threading.Event()
 
@@ -51,7 +51,7 @@ def test_no_row_is_lost(run, pipe, tmp_path, cells, name):
     outcome = run("anonymize", path, output, "--columns", "x,y", "--refiner", "none")
     assert outcome.code == 0
     assert f"records           {N_ROWS}\n" in outcome.out
-    # All rows of a group are equal, so all is as it was.
+    # All rows of a group are equal, so nothing changes.
     assert output.read_bytes().count(b"\n") == N_ROWS + 1
     assert cells(output)["z"] == [str(i % 2) for i in range(N_ROWS)]
 

@@ -1,4 +1,4 @@
-"""Whoever wrote a table does not write to the terminal of those who anonymize it."""
+"""The contents of a table cannot control the terminal."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_printable():
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_names_in_what_is_printed(run, evil, tmp_path, drop):
+def test_names_in_the_output(run, evil, tmp_path, drop):
     drop = ["--drop", f'"id{EVIL}"'] if drop else []
     outcome = run("anonymize", evil, tmp_path / "out.csv", "--columns", f'"{EVIL}"', *drop)
     assert outcome.code == 0

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from sk_microagg._cli._progress import ProgressLine
+from sk_microagg._cli._progress import CommandProgress
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
 
@@ -71,12 +71,12 @@ def test_silence_in_a_pipe(run, search):
 def test_a_line_on_a_terminal(run, search, terminal, stderr_on_terminal):
     with stderr_on_terminal():
         outcome = run(*search, 0.1)
-    steps = ["\rreading", "\rgrouping 54 records", "\riteration", "\rchecking", "\rwriting"]
+    steps = ["\rreading", "\rgrouping 54 records", "\rinformation loss", "\rchecking", "\rwriting"]
     places = [terminal.text.index(step) for step in steps]
     assert places == sorted(places)
     assert terminal.text.endswith(f"\r{' ' * 78}\rend")  # The line is gone.
     assert outcome.out.startswith("records")
-    assert "iteration" not in outcome.out
+    assert "s left" not in outcome.out
 
 
 def test_quiet_on_a_terminal(run, search, terminal, stderr_on_terminal):
@@ -88,7 +88,7 @@ def test_quiet_on_a_terminal(run, search, terminal, stderr_on_terminal):
 
 def test_the_line_is_gone_after_an_error(terminal, stderr_on_terminal):
     def fail():
-        with ProgressLine(is_wanted=True) as progress:
+        with CommandProgress(is_wanted=True) as progress:
             progress.show("x" * 200)
             raise ValueError("bad")
 
@@ -102,7 +102,7 @@ def test_ctrl_c_while_searching(command, search, patients, tmp_path, terminal):
         [*command, *search, "300"], stdout=subprocess.PIPE, stderr=terminal.inner
     )
     try:
-        terminal.wait_for("iteration")
+        terminal.wait_for("information loss")
         process.send_signal(signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
     finally:

@@ -31,7 +31,7 @@ def test_a_release_of_numbers(run, numbers, release, cells):
     assert f"expected matches  {linkage.expected_matches:.1%} of the records, 20.0% " in printed
     for name in ("count", "size"):
         assert re.search(rf"^{name} +\d+\.\d% +\d+\.\d% +-?0\.0\d+ +0\.\d+$", printed, re.MULTILINE)
-    assert re.search(r"correlations +by 0\.\d+ in the mean, by 0\.\d+ at most", printed)
+    assert re.search(r"correlations +by 0\.\d+ on average, by 0\.\d+ at most", printed)
 
 
 def test_columns_in_common_by_default(run, numbers, release):
@@ -99,7 +99,7 @@ def test_rows_in_another_order(run, numbers, release, shuffled, columns):
     assert outcome.code == 0
     assert outcome.err == ""
     words = " ".join(outcome.out.split())
-    assert "linked cannot be told: columns agree as a whole, but not row by row." in words
+    assert "linked unknown: columns agree as a whole, but not row by row." in words
     assert "need the release in the order of the original." in words
     for measure in ("expected matches", "nearest", "within", "interval  "):
         assert measure in in_order

@@ -1,4 +1,4 @@
-"""Rows in random order: who knows the table does not know who is in which row."""
+"""Rows in random order, so that their positions do not show to whom they belong."""
 
 import re
 from collections import Counter
@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sk_microagg._cli import _shuffle
 from sk_microagg._cli._shuffle import shuffled
 
-# Dask itself calls pandas 3.1 with a keyword that this deprecates.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 N = 300
@@ -20,7 +19,7 @@ N = 300
 
 @pytest.fixture
 def table():
-    """Numbers, and in each row what tells its place."""
+    """Numbers, and in each row its original position."""
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         {
@@ -49,7 +48,7 @@ def by_place(release):
 
 
 def is_random(places):
-    """Whether the places of rows are in random order; it seems not, once in a million times."""
+    """Whether positions are in random order; False by chance once in a million times."""
     n = len(places)
     assert sorted(places) == list(range(n))
     correlation = np.corrcoef(places, range(n))[0, 1]
@@ -73,7 +72,7 @@ def test_in_memory(run, table, tmp_path, suffix):
     for release in releases:
         assert is_random(release["place"].tolist())
         pd.testing.assert_frame_equal(by_place(release), ordered)
-    # The seed is that of the groups, not of the order.
+    # The seed determines the groups, not the order.
     assert releases[0]["place"].tolist() != releases[1]["place"].tolist()
 
 
@@ -95,22 +94,24 @@ def test_on_dask(run, folder, tmp_path):
         assert not pq.read_schema(part).metadata
 
 
-def test_rows_on_their_way_are_removed(run, fails, folder, tmp_path, tmp_path_factory, monkeypatch):
+def test_rows_in_transit_are_removed(run, fails, folder, tmp_path, tmp_path_factory, monkeypatch):
     pytest.importorskip("dask.dataframe")
     temporary = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     arguments = ["anonymize", folder, tmp_path / "out", *CHOICE, "--engine", "dask", "--shuffle"]
-    gather = _shuffle._gather
+    from sk_microagg._cli import _release_on_dask
+
+    gather = _release_on_dask._gather
 
     def fail(pieces, part, path):
         assert [*temporary.glob("shuffle-*/*.arrow")]
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_shuffle, "_gather", fail)
+    monkeypatch.setattr(_release_on_dask, "_gather", fail)
     line = fails(*arguments, "--drop", "place")
     assert line.endswith("out cannot be made: No space left on device.")
     assert not [*temporary.glob("shuffle-*")]
-    monkeypatch.setattr(_shuffle, "_gather", gather)
+    monkeypatch.setattr(_release_on_dask, "_gather", gather)
     assert run(*arguments).code == 0
     assert not [*temporary.glob("shuffle-*")]
 
@@ -127,7 +128,7 @@ def test_a_column_with_no_known_value_in_a_part(run, tmp_path):
     assert pd.read_parquet(tmp_path / "out")["note"].value_counts().to_dict() == {"a": 10}
 
 
-def test_a_dictionary_does_not_tell_the_order():
+def test_a_dictionary_does_not_show_the_order():
     names = [f"P{i}" for i in range(N)]
     cells = pa.table({"name": pa.array(names).dictionary_encode()})
     column = shuffled(cells)["name"].combine_chunks()
@@ -154,7 +155,7 @@ def test_all_orders_are_equally_likely():
     assert all(abs(count - 500) < 5 * np.sqrt(500) for count in counts.values())
 
 
-def test_what_is_said_of_the_order(run, table, tmp_path):
+def test_the_summary_states_the_order(run, table, tmp_path):
     table.to_csv(tmp_path / "in.csv", index=False)
     arguments = ["anonymize", tmp_path / "in.csv", tmp_path / "out.csv", *CHOICE, "--force"]
     [said] = re.findall(r"(?m)^row order .*(?:\n .*)*", run(*arguments).out)

@@ -82,7 +82,7 @@ def test_neither_missing_files_nor_folders_are_tables(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
-def test_nothing_is_left_of_what_cannot_be_written(tmp_path, monkeypatch, name):
+def test_nothing_is_left_of_a_table_that_cannot_be_written(tmp_path, monkeypatch, name):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
@@ -95,7 +95,7 @@ def test_nothing_is_left_of_what_cannot_be_written(tmp_path, monkeypatch, name):
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_categories_that_no_record_has_are_not_told(tmp_path, ordered):
+def test_categories_that_no_record_has_are_removed(tmp_path, ordered):
     wards = pd.Categorical(["C", None, "A", "C"], ["Jane Doe", "C", "B", "A"], ordered=ordered)
     frame = pd.DataFrame({"age": [30, 31, 32, 33], "ward": wards})
     # Groups of rows may each have categories of their own.

@@ -21,7 +21,7 @@ ON_DASK = ["anonymize", "in.parquet", "out", "--engine", "dask"]
 
 @pytest.fixture
 def start(tmp_path):
-    """Start a command in a folder with a table; return the process when rows are on their way."""
+    """Start a command in a folder with a table; return the process when rows are in transit."""
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(20_000, 6)))
     table.set_axis(list("abcdef"), axis=1).to_parquet(tmp_path / "in.parquet")
     temporary = tmp_path / "temporary"
@@ -62,7 +62,7 @@ def test_rows_on_their_way_are_removed(start, tmp_path, name):
 
 def test_a_terminal_that_is_closed(start, tmp_path):
     outer, inner = os.openpty()
-    # The terminal becomes that of the session, whose leader hears when it is closed.
+    # The terminal becomes that of the session, whose leader gets a signal when it is closed.
     code = (
         "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
         "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"

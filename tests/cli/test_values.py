@@ -60,12 +60,12 @@ def test_categories(cell):
     assert of_text("1", cell, "").tolist() == ["1", cell, None]
 
 
-def test_integers_that_floats_do_not_tell_apart_are_categories():
+def test_integers_that_floats_cannot_represent_are_categories():
     assert of_text("9007199254740993", "1").tolist() == ["9007199254740993", "1"]
     assert of_text("9007199254740991", "1").tolist() == [2**53 - 1, 1]
 
 
-def test_nothing_known_is_no_number():
+def test_a_column_without_known_values_is_not_numeric():
     assert of_text("", "NA").tolist() == [None, None]
 
 

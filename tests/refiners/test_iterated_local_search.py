@@ -165,7 +165,7 @@ def test_nothing_is_printed_by_default(X, labels, capsys):
 def test_verbose_on_a_table_without_variance(capsys):
     search = IteratedLocalSearch(max_iter=5, verbose=1, acceptance=0.5)
     search.refine(np.zeros((12, 1)), np.arange(12) // 4, 4, random_state=0)
-    assert "information loss 0.0000 %" in capsys.readouterr().out
+    assert "information loss 0.0000%" in capsys.readouterr().out
 
 
 # Invalid parameters

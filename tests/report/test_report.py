@@ -276,7 +276,7 @@ def test_dask(path):
     release = aggregator.fit_transform(dd.from_pandas(PATIENTS, npartitions=2)).compute()
     make_report(PATIENTS, release, aggregator, path)
     page = read(path)
-    smallest = f"smallest: {aggregator.smallest_group_} records"
+    smallest = f"smallest: {aggregator.group_sizes_.min()} records"
     assert page.row("Groups") == [str(aggregator.n_groups_), smallest]
     assert page.row("Groups built by") == ["'mdav'"]
 

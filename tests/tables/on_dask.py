@@ -1,4 +1,4 @@
-"""Tables for tests on Dask, and what is asked of estimators that are fitted on them."""
+"""Tables for tests on Dask, and assertions about estimators that are fitted on them."""
 
 import dask
 import dask.dataframe as dd
@@ -54,7 +54,7 @@ def with_columns(frame, values):
 
 
 def assert_is_release(release, X, **parameters):
-    """Every row is in its place, with what MicroAggregator makes of it."""
+    """Every row is in its place, with the values that MicroAggregator gives it."""
     table = X.compute()
     values = MicroAggregator(**parameters).fit_transform(table[NAMES])
     pd.testing.assert_frame_equal(release.compute(), with_columns(table, values))

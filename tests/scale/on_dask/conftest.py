@@ -1,4 +1,4 @@
-"""Tables for Dask; imports of it wait until a test asks for one, as it is an extra."""
+"""Tables for Dask, which is imported only when a test needs one, since it is an extra."""
 
 import tempfile
 
@@ -30,7 +30,7 @@ def table_of_new_rows():
 
 @pytest.fixture(name="small_bundles")
 def make_bundles_small(monkeypatch):
-    """A task takes on two or three of the blocks of such small tables, not all of them."""
+    """A task processes two or three blocks of such small tables, not all of them."""
     monkeypatch.setattr(_bundles, "BUNDLE_BYTES", 3000)
 
 

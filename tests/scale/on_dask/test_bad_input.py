@@ -11,7 +11,7 @@ from tables.on_dask import NAMES, assert_fit_fails, assert_unfitted  # noqa: E40
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
-# Dask's own, on a pandas that is newer.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs'"

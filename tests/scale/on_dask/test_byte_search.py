@@ -11,7 +11,7 @@ dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
-# Dask's own, on a pandas that is newer.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 K = 5

@@ -46,7 +46,7 @@ def dask_table_of_new_rows():
 
 @pytest.fixture(name="threads", scope="module")
 def release_of_threads(X, new):
-    """What threads make of the rows, before there is a cluster: the release, and new rows."""
+    """Release and new rows as threads compute them, before there is a cluster."""
     return run(X, new, sample_size=1000, shuffle="disk")
 
 
@@ -64,7 +64,7 @@ def wait_for_two_workers(cluster):
 
 @pytest.fixture(autouse=True)
 def make_bundles_small(monkeypatch):
-    """A task takes on two or three of the blocks of such small tables, not all of them."""
+    """A task processes two or three blocks of such small tables, not all of them."""
     monkeypatch.setattr(_bundles, "BUNDLE_BYTES", 6000)
 
 
@@ -115,7 +115,7 @@ def test_release_is_that_of_micro_aggregator(client, X, shuffle):
 # Errors
 
 
-def test_what_is_wrong_with_a_row_reaches_the_user(client, X):
+def test_errors_in_a_row_reach_the_user(client, X):
     bad = X.assign(income=X["income"].where(X["visits"] < 8))
     with pytest.raises(ValueError, match="Input X contains NaN"):
         DaskMicroAggregator(columns=NAMES).fit(bad)
@@ -140,7 +140,7 @@ def test_rows_do_not_outlive_a_failure(client, X, tmp_path, shuffle):
 
 
 def make_builder(folder, fatal):
-    """A builder that kills its worker when it is called for that time in all, but only then."""
+    """A builder that kills its worker at one call, counted over all workers."""
 
     # Workers cannot import this file, so the class reaches them as a part of the builder.
     class Kills:

@@ -1,4 +1,4 @@
-"""What DaskMicroAggregator says and leaves behind when something fails on the way."""
+"""Messages of DaskMicroAggregator when a step fails, and what it leaves behind."""
 
 import errno
 import gc
@@ -20,7 +20,7 @@ from tables.on_dask import NAMES, Fails, assert_fit_fails, draw, every_shuffle  
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
-# Dask's own, on a pandas that is newer.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 
@@ -51,7 +51,7 @@ def test_a_group_that_is_too_small_is_refused(X, shuffle):
     assert_fit_fails(aggregator, X, ValueError, message)
 
 
-def test_a_fit_that_fails_leaves_the_last_one_whole(X, new):
+def test_a_fit_that_fails_keeps_the_state_of_the_last_one(X, new):
     aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60).fit(X)
     new = dd.from_pandas(new, npartitions=2)
     moved = aggregator.transform(new).compute()
@@ -148,7 +148,7 @@ FULL_DISKS = {
 
 @pytest.fixture(name="full_disks", scope="module")
 def fill_disks(tmp_path_factory):
-    """Folders in which disks were full, in various places, after so many bytes of a file."""
+    """Folders in which the disk was full in various places, by a limit on the size of files."""
     pytest.importorskip("resource", reason="limits the size of files")
     root = tmp_path_factory.mktemp("full")
     table = draw(2000)
@@ -168,7 +168,7 @@ def fill_disks(tmp_path_factory):
 def test_a_disk_that_is_full(full_disks, case, file):
     said = (full_disks / case / "said").read_text()
     assert re.match(rf"OSError: .*{file}.* cannot be written: .* have room in it\.$", said)
-    # Nothing under the name of the release, no draft beside it, and no row of the user's.
+    # Neither a release, nor a draft next to it, nor a row of the user.
     assert {path.name for path in (full_disks / case).iterdir()} == {"folder", "said"}
     rows = pd.read_pickle(full_disks / "table.pickle")[NAMES].to_numpy()
     for path in (full_disks / case / "folder").rglob("*"):
@@ -183,7 +183,7 @@ def test_a_full_disk_leaves_no_model_behind(full_disks):
 
 @pytest.mark.parametrize("with_path", [True, False])
 def test_a_release_below_k_is_refused(X, tmp_path, monkeypatch, with_path):
-    monkeypatch.setattr("sk_microagg.scale._dask.anonymity_level", lambda release: 1)
+    monkeypatch.setattr("sk_microagg.scale._release.anonymity_level", lambda release: 1)
     aggregator = DaskMicroAggregator(k=3, columns=NAMES)
     with pytest.raises(RuntimeError, match="release occurs 1 times, fewer than k=3"):
         aggregator.fit_transform(X, path=tmp_path / "release" if with_path else None)
@@ -208,7 +208,7 @@ def test_what_was_written_is_what_is_checked(X, tmp_path, monkeypatch):
 
 @pytest.fixture(name="written_late")
 def write_late(monkeypatch):
-    """Folders into which a thread that has not heard of the failure writes as they are removed."""
+    """Folders that a late thread writes into while they are removed."""
     folders, remove = set(), os.rmdir
 
     def write_and_remove(path, **options):
@@ -259,7 +259,7 @@ CHANGES = {
 
 @every_shuffle
 @pytest.mark.parametrize("n_rows", CHANGES.values(), ids=CHANGES)
-def test_a_table_that_changes_on_the_way(table, tmp_path, shuffle, n_rows):
+def test_a_table_that_changes_between_steps(table, tmp_path, shuffle, n_rows):
     times = []
 
     def read(part):

@@ -1,4 +1,4 @@
-"""Rows that do not stay behind in folders and pickles, and models that stay."""
+"""Folders and pickles keep models, but no rows."""
 
 import gc
 import pickle
@@ -18,12 +18,12 @@ from tables.on_dask import (  # noqa: E402
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
-# Dask's own, on a pandas that is newer.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 
 def left_in(folder):
-    """What is in a folder of temporary files, but for folders of Dask's own that are empty."""
+    """Contents of a folder of temporary files, without empty folders of Dask."""
     return [path for path in folder.rglob("*") if path.suffix != ".partd"]
 
 
@@ -100,7 +100,7 @@ def test_a_release_outlives_its_estimator(X, shuffle):
 
 
 @every_shuffle
-def test_a_pickled_estimator_with_a_folder_stays_of_use(X, new, tmp_path, shuffle):
+def test_a_pickled_estimator_with_a_folder_can_be_used(X, new, tmp_path, shuffle):
     new = dd.from_pandas(new, npartitions=2)
     aggregator = DaskMicroAggregator(k=3, columns=NAMES, folder=tmp_path / "f", shuffle=shuffle)
     moved = aggregator.fit(X).transform(new).compute()

@@ -1,4 +1,4 @@
-"""The level of anonymity of a Dask table, what a fitted estimator tells, and life without Dask."""
+"""The level of anonymity of a Dask table, fitted attributes, and the package without Dask."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ from tables.on_dask import NAMES, SEARCH, every_shuffle, numbers  # noqa: E402
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
-# Dask's own, on a pandas that is newer.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 # Level of anonymity of a Dask table
@@ -70,7 +70,7 @@ def test_level_of_categories_that_differ_between_parts():
 
 
 @pytest.mark.parametrize("pair", [(1, "1"), (None, float("nan"))], ids=str)
-def test_objects_that_differ_are_told_apart(pair):
+def test_objects_that_differ_are_distinguished(pair):
     with dask.config.set({"dataframe.convert-string": False}):
         table = pd.DataFrame({"x": [*pair, 2, 2]}, dtype=object)
         assert anonymity_level(dd.from_pandas(table, npartitions=1)) == anonymity_level(table) == 1
@@ -88,7 +88,7 @@ def test_no_rows_have_no_level(table):
         anonymity_level(dd.from_pandas(table[:0], npartitions=1))
 
 
-# What a fitted estimator tells
+# Attributes of a fitted estimator
 
 
 @every_shuffle
@@ -102,10 +102,19 @@ def test_attributes(table, X, shuffle, small_bundles):
     for name in ("sse_", "information_loss_", "scaler_.mean_", "scaler_.scale_"):
         assert_allclose(attrgetter(name)(aggregator), attrgetter(name)(expected), rtol=1e-12)
     assert aggregator.n_rows_ == 300
-    assert aggregator.smallest_group_ == expected.group_sizes_.min()
+    assert_array_equal(aggregator.group_sizes_, expected.group_sizes_)
     assert list(aggregator.feature_names_in_) == NAMES
     blocks = Blocks(StandardScaler().fit_transform(table[NAMES]), 60, 6, 3)
     assert_array_equal(aggregator.block_sizes_, [len(rows) for rows in blocks.rows])
+
+
+def test_the_old_name_of_the_smallest_group_warns(X):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    assert not hasattr(aggregator, "smallest_group_")
+    aggregator.fit(X)
+    with pytest.warns(FutureWarning, match=r"smallest_group_ is group_sizes_\.min\(\) now"):
+        smallest = aggregator.smallest_group_
+    assert smallest == aggregator.group_sizes_.min() >= 3
 
 
 def test_iterations_are_those_of_all_blocks(X, small_bundles):
@@ -144,7 +153,7 @@ def test_clone_and_parameters():
     assert aggregator.set_params(k=8).get_params()["k"] == 8
 
 
-def test_verbose_tells_of_each_step(X, capsys):
+def test_verbose_prints_a_line_for_each_step(X, capsys):
     aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60)
     aggregator.fit_transform(X)
     assert capsys.readouterr().out == ""

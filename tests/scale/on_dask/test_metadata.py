@@ -1,4 +1,4 @@
-"""What else a table knows than its rows does not come into a release."""
+"""Metadata of a table is not released."""
 
 import json
 
@@ -13,7 +13,7 @@ from tables.on_dask import NAMES, draw  # noqa: E402
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
-# Dask's own, on a pandas that is newer.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 SECRET = "Jane Doe"
@@ -21,7 +21,7 @@ SECRET = "Jane Doe"
 
 @pytest.fixture(name="noted")
 def table_with_notes(table):
-    """A table of which somebody who is not in it is told in notes and in categories."""
+    """A table whose metadata and categories name a person who is not in its rows."""
     table["town"] = pd.Categorical(table["town"], [*sorted(set(table["town"])), SECRET])
     size = pd.Categorical.from_codes(np.arange(300) % 2, ["small", "tall", SECRET], ordered=True)
     table["size"] = size
@@ -29,8 +29,8 @@ def table_with_notes(table):
     return table
 
 
-def assert_untold(release, noted):
-    """Nothing is told of her, and the rows are what they were."""
+def assert_not_named(release, noted):
+    """The person is not named, and the rows are unchanged."""
     for frame in (release._meta, release.compute()):
         assert frame.attrs == {}
         for name in ("town", "size"):
@@ -43,53 +43,53 @@ def assert_untold(release, noted):
         assert column.cat.categories.tolist() == used.tolist()
 
 
-def assert_untold_in_files(folder):
+def assert_not_named_in_files(folder):
     for path in folder.rglob("*"):
         assert SECRET.encode() not in path.read_bytes()
 
 
-def test_a_release_does_not_tell(noted):
+def test_a_release_does_not_show_metadata(noted):
     X = dd.from_pandas(noted, npartitions=3)
     assert X._meta.attrs
     aggregator = DaskMicroAggregator(k=3, columns=NAMES)
-    assert_untold(aggregator.fit_transform(X), noted)
-    assert_untold(aggregator.transform(X), noted)
+    assert_not_named(aggregator.fit_transform(X), noted)
+    assert_not_named(aggregator.transform(X), noted)
     # What is the user's stays as it was.
     assert noted.attrs == {"made by": SECRET}
     assert SECRET in noted["town"].cat.categories
 
 
-def test_files_of_a_release_do_not_tell(noted, tmp_path):
+def test_files_of_a_release_do_not_show_metadata(noted, tmp_path):
     X = dd.from_pandas(noted, npartitions=3)
     X.to_parquet(tmp_path / "table")
     with pytest.raises(AssertionError):
-        assert_untold_in_files(tmp_path / "table")
+        assert_not_named_in_files(tmp_path / "table")
     aggregator = DaskMicroAggregator(k=3, columns=NAMES)
     aggregator.fit_transform(X, path=tmp_path / "release")
     aggregator.transform(X, path=tmp_path / "moved")
     aggregator.transform(X).to_parquet(tmp_path / "by_dask")
     for name in ("release", "moved", "by_dask"):
-        assert_untold_in_files(tmp_path / name)
+        assert_not_named_in_files(tmp_path / name)
 
 
 def write_with_notes(table, path):
-    """Notes on the table, on the schema and on a column, as other programs write them."""
+    """Metadata of the table, the schema and a column, as other programs write it."""
     cells = pa.Table.from_pandas(table)
     notes = {**cells.schema.metadata, "remark": SECRET, "PANDAS_ATTRS": json.dumps({"by": SECRET})}
     fields = [field.with_metadata({"remark": SECRET}) for field in cells.schema]
     pq.write_table(cells.cast(pa.schema(fields, notes)), path)
 
 
-def test_notes_of_a_parquet_folder_are_not_told(noted, tmp_path):
+def test_metadata_of_a_parquet_folder_is_removed(noted, tmp_path):
     (tmp_path / "table").mkdir()
     for part in range(2):
         path = tmp_path / "table" / f"{part}.parquet"
         write_with_notes(noted[150 * part : 150 * (part + 1)], path)
     aggregator = DaskMicroAggregator(k=3, columns=NAMES)
     release = aggregator.fit_transform(tmp_path / "table", path=tmp_path / "release")
-    assert_untold_in_files(tmp_path / "release")
+    assert_not_named_in_files(tmp_path / "release")
     assert release.compute().attrs == {}
-    assert_untold(aggregator.transform(tmp_path / "table"), noted)
+    assert_not_named(aggregator.transform(tmp_path / "table"), noted)
 
 
 def test_categories_that_only_some_parts_have():

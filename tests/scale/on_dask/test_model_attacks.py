@@ -1,4 +1,4 @@
-"""The weights in the folder of a model give no records back."""
+"""Records cannot be computed from the weights in the folder of a model."""
 
 import pandas as pd
 import pytest
@@ -9,7 +9,7 @@ dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 from sk_microagg._model import _power  # noqa: E402
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
-# Dask's own, on a pandas that is newer.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 K = 5
@@ -23,7 +23,7 @@ def attack(X, folder):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_weights_do_not_tell_records(table, tmp_path):
+def test_weights_do_not_disclose_records(table, tmp_path):
     of_equal_slacks, of_best_slab = attack(TABLES[table], tmp_path)
     assert of_equal_slacks <= 1 / K
     assert of_best_slab <= 1 / K

@@ -23,7 +23,7 @@ from tables.on_dask import (  # noqa: E402
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
-# Dask's own, on a pandas that is newer.
+# Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 # Parquet folders
@@ -50,7 +50,7 @@ def test_release_into_a_parquet_folder(X, tmp_path, shuffle, as_path):
     assert_is_release(release, X, k=3)
     assert release.npartitions == X.npartitions
     assert_is_release(dd.read_parquet(path), X, k=3)
-    # One file a partition, and nothing beside.
+    # One file per partition, and nothing else.
     names = [f"part.00000{part}.parquet" for part in range(3)]
     assert sorted(file.name for file in path.iterdir()) == names
     assert list(path.parent.iterdir()) == [path]
@@ -67,7 +67,7 @@ def test_pandas_reads_the_index_of_a_release(table, tmp_path, index):
     assert_array_equal(table["visits"], X["visits"].compute())
 
 
-def test_parts_of_a_range_keep_their_index_on_the_way_to_disk(table, tmp_path):
+def test_parts_of_a_range_keep_their_index_on_disk(table, tmp_path):
     X = from_parts([table[:100], table[100:]])  # Dask does not know where these begin.
     release = DaskMicroAggregator(k=3, columns=NAMES).fit_transform(X, path=tmp_path / "release")
     assert_array_equal(release.index.compute(), table.index)
@@ -143,7 +143,7 @@ def test_transform_of_the_training_data_is_the_release(shuffle, block_size, smal
 
 @every_shuffle
 @pytest.mark.parametrize("refiner", [None, "exchange"])
-def test_new_rows_become_what_micro_aggregator_makes_of_them(
+def test_new_rows_are_transformed_as_by_micro_aggregator(
     table, X, new, shuffle, refiner, small_bundles
 ):
     parameters = {"k": 3, "refiner": refiner, "block_size": 60}

@@ -1,4 +1,4 @@
-"""Rows go to their blocks and back by Dask's own shuffle: the workers can hold them all."""
+"""Rows travel by Dask's own shuffle, if the workers can hold them all."""
 
 import dask
 import dask.dataframe as dd
@@ -7,22 +7,22 @@ import pandas as pd
 
 from sk_microagg.scale._bundles import route
 
-# Where a row is from, and where it goes.
+# Origin and destination of a row.
 PLACE = ["part", "row", "block"]
 
 
-class InMemory:
-    """Rows on their way, in the memory of the workers."""
+class MemoryShuffle:
+    """Rows in transit, in the memory of the workers."""
 
     def route(self, parts, scaler, router):
-        """Find the block of all rows; return the number of rows for each, and moments."""
+        """Find the blocks of all rows; return rows per block and moments, by partition."""
         self.parts, self.route_arguments = parts, (scaler, router)
         return dask.compute(*parts.map(_count, scaler, router))
 
     def work(self, work, bundles, edges):
-        """Do the work of all bundles; return what each has to say.
+        """Do the work on all bundles; return their summaries.
 
-        The blocks were numbered anew: block b is what `edges[b]` to before `edges[b + 1]` were.
+        Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
         """
         no_rows = np.empty((0, len(self.parts.columns)), self.parts.dtype)
         starts = np.array([bundle.first for bundle in bundles])
@@ -44,14 +44,14 @@ class InMemory:
         return dask.compute(*(summary for _, summary in done))
 
     def released(self):
-        """A task for the rows of each part, as they come back."""
+        """Tasks for the released rows of each part, in the order of the original rows."""
         take = dask.delayed(_in_order, pure=False)
-        # Kept: whoever looks at the release twice would else do all the work twice.
+        # Kept, since all work would be done again each time that the release is computed.
         return dask.persist(*map(take, _sent(self.back, "part", len(self.parts))))
 
 
 def _sent(rows, address, n_addresses):
-    """Tasks for the rows that go to each of the addresses 0, 1, ..."""
+    """Tasks for the rows with each of the addresses 0, 1, ..."""
     divisions = [*range(n_addresses), n_addresses - 1]
     return rows.set_index(address, divisions=divisions, drop=False).to_delayed()
 
@@ -82,7 +82,7 @@ def _work_on_bundle(work, bundle, rows):
     starts = np.searchsorted(place["block"], np.arange(bundle.first + 1, bundle.end))
     records = np.ascontiguousarray(rows.drop(columns=[*PLACE, "bundle"]).to_numpy())
     releases, summary = work(bundle, np.split(records, starts))
-    # Of one type, whatever that of the fitted table was: floats of any size fit into these.
+    # Of one type, whatever that of the fitted table was: it holds floats of any size.
     released = np.concatenate(releases).astype(np.float64, copy=False)
     return _frame(released, 0, 0).assign(**{name: place[name] for name in PLACE}), summary
 

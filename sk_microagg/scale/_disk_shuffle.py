@@ -1,24 +1,25 @@
-"""Rows go to their blocks and back by way of files: the memory of the workers may be small.
+"""Rows travel by files, so that little memory is enough for the workers.
 
 Each part of the table is written once, sorted by block, so that the rows of neighboring blocks are
-a slice of it. A bundle of blocks reads its slice of every part, and writes what became of these
-rows, in the same order. So a part finds its rows again as one slice of what each bundle wrote.
+a slice of it. A bundle of blocks reads its slice of every part, and writes the released rows in the
+same order. So the released rows of a part are one slice of the file of each bundle.
 """
 
 import dask
 import numpy as np
 
-from sk_microagg._utils._files import TemporaryFolder, load, save
+from sk_microagg._utils._files import TemporaryFolder
 from sk_microagg.scale._bundles import route
+from sk_microagg.scale._files import load, save
 
 
-class OnDisk:
-    """Rows on their way, in files.
+class DiskShuffle:
+    """Rows in transit, in files.
 
     Parameters
     ----------
     folder : path or None
-        Where; every worker must reach it.
+        The folder of the files, which every worker must reach; None for that of temporary files.
     """
 
     def __init__(self, folder):
@@ -26,15 +27,15 @@ class OnDisk:
         self.back = TemporaryFolder(folder, "release-")
 
     def route(self, parts, scaler, router):
-        """Send all rows on their way; return the number of rows for each block, and moments."""
+        """Write all rows, sorted by block; return rows per block and moments, by partition."""
         self.n_parts = len(parts)
         with self.there.removed_on_failure(), self.back.removed_on_failure():
             return dask.compute(*parts.map(_write_part, scaler, router, self.there, self.back))
 
     def work(self, work, bundles, edges):
-        """Do the work of all bundles; return what each has to say.
+        """Do the work on all bundles; return their summaries.
 
-        The blocks were numbered anew: block b is what `edges[b]` to before `edges[b + 1]` were.
+        Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
         """
         self.n_bundles = len(bundles)
         do = dask.delayed(_work_on_bundle, pure=False)
@@ -50,7 +51,7 @@ class OnDisk:
         return summaries
 
     def released(self):
-        """A task for the rows of each part, as they come back."""
+        """Tasks for the released rows of each part, in the order of the original rows."""
         read = dask.delayed(_read_part, pure=False)
         return [read(part, self.n_bundles, self.back) for part in range(self.n_parts)]
 
@@ -81,7 +82,7 @@ def _work_on_bundle(work, bundle, edges, n_parts, there, back):
 
 
 def _by_part(releases, n_rows):
-    """Rows of several blocks, each in the order of the parts, as rows of the parts by block."""
+    """Sort rows of several blocks, each in the order of the parts, by part and then by block."""
     split = [
         np.split(release, np.cumsum(n_rows[:-1, block])) for block, release in enumerate(releases)
     ]

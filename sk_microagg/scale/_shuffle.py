@@ -1,0 +1,48 @@
+"""How rows travel to their blocks and back: by files, or in the memory of the workers."""
+
+from sk_microagg._utils._validation import check_option
+from sk_microagg.scale._disk_shuffle import DiskShuffle
+from sk_microagg.scale._memory_shuffle import MemoryShuffle
+
+# Dask's shuffle holds several copies of each row, on either way.
+COPIES_IN_MEMORY = 8
+
+# Part, row, block and index of each row.
+COLUMNS_ADDED = 4
+
+
+def make_shuffle(shuffle, folder, n_rows, n_columns):
+    """Make the shuffle that the user wants, or the one that suits the size of the table.
+
+    Parameters
+    ----------
+    shuffle : {"auto", "disk", "memory"}
+        The choice of the user.
+
+    folder : path or None
+        The folder for files.
+
+    n_rows, n_columns : int
+        Shape of the columns that are anonymized.
+
+    Returns
+    -------
+    shuffle : DiskShuffle or MemoryShuffle
+        The shuffle, for one table.
+    """
+    check_option("shuffle", shuffle, ("auto", "disk", "memory"))
+    n_bytes = n_rows * (n_columns + COLUMNS_ADDED) * 8 * COPIES_IN_MEMORY
+    if shuffle == "memory" or (shuffle == "auto" and n_bytes < _memory_of_workers()):
+        return MemoryShuffle()
+    return DiskShuffle(folder)
+
+
+def _memory_of_workers():
+    """Bytes that the workers of the current client may hold together; 0 without a client."""
+    try:
+        from distributed import get_client
+
+        workers = get_client().scheduler_info(n_workers=-1)["workers"]
+    except (ImportError, ValueError):
+        return 0
+    return sum(worker["memory_limit"] or 0 for worker in workers.values())

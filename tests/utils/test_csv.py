@@ -1,0 +1,46 @@
+"""The reader of CSV files that all parts of the package use."""
+
+import io
+
+import pytest
+
+from sk_microagg._utils._csv import CSVError, read_csv_rows
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"a;b\n1;2\n", b"\xef\xbb\xbfa;b\r\n1;2", b"\na;b\n\n1;2\n\n", b'\xef\xbb\xbf"a";b\n1;"2"\n'],
+    ids=["plain", "mark", "blank lines", "mark and quotes"],
+)
+def test_paths_and_open_files(tmp_path, content):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    expected = [["a", "b"], ["1", "2"]]
+    assert read_csv_rows(path, sep=";") == read_csv_rows(str(path), sep=";") == expected
+    assert read_csv_rows(io.StringIO(content.decode(), newline=""), sep=";") == expected
+
+
+def test_an_empty_file(tmp_path):
+    (tmp_path / "empty.csv").touch()
+    assert read_csv_rows(tmp_path / "empty.csv") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'a,b\n"1"2,3\n', r"table\.csv, line 2: ',' expected after '\"'"),
+        (b'a,b\n1,"2\n', r"table\.csv, line 2: unexpected end of data"),
+        (b"a,b\n1,\xe9\n", r"table\.csv is not text in UTF-8"),
+        (b"a,b\0\n", r"table\.csv is not a CSV file: it holds binary data"),
+    ],
+)
+def test_errors_name_the_file(tmp_path, content, message):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    with pytest.raises(CSVError, match=message):
+        read_csv_rows(path)
+
+
+def test_a_file_without_a_name():
+    with pytest.raises(CSVError, match=r"^the file, line 1: unexpected end of data"):
+        read_csv_rows(io.StringIO('a,"b'))
