@@ -14,6 +14,7 @@ from sk_microagg._cli._identifiers import identifiers, warn_of_identifiers
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of, suffix_of_input
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
+from sk_microagg._utils._extras import check_report_extra
 from sk_microagg.metrics import anonymity_level, homogeneity
 
 DECIMALS_OF_INTEGERS = 2
@@ -132,10 +133,8 @@ def _check_certificate(options):
 
 def _import_report():
     try:
-        from sk_microagg.plotting._style import check_matplotlib
+        check_report_extra()
         from sk_microagg.report import make_report
-
-        check_matplotlib()
     except ImportError as error:
         raise CommandError(f"--report: {one_line(error)}") from error
     return make_report

@@ -4,8 +4,9 @@ from inspect import cleandoc
 
 from sklearn.utils import Bunch
 
+from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._validation import check_option
-from sk_microagg.datasets._files import DataFile, import_extra, load
+from sk_microagg.datasets._files import DataFile, load
 
 # The R package sdcMicro contains the three tables; a fixed commit, so that they never change.
 UPSTREAM = (

@@ -1,7 +1,6 @@
 """Finding, verifying, downloading and reading the file that holds a data set."""
 
 import hashlib
-import importlib
 import math
 import os
 import time
@@ -15,6 +14,7 @@ from sklearn.datasets import get_data_home
 from sklearn.utils import check_scalar
 
 from sk_microagg._utils._csv import read_csv_rows
+from sk_microagg._utils._extras import import_extra
 
 FOLDER_VARIABLE = "SK_MICROAGG_DATA"
 
@@ -32,16 +32,6 @@ class DataFile:
     sha256: str
     columns: tuple
     n_rows: int
-
-
-def import_extra(module, extra, purpose):
-    """Import an optional dependency, or name the extra that installs it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs {module}, which is not installed: pip install 'sk-microagg[{extra}]'"
-        ) from error
 
 
 def load(source, columns, *, data_home, download_if_missing, n_retries, delay):

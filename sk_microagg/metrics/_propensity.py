@@ -8,8 +8,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits  # of scikit-learn
 
-from sk_microagg._microaggregate import own_copy
-from sk_microagg._utils._validation import check_count, check_n_jobs
+from sk_microagg._utils._validation import check_count, check_n_jobs, own_copy
 from sk_microagg.metrics._numeric import check_pair
 
 LARGEST_SEED = np.iinfo(np.int32).max
