@@ -27,14 +27,19 @@ import time
 import numpy as np
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.algorithm cimport sort
 
-from ._root_candidates cimport RootCandidates
+from ._root_candidates cimport RootCandidates, sum_of_smallest
+
+cdef enum:
+    WORK_BETWEEN_SIGNALS = 400_000
+
 
 @cython.final
-cdef class RootSearch(RootCandidates):
+cdef class RootSearch:
     """Find the k-set of a root with the least SSE - prices.
 
     Parameters
@@ -64,11 +69,29 @@ cdef class RootSearch(RootCandidates):
     """
 
     def __init__(self, const double[:, ::1] X, Py_ssize_t k, const double[:, ::1] sums):
-        RootCandidates.__init__(self, X, k, sums)
+        self.k = k
+        self.candidates = RootCandidates(X, k, sums)
+        self.smallest.resize(k)
         self.listed.resize(k)
         self.gain.resize(k)
         self.ranked.resize(k)
         self.chosen.resize(k)
+
+    def set_prices(self, const double[::1] prices, const double[::1] shift):
+        """Take the price of each record, and the numbers that say which member is root of a set."""
+        self.candidates.set_prices(prices, shift)
+
+    def get_prices(self):
+        """Prices of the records, lowered by sweeps that do so."""
+        return np.array(self.candidates.prices)
+
+    def set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,
+                 const double[::1] price):
+        """Take cuts: the members of cut c are those from `start[c]` to `start[c + 1]`.
+
+        A record is in 64 cuts at most, and no cut has a price below 0.
+        """
+        self.candidates.set_cuts(start, member, price)
 
     def sweep(self, const Py_ssize_t[::1] roots, *, bint lower=False, Py_ssize_t node_limit=-1,
               double deadline=INFINITY):
@@ -107,16 +130,16 @@ cdef class RootSearch(RootCandidates):
         self.node_limit = node_limit
         self.stop_at = deadline
         self.is_late = time.monotonic() >= deadline
-        self.work = 0
+        self.candidates.work = 0
         with nogil:
             for i in range(roots.shape[0]):
-                if self.is_late:
+                if self._is_over(0):
                     break
                 values[i] = self._least(roots[i])
                 for j in range(<Py_ssize_t>self.best_members.size()):
                     members[i, j] = self.best_members[j]
                 if lower and values[i] < 0.0:
-                    self.lower(values[i])
+                    self.candidates.lower(values[i])
         return values.base, members.base, not self.is_late
 
     def stop(self):
@@ -126,20 +149,20 @@ cdef class RootSearch(RootCandidates):
     cdef double _least(self, Py_ssize_t root) except? -1.0 nogil:
         """A lower bound on the reduced costs of the sets of a root, 0 if it is above."""
         cdef Py_ssize_t place
-        self.root = root
+        cdef double price = self.candidates.prices[root]
         self.best = 0.0
         self.least_open = 0.0
         self.best_members.clear()
         self.n_nodes = 0
-        if self.find_candidates(self.best, &self.least_open):
+        if self.candidates.find(root, self.best, &self.least_open):
+            self.weight.resize(self.candidates.n)
             self._start_greedily()
-            self.listed[1].resize(self.n_candidates)
-            for place in range(self.n_candidates):
+            self.listed[1].resize(self.candidates.n)
+            for place in range(self.candidates.n):
                 self.listed[1][place] = place
-            self.gain[1].assign(self.joining.begin(), self.joining.end())
+            self.gain[1].assign(self.candidates.joining.begin(), self.candidates.joining.end())
             self._branch(
-                1, -self.prices[root],
-                (self.k - 1) * self.shift[root] - self.prices[root],
+                1, -price, (self.k - 1) * self.candidates.shift[root] - price,
                 ~(<uint64_t>0), -INFINITY,
             )
         return min(0.0 if self.best_members.empty() else self.best, self.least_open)
@@ -149,24 +172,24 @@ cdef class RootSearch(RootCandidates):
     cdef int _start_greedily(self) except -1 nogil:
         """Offer the set that grows from the root by the record that costs least, again and again.
         """
-        cdef Py_ssize_t n = self.n_candidates, depth, place, cheapest
-        cdef double paid = -self.prices[self.root]
+        cdef Py_ssize_t n = self.candidates.n, depth, place, cheapest
+        cdef double paid = -self.candidates.prices[self.candidates.root]
         cdef uint64_t cuts = ~(<uint64_t>0)
         cdef const double *row
         if n < self.k - 1:
             return 0
         for place in range(n):
-            self.weight[place] = self.joining[place]
+            self.weight[place] = self.candidates.joining[place]
         for depth in range(1, self.k):
             cheapest = 0
             for place in range(n):
                 if self.weight[place] < self.weight[cheapest]:
                     cheapest = place
             paid += self.weight[cheapest]
-            cuts &= self.cuts_at[cheapest]
+            cuts &= self.candidates.cuts_at[cheapest]
             self.chosen[depth] = cheapest
             if depth + 1 < self.k:
-                row = self.row(cheapest)
+                row = self.candidates.row(cheapest)
                 for place in range(n):
                     self.weight[place] += row[place]
                 self.weight[cheapest] = INFINITY
@@ -182,7 +205,7 @@ cdef class RootSearch(RootCandidates):
         """
         cdef Py_ssize_t need = self.k - depth
         self.n_nodes += 1
-        if self.is_over(8 * self.listed[depth].size()):
+        if self._is_over(8 * self.listed[depth].size()):
             return 0
         if need == 1:
             return self._try_last(depth, paid, cuts)
@@ -204,14 +227,15 @@ cdef class RootSearch(RootCandidates):
         cdef int32_t *listed = self.listed[depth].data()
         cdef double *gain = self.gain[depth].data()
         cdef double *weight = self.weight.data()
-        cdef const double *spread = &self.spread[(need - 1) * self.n_candidates]
-        cdef const double *stars = self.star.data()
+        cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
+        cdef const double *stars = self.candidates.star.data()
         cdef double total, limit
         if n < need:
             return False
         for q in range(n):
             weight[q] = mix * stars[listed[q]] + (1.0 - mix) * (gain[q] + spread[listed[q]])
-        total = mix * star + (1.0 - mix) * paid + self.sum_of_smallest(n, need)
+        total = mix * star + (1.0 - mix) * paid
+        total += sum_of_smallest(weight, n, need, self.smallest.data())
         if total >= self.best:
             return False
         bound[0] = max(bound[0], total)
@@ -236,15 +260,15 @@ cdef class RootSearch(RootCandidates):
         cdef int32_t *listed
         cdef double *gain
         cdef const double *row
+        cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
+        cdef const double *stars = self.candidates.star.data()
         cdef double least
         self.ranked[depth].resize(n)
         ranked = self.ranked[depth].data()
         for q in range(n):
             place = self.listed[depth][q]
             ranked[q] = Ranked(
-                (self.star[place] + self.gain[depth][q]
-                 + self.spread[(need - 1) * self.n_candidates + place]) / 2.0,
-                q,
+                (stars[place] + self.gain[depth][q] + spread[place]) / 2.0, q
             )
         sort(ranked, ranked + n)
         for first in range(n - need + 1):
@@ -258,7 +282,7 @@ cdef class RootSearch(RootCandidates):
                 self.least_open = min(self.least_open, least)
                 return 0
             place = self.listed[depth][ranked[first].second]
-            row = self.row(place)
+            row = self.candidates.row(place)
             self.listed[depth + 1].resize(n - first - 1)
             self.gain[depth + 1].resize(n - first - 1)
             listed = self.listed[depth + 1].data()
@@ -271,7 +295,7 @@ cdef class RootSearch(RootCandidates):
             self.chosen[depth] = place
             self._branch(
                 depth + 1, paid + self.gain[depth][ranked[first].second],
-                star + self.star[place], cuts & self.cuts_at[place], least,
+                star + stars[place], cuts & self.candidates.cuts_at[place], least,
             )
         return 0
 
@@ -282,7 +306,7 @@ cdef class RootSearch(RootCandidates):
                 self.chosen[depth] = self.listed[depth][q]
                 self._offer(
                     paid + self.gain[depth][q], depth + 1,
-                    cuts & self.cuts_at[self.listed[depth][q]],
+                    cuts & self.candidates.cuts_at[self.listed[depth][q]],
                 )
         return 0
 
@@ -298,14 +322,14 @@ cdef class RootSearch(RootCandidates):
             so_far = paid + gain[one]
             if so_far + least >= self.best:
                 continue
-            row = self.row(listed[one])
+            row = self.candidates.row(listed[one])
             for other in range(one + 1, n):
                 if so_far + gain[other] + row[listed[other]] < self.best:
                     self.chosen[depth] = listed[one]
                     self.chosen[depth + 1] = listed[other]
                     self._offer(
                         so_far + gain[other] + row[listed[other]], depth + 2,
-                        cuts & self.cuts_at[listed[one]] & self.cuts_at[listed[other]],
+                        cuts & self.candidates.cuts_at[listed[one]] & self.candidates.cuts_at[listed[other]],
                     )
         return 0
 
@@ -313,11 +337,21 @@ cdef class RootSearch(RootCandidates):
         """Keep the chosen set if its reduced cost, with the prices of its cuts, is the least."""
         cdef Py_ssize_t i
         if cuts:
-            value += self.cut_prices(cuts)
+            value += self.candidates.cut_prices(cuts)
         if value >= self.best:
             return
         self.best = value
         self.best_members.resize(self.k)
-        self.best_members[0] = self.root
+        self.best_members[0] = self.candidates.root
         for i in range(1, self.k):
-            self.best_members[i] = self.record_of[self.chosen[i]]
+            self.best_members[i] = self.candidates.record_of[self.chosen[i]]
+
+    cdef bint _is_over(self, Py_ssize_t work) except -1 nogil:
+        """Whether it is too late to go on; asked after so much work, and now and then answered."""
+        self.candidates.work += work
+        if self.candidates.work >= WORK_BETWEEN_SIGNALS:
+            self.candidates.work = 0
+            with gil:
+                PyErr_CheckSignals()  # Ctrl-C
+                self.is_late = time.monotonic() >= self.stop_at
+        return self.is_late
