@@ -4,9 +4,6 @@ import numpy as np
 
 from sk_microagg._kernels import Pool
 
-# Of larger groups only so many nearest records are looked up; the others are at least as far away.
-MOST_NEIGHBORS = 64
-
 
 def scaled(X):
     """X without its constant columns, times a power of two that makes the widest range near 1.

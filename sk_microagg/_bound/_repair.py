@@ -3,14 +3,8 @@
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._kernels import CutCheck, RootSearch
-
-# Share of its price by which a record is preferred as the root of a set.
-PREFERENCE = 0.5
-
-# Nodes of the search for a root after which the least bound of what is left has to do: one root
-# must not take the time of all.
-MOST_NODES = 200_000
 
 
 class Repair:
@@ -29,10 +23,14 @@ class Repair:
 
     n_jobs : int or None
         Number of threads that look for such sets. The result does not depend on it.
+
+    settings : Settings
+        How roots are chosen, and how long one is searched.
     """
 
-    def __init__(self, records, k, sums, n_jobs):
+    def __init__(self, records, k, sums, n_jobs, settings=SETTINGS):
         self._k = k
+        self._settings = settings
         n_threads = min(effective_n_jobs(n_jobs), len(records))
         self._searches = [RootSearch(records, k, sums) for _ in range(n_threads)]
         self._roots = np.arange(len(records))
@@ -69,11 +67,11 @@ class Repair:
         n = len(self._roots)
         search = self._searches[0]
         for one in self._searches:
-            one.set_prices(prices[:n], -PREFERENCE * prices[:n])
+            one.set_prices(prices[:n], -self._settings.root_preference * prices[:n])
             one.set_cuts(cuts.sets.start, cuts.sets.member, prices[n:])
         if at_once:
             _, members, complete = search.sweep(
-                self._roots, lower=True, node_limit=MOST_NODES, deadline=deadline
+                self._roots, lower=True, node_limit=self._settings.max_nodes, deadline=deadline
             )
         else:
             excess, members, complete = self._look(deadline)
@@ -81,7 +79,7 @@ class Repair:
         if complete and not at_once:
             worst_first = np.argsort(excess)[: np.count_nonzero(excess)]
             _, _, complete = search.sweep(
-                worst_first, lower=True, node_limit=MOST_NODES, deadline=deadline
+                worst_first, lower=True, node_limit=self._settings.max_nodes, deadline=deadline
             )
         if not complete:
             return None, n_new
@@ -98,7 +96,7 @@ class Repair:
         shares = [np.arange(first, len(self._roots), n_threads) for first in range(n_threads)]
         try:
             looks = Parallel(n_jobs=n_threads, require="sharedmem")(
-                delayed(search.sweep)(roots, node_limit=MOST_NODES, deadline=deadline)
+                delayed(search.sweep)(roots, node_limit=self._settings.max_nodes, deadline=deadline)
                 for search, roots in zip(self._searches, shares, strict=True)
             )
         finally:

@@ -5,53 +5,12 @@ import numpy as np
 from sk_microagg._bound._cuts import Cuts
 from sk_microagg._bound._margin import safe_sum
 from sk_microagg._bound._proof import Proof
-from sk_microagg._bound._records import MOST_NEIGHBORS, near_records, scaled, sums_of_nearest
+from sk_microagg._bound._records import near_records, scaled, sums_of_nearest
 from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._sets import Columns, Sets, squared_errors
+from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._kernels import Ascent, GroupFinder
 from sk_microagg._utils._statistics import total_sum_of_squares
-
-# Records near to each among which the heuristics look; fewer where there are very many records.
-LEAST_NEAR, NEAR_PER_K, MOST_NEAR = 40, 12, 200
-MOST_NEAR_IN_ALL = 10_000_000
-
-# Steps of the first-order method between two looks for sets that pay too much: twice as many
-# whenever fewer new ones were found than this share of the number of records, else half as many.
-FEWEST_STEPS, MOST_STEPS = 100, 800
-MANY_NEW, FEW_NEW = 0.3, 0.03
-MOST_LOOKS = 25
-
-# The first prices are repaired when this share of the time has passed, finished or not.
-TIME_TO_START = 0.4
-
-# A set pays too much if by more than this share of what an average set pays.
-NOTABLE = 1e-4
-
-# How far from the best prices the next ones may be, in scales of prices: less after a failure.
-WIDEST, NARROW, NARROWEST = 1.0, 0.1, 0.03
-
-# Weight of the best prices in those that are repaired next.
-INERTIA = 0.2
-
-# A repair that takes longer than this share of the time is given up, and one of prices tried that
-# are nearer to the best, by the one factor; after a success they are farther away, by the other.
-PATIENCE = 0.15
-NEARER, FARTHER = 0.25, 2.0
-
-# Cuts are added when the bound has risen by less than this share in one round.
-TIME_TO_CUT = 2e-3
-
-# How large steps of prices are in the first-order method.
-STEP_RATIO = 0.12
-
-# Prices at the ends of their box keep the bound down if there are more than this share of them.
-MOST_AT_THE_END = 0.002
-
-# With a mean price below this, squares of prices would vanish.
-LEAST_PRICE = 1e-140
-
-# Sums of prices that differ by less than this share of them are taken for the same.
-SAME = 1e-7
 
 
 def prove(X, k, time_limit, tol, verbose, n_jobs):
@@ -111,16 +70,18 @@ class Scheme:
 
     n_jobs : int or None
         Number of threads.
+
+    settings : Settings
+        How the search is steered.
     """
 
-    def __init__(self, records, k, proof, n_jobs):
+    def __init__(self, records, k, proof, n_jobs, settings=SETTINGS):
         self.k = k
+        self.settings = settings
         self.n = len(records)
         self.proof = proof
-        n_near = min(max(LEAST_NEAR, NEAR_PER_K * k), MOST_NEAR, MOST_NEAR_IN_ALL // self.n)
-        n_near = min(max(n_near, k), self.n)
-        near, distances = near_records(records, n_near)
-        sums = sums_of_nearest(distances[:, : min(k, MOST_NEIGHBORS)], k)
+        near, distances = near_records(records, self._n_neighbors())
+        sums = sums_of_nearest(distances[:, : min(k, settings.max_neighbors_in_sums)], k)
         # Prices of records, later followed by those of cuts. At first each record pays its share
         # of the distances to its k - 1 nearest others.
         self.best = sums[:, -1] / (2 * k)
@@ -129,26 +90,37 @@ class Scheme:
         self.columns = Columns(records)
         self.columns.add(near[:, :k])
         self.own_cost = squared_errors(records, near[:, :k])
-        self.cuts = Cuts(records, k)
+        self.cuts = Cuts(records, k, settings)
         self.finder = GroupFinder(records, near.astype(np.int32), k)
-        self.repair = Repair(records, k, np.ascontiguousarray(sums[:, : k - 1]), n_jobs)
+        sums = np.ascontiguousarray(sums[:, : k - 1])
+        self.repair = Repair(records, k, sums, n_jobs, settings)
         self.ceiling = np.inf
         # Where each record has k - 1 twins nothing is lost. Prices whose squares vanish beside the
         # range of the records cannot be raised, and the first ones have to do.
-        self.is_settled = self.best.mean() < LEAST_PRICE
+        self.is_settled = self.best.mean() < settings.min_mean_dual
         if self.is_settled:
             self.ceiling = self.proof.squared_errors
         self.target = None
         self.reach = 1.0
-        self.width = WIDEST
-        self.inertia = INERTIA
-        self.n_steps = FEWEST_STEPS
+        self.width = settings.initial_width
+        self.inertia = settings.inertia
+        self.n_steps = settings.min_ascent_iter
         self.n_rounds = 0
+
+    def _n_neighbors(self):
+        """Number of records near to each among which heuristics look."""
+        settings = self.settings
+        n_near = max(settings.min_neighbors, settings.neighbors_per_k * self.k)
+        n_near = min(n_near, settings.max_neighbors, settings.max_neighbors_in_all // self.n)
+        return min(max(n_near, self.k), self.n)
 
     def may_rise(self, tol):
         """Whether the bound may rise by more than a share of it."""
         least = self.proof.squared_errors
-        return not self.is_settled or self.ceiling - least > max(tol, SAME) * least > 0
+        return (
+            not self.is_settled
+            or self.ceiling - least > max(tol, self.settings.same_bound) * least > 0
+        )
 
     def advance(self):
         """Raise prices on the pool, repair them, and take what was found into the pool."""
@@ -161,35 +133,42 @@ class Scheme:
             self.best + way * (prices - self.best),
             self.cuts,
             self.columns,
-            self.proof.deadline_of_part(PATIENCE),
+            self.proof.deadline_of_part(self.settings.repair_patience),
             at_once=is_first or self.reach < 1,
         )
         if repaired is None:
-            self.reach *= NEARER
+            self.reach *= self.settings.shorter_step
             return
         before = self.proof.squared_errors
         self._keep_if_better(repaired)
         if self.reach < 1:
             # The same prices, from nearer to them.
-            self.reach = min(FARTHER * self.reach, 1.0)
+            self.reach = min(self.settings.longer_step * self.reach, 1.0)
             return
         self.n_rounds += 1
         self.target = None
-        if n_new < 0.01 * self.n:
-            self.inertia /= 2
-        if self.proof.squared_errors < (1 + TIME_TO_CUT) * before:
+        if n_new < self.settings.few_repaired_columns * self.n:
+            self.inertia *= self.settings.inertia_decay
+        if self.proof.squared_errors < (1 + self.settings.cut_when_below) * before:
             n_cuts = self._cut(use)
-            self.is_settled = n_cuts == 0 and n_new <= FEW_NEW * self.n and not self._is_boxed_in()
+            found_few = n_cuts == 0 and n_new <= self.settings.few_new_columns * self.n
+            self.is_settled = found_few and not self._is_boxed_in()
 
     def _keep_if_better(self, repaired):
         before, bound = self.proof.squared_errors, safe_sum(self._signed(repaired))
         self.proof.note(bound)
         if bound <= before:
-            self.width = max(NARROWEST, 0.6 * self.width)
+            self.width = max(
+                self.settings.min_width_after_failure,
+                self.settings.shrink_after_failure * self.width,
+            )
             return
         self.best = repaired
-        if bound < 1.001 * before:
-            self.width = max(NARROW, 0.8 * self.width)
+        if bound < self.settings.small_gain * before:
+            self.width = max(
+                self.settings.min_width_after_small_gain,
+                self.settings.shrink_after_small_gain * self.width,
+            )
 
     def _signed(self, prices):
         """Prices of records, and minus those of cuts."""
@@ -205,8 +184,8 @@ class Scheme:
                 self.columns.add(self.cuts.sets.of_size(size, new))
             self.prices = np.concatenate([self.prices, np.zeros(n_new)])
             self.best = np.concatenate([self.best, np.zeros(n_new)])
-            self.width = max(self.width, WIDEST / 2)
-            self.inertia = INERTIA
+            self.width = max(self.width, self.settings.min_width_after_cuts)
+            self.inertia = self.settings.inertia
         return n_new
 
     def _is_boxed_in(self):
@@ -216,20 +195,26 @@ class Scheme:
         at_end = (self.prices[records] <= lowest[records]) | (
             self.prices[records] >= highest[records]
         )
-        if at_end.mean() <= MOST_AT_THE_END:
+        if at_end.mean() <= self.settings.max_share_at_ends:
             return False
-        self.width = 1.5 * max(self.width, WIDEST)
+        self.width = self.settings.widening * max(self.width, self.settings.initial_width)
         return True
 
     def _box(self):
         """Scales of the prices, and the box in which they stay."""
         best = self.best[: self.n]
-        scale = np.maximum(np.maximum(best, 0.3 * best.mean()), 0.5 * self.own_cost)
+        settings = self.settings
+        scale = np.maximum(best, settings.scale_by_mean * best.mean())
+        scale = np.maximum(scale, settings.scale_by_cost * self.own_cost)
         cut_cost = self.cuts.sets.cost
         if self.n_rounds == 0:
             return scale, np.zeros(self.n), self.own_cost.copy()
+        cut_scale = np.maximum(
+            settings.cut_scale_by_cost * cut_cost / self.k,
+            settings.cut_scale_by_mean * scale.mean(),
+        )
         return (
-            np.concatenate([scale, np.maximum(0.5 * cut_cost / self.k, 1e-3 * scale.mean())]),
+            np.concatenate([scale, cut_scale]),
             np.concatenate([best - self.width * scale, np.zeros(len(cut_cost))]),
             np.concatenate([best + self.width * scale, cut_cost]),
         )
@@ -245,9 +230,10 @@ class Scheme:
         use : ndarray of shape (n_columns,)
             How much of each column in the pool was used when they were found.
         """
+        settings = self.settings
         scale, lowest, highest = self._box()
         pool = self.columns
-        for _ in range(MOST_LOOKS):
+        for _ in range(settings.max_pricings):
             np.clip(self.prices, lowest, highest, out=self.prices)
             start, entry = pool.entries(self.cuts)
             prices, use = Ascent(start, entry, pool.cost, self.n, scale).run(
@@ -255,7 +241,11 @@ class Scheme:
                 pool.use,
                 lowest,
                 highest,
-                weight=STEP_RATIO * len(pool) / self.n / self.k / scale[: self.n].mean(),
+                weight=settings.ascent_weight
+                * len(pool)
+                / self.n
+                / self.k
+                / scale[: self.n].mean(),
                 n_iter=self.n_steps,
                 deadline=self.proof.deadline,
             )
@@ -263,19 +253,22 @@ class Scheme:
             if self.proof.seconds_left() < 0:
                 break
             n_new = self._look(prices)
-            if n_new < FEW_NEW * self.n and self.n_steps == MOST_STEPS:
+            if (
+                n_new < settings.few_new_columns * self.n
+                and self.n_steps == settings.max_ascent_iter
+            ):
                 break
-            if n_new < MANY_NEW * self.n:
-                self.n_steps = min(2 * self.n_steps, MOST_STEPS)
+            if n_new < settings.many_new_columns * self.n:
+                self.n_steps = min(2 * self.n_steps, settings.max_ascent_iter)
             else:
-                self.n_steps = max(self.n_steps // 2, FEWEST_STEPS)
-            if self.n_rounds == 0 and self.proof.share_of_time() > TIME_TO_START:
+                self.n_steps = max(self.n_steps // 2, settings.min_ascent_iter)
+            if self.n_rounds == 0 and self.proof.share_of_time() > settings.first_ascent_share:
                 break
         return prices, use
 
     def _look(self, prices):
         """Add sets that pay too much to the pool; return how many are new."""
-        tolerance = NOTABLE * self.proof.squared_errors / self.n * self.k
+        tolerance = self.settings.pricing_tolerance * self.proof.squared_errors / self.n * self.k
         found = Sets(self.columns.records, known=self.columns)
         found.add(self.finder.find(prices[: self.n], tolerance))
         excess = found.excess(prices, self.cuts)

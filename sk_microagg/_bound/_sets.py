@@ -3,6 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from sk_microagg._bound._settings import SETTINGS
+
 
 class Sets:
     """Sets of records, one after the other.
@@ -127,7 +129,7 @@ class Columns(Sets):
         return both.indptr.astype(np.int32), both.indices.astype(np.int32)
 
 
-def squared_errors(records, members, block=20_000):
+def squared_errors(records, members, block=SETTINGS.sets_per_block):
     """SSE of sets of one size, as an array of shape (n_sets,)."""
     errors = np.empty(len(members))
     for first in range(0, len(members), block):
