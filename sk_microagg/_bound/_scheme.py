@@ -13,7 +13,7 @@ from sk_microagg._kernels import Ascent, GroupFinder
 from sk_microagg._utils._statistics import total_sum_of_squares
 
 
-def prove(X, k, time_limit, tol, verbose, n_jobs):
+def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs):
     """Prove a lower bound on the information loss of any partition into groups of at least k.
 
     Parameters
@@ -25,7 +25,10 @@ def prove(X, k, time_limit, tol, verbose, n_jobs):
         Smallest size of a group, at least 2.
 
     time_limit : float
-        Seconds after which to stop.
+        Seconds after which to stop; if infinite, the bound does not depend on the clock.
+
+    max_iter : int
+        Calls of `Scheme.advance` after which to stop; below 0 for no limit.
 
     tol : float
         Stop when the bound can rise by less than this share of it.
@@ -46,7 +49,7 @@ def prove(X, k, time_limit, tol, verbose, n_jobs):
     proof = Proof(total, float(np.ldexp(total, -2 * exponent)), X.size, time_limit, verbose)
     try:
         scheme = Scheme(records, k, proof, n_jobs)
-        while proof.seconds_left() > 0 and scheme.may_rise(tol):
+        while scheme.n_iter != max_iter and proof.seconds_left() > 0 and scheme.may_rise(tol):
             scheme.advance()
             proof.show(scheme.ceiling)
     finally:
@@ -105,6 +108,7 @@ class Scheme:
         self.width = settings.initial_width
         self.inertia = settings.inertia
         self.n_steps = settings.min_ascent_iter
+        self.n_iter = 0
         self.n_rounds = 0
 
     def _n_neighbors(self):
@@ -123,7 +127,12 @@ class Scheme:
         )
 
     def advance(self):
-        """Raise prices on the pool, repair them, and take what was found into the pool."""
+        """Raise prices on the pool, repair them, and take what was found into the pool.
+
+        This is an iteration. It is a round unless the repair was given up, or got only part of the
+        step, for lack of time.
+        """
+        self.n_iter += 1
         if self.target is None:
             self.target = self._raise()
         prices, use = self.target

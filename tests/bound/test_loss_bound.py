@@ -157,7 +157,13 @@ def test_the_line_says_what_is_proven(capsys):
         ({"k": 3, "time_limit": 0}, ValueError, "time_limit=0 must be a number above 0"),
         ({"k": 3, "time_limit": "1"}, TypeError, "time_limit='1' must be a number"),
         ({"k": 3, "tol": -1e-3}, ValueError, "tol=-0.001 must be a number at least 0"),
-        ({"k": 3, "time_limit": inf}, ValueError, "time_limit=inf needs a tol above 0"),
+        (
+            {"k": 3, "time_limit": inf},
+            ValueError,
+            "time_limit=inf needs a tol above 0 or a max_iter",
+        ),
+        ({"k": 3, "max_iter": 0}, ValueError, "max_iter=0 must be an integer of at least 1 or"),
+        ({"k": 3, "max_iter": 2.0}, TypeError, "max_iter=2.0 must be an integer of at least 1"),
         ({"k": 3, "time_limit": float("nan")}, ValueError, "time_limit=nan"),
     ],
 )
