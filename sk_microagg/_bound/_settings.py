@@ -13,7 +13,7 @@ class Settings:
     Attributes
     ----------
     min_neighbors, neighbors_per_k, max_neighbors : int
-        Heuristics look among the `neighbors_per_k` times k records nearest to each, but not among
+        Heuristics search among the `neighbors_per_k` times k records nearest to each, but not among
         fewer or more than these.
 
     max_neighbors_in_all : int

@@ -143,10 +143,10 @@ def optimality_gap(X, labels, k, *, time_limit=10.0, max_iter=None, n_jobs=None)
         Smallest size of a group.
 
     time_limit : float, default=10.0
-        Seconds in which to look for a bound, see :func:`loss_bound`.
+        Seconds that the search for a bound may take, see :func:`loss_bound`.
 
     max_iter : int or None, default=None
-        Number of iterations in which to look for a bound, see :func:`loss_bound`.
+        Number of iterations of that search, see :func:`loss_bound`.
 
     n_jobs : int or None, default=None
         Number of threads.

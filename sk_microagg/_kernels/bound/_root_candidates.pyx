@@ -15,14 +15,14 @@ from ..points._boxes cimport AUTO, by_record, squared_distance
 from ..points._tree cimport Tree
 
 cdef enum:
-    # Distances between the candidates of a root are kept: so many squared is the most.
-    MOST_CANDIDATES = 2048
-    MOST_CUTS_OF_A_RECORD = 64
-    # The spread among candidates is worth its price for sets of so many, and up to so many of them.
-    LEAST_K_TO_LOOK_CLOSER = 5
-    MOST_TO_LOOK_CLOSER = 400
+    # All distances between the candidates of a root may be kept in memory.
+    MAX_CANDIDATES = 2048
+    MAX_CUTS_OF_RECORD = 64
+    # When it is worth its time to compute the spread among the candidates.
+    MIN_K_TO_TIGHTEN = 5
+    MAX_CANDIDATES_TO_TIGHTEN = 400
 
-cdef double POTENTIAL = 0.3
+cdef double POTENTIAL_SHARE = 0.3
 
 
 @cython.final
@@ -51,35 +51,35 @@ cdef class RootCandidates:
         self.n_columns = X.shape[1]
         self.place_of.assign(self.n_records, -1)
         self.smallest.resize(k)
-        self.set_prices(np.zeros(self.n_records), np.zeros(self.n_records))
+        self.set_duals(np.zeros(self.n_records), np.zeros(self.n_records))
         self.set_cuts(np.zeros(1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0))
 
-    cdef int set_prices(self, const double[::1] prices, const double[::1] shift) except -1:
-        """Take prices as `RootSearch.set_prices` does."""
-        self.prices = np.array(prices)
+    cdef int set_duals(self, const double[::1] duals, const double[::1] shift) except -1:
+        """Set the duals, see `RootSearch.set_duals`."""
+        self.duals = np.array(duals)
         self.shift = np.array(shift)
-        self.pull = 2.0 * (np.asarray(prices) + np.asarray(shift))
+        self.pull = 2.0 * (np.asarray(duals) + np.asarray(shift))
         self.tree = Tree(self.X, AUTO, reach=self.pull, weighted=True)
         return 0
 
     cdef int set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,
-                      const double[::1] price) except -1:
-        """Take cuts as `RootSearch.set_cuts` does."""
+                      const double[::1] cut_dual) except -1:
+        """Set the cuts, see `RootSearch.set_cuts`."""
         cdef Py_ssize_t cut, i
         self.cut_start = start
         self.cut_member = member
-        self.cut_price = price
+        self.cut_dual = cut_dual
         self.cuts_of.assign(self.n_records, vector[int32_t]())
-        for cut in range(price.shape[0]):
+        for cut in range(cut_dual.shape[0]):
             for i in range(start[cut], start[cut + 1]):
                 self.cuts_of[member[i]].push_back(cut)
-                if self.cuts_of[member[i]].size() > MOST_CUTS_OF_A_RECORD:
+                if self.cuts_of[member[i]].size() > MAX_CUTS_OF_RECORD:
                     raise ValueError(f"Record {member[i]} is in too many cuts.")
         return 0
 
     cdef int lower(self, double value) except -1 nogil:
-        """Change the price of the root by a value below 0."""
-        self.prices[self.root] += value
+        """Change the dual of the root by a value below 0."""
+        self.duals[self.root] += value
         self.pull[self.root] += 2.0 * value
         return self.tree.refresh(self.root)
 
@@ -87,11 +87,11 @@ cdef class RootCandidates:
         """Find all records that can be in a set of the root with a reduced cost below a value.
 
         A record is left out only where the star bound with it in the set is no lower. Return
-        whether there is such a set at all, as far as that bound tells. If there are too many
-        candidates to search among, the answer is no, and the bound is left in `least_open`.
+        whether the bound admits such a set at all. If there are too many candidates to search
+        among, return False and store the bound in `least_open`.
         """
         cdef const double *point = &self.X[root, 0]
-        cdef double total = (self.k - 1) * self.shift[root] - self.prices[root]
+        cdef double total = (self.k - 1) * self.shift[root] - self.duals[root]
         cdef Py_ssize_t n_counted = 0
         cdef double last = 0.0
         cdef size_t i
@@ -106,16 +106,16 @@ cdef class RootCandidates:
         if total >= below:
             return False
         self.tree.below(point, 2.0 * (below - total + last), self.hits)
-        # A tree's answers have no order that others could rely on, such as a search beside it.
+        # A tree does not promise an order; results must not depend on the number of threads.
         sort(self.hits.begin(), self.hits.end(), &by_record)
-        if <Py_ssize_t>self.hits.size() > MOST_CANDIDATES:
+        if <Py_ssize_t>self.hits.size() > MAX_CANDIDATES:
             least_open[0] = total
             return False
         self._gather()
         return True
 
     cdef int _gather(self) except -1 nogil:
-        """Lay the candidates out: their columns one after the other, and what bounds need."""
+        """Lay out the coordinates of the candidates, column by column, and what bounds need."""
         cdef Py_ssize_t place, j, record, n, n_sums = self.sums.shape[1]
         cdef double to_root, per_pair = 0.5 / self.k
         cdef size_t i
@@ -140,23 +140,23 @@ cdef class RootCandidates:
             to_root = squared_distance(
                 &self.X[self.root, 0], &self.X[record, 0], self.n_columns
             )
-            self.star[place] = to_root / 2.0 - self.prices[record] - self.shift[record]
-            self.joining[place] = to_root / self.k - self.prices[record]
+            self.star[place] = to_root / 2.0 - self.duals[record] - self.shift[record]
+            self.joining[place] = to_root / self.k - self.duals[record]
             for j in range(self.k - 1):
                 self.spread[j * n + place] = self.sums[record, min(j, n_sums - 1)] * per_pair
-        if self.k >= LEAST_K_TO_LOOK_CLOSER and n <= MOST_TO_LOOK_CLOSER:
-            self._look_closer()
+        if self.k >= MIN_K_TO_TIGHTEN and n <= MAX_CANDIDATES_TO_TIGHTEN:
+            self._tighten_spread()
         return self._note_cuts()
 
-    cdef int _look_closer(self) except -1 nogil:
-        """Take the spread among the candidates only, of costs from which potentials are taken.
+    cdef int _tighten_spread(self) except -1 nogil:
+        """Compute the spread among the candidates only, with costs shifted by potentials.
 
-        A pair of members costs d²/k, half of it for each; a potential may be moved from the one's
-        half to the other's. With a part of what joining the root costs as the potential, records
-        whose near ones are bad candidates are seen to be so, too.
+        A pair of members costs d²/k, half of it for each; a potential may be moved from one half
+        to the other. With a part of the cost of joining the root as the potential, the bound also
+        excludes records whose neighbors are bad candidates.
         """
         cdef Py_ssize_t n = self.n, place, other, j
-        cdef double share = POTENTIAL / (self.k - 2.0), total
+        cdef double share = POTENTIAL_SHARE / (self.k - 2.0), total
         cdef const double *row
         for place in range(n):
             row = self.row(place)
@@ -171,7 +171,7 @@ cdef class RootCandidates:
         return 0
 
     cdef int _note_cuts(self) except -1 nogil:
-        """Give each candidate a bit for every cut in which it is together with the root."""
+        """Give each candidate a bit for every cut that holds it and the root."""
         cdef const vector[int32_t] *cuts = &self.cuts_of[self.root]
         cdef Py_ssize_t place, i
         cdef size_t bit
@@ -189,19 +189,19 @@ cdef class RootCandidates:
             self.place_of[self.record_of[place]] = -1
         return 0
 
-    cdef double cut_prices(self, uint64_t cuts) noexcept nogil:
+    cdef double sum_of_cut_duals(self, uint64_t cuts) noexcept nogil:
+        """Sum of the duals of cuts of the root, one bit each."""
         cdef double total = 0.0
         cdef size_t bit = 0
         while cuts:
             if cuts & 1:
-                total += self.cut_price[self.cuts_of[self.root][bit]]
+                total += self.cut_dual[self.cuts_of[self.root][bit]]
             cuts >>= 1
             bit += 1
         return total
 
     cdef const double *row(self, Py_ssize_t place) except NULL nogil:
-        """Squared distances from a candidate to all, over k; valid until the next row is asked for.
-        """
+        """Squared distances from a candidate to all, over k; valid until the next call."""
         cdef Py_ssize_t n = self.n, j, other
         cdef const double *column
         cdef double *row

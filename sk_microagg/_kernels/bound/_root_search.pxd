@@ -32,13 +32,13 @@ cdef class RootSearch:
 
     cdef double _least(self, Py_ssize_t root) except? -1.0 nogil
     cdef int _start_greedily(self) except -1 nogil
-    cdef int _branch(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
+    cdef int _branch(self, Py_ssize_t depth, double cost, double star, uint64_t cuts,
                      double inherited) except -1 nogil
-    cdef int _descend(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
+    cdef int _descend(self, Py_ssize_t depth, double cost, double star, uint64_t cuts,
                       double bound) except -1 nogil
-    cdef bint _narrow(self, Py_ssize_t depth, double mix, double paid, double star,
+    cdef bint _narrow(self, Py_ssize_t depth, double mix, double cost, double star,
                       double *bound) except -1 nogil
-    cdef int _try_last(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil
-    cdef int _try_last_two(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil
-    cdef void _offer(self, double value, Py_ssize_t n_chosen, uint64_t cuts) noexcept nogil
+    cdef int _try_last(self, Py_ssize_t depth, double cost, uint64_t cuts) except -1 nogil
+    cdef int _try_last_two(self, Py_ssize_t depth, double cost, uint64_t cuts) except -1 nogil
+    cdef void _keep_if_best(self, double value, uint64_t cuts) noexcept nogil
     cdef bint _is_over(self, Py_ssize_t work) except -1 nogil
