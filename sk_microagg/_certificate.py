@@ -1,4 +1,4 @@
-"""What a proven bound says of the groups that an estimator has made."""
+"""What a proven bound says about the groups of a fitted estimator."""
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -13,30 +13,30 @@ from sk_microagg._utils._validation import check_number, check_records
 from sk_microagg.metrics._bound import loss_bound
 from sk_microagg.metrics._loss import information_loss
 
-# A bound gives a billionth away for rounding: gaps below this are told as this.
+# A bound is lowered by a billionth for rounding: smaller gaps are reported as this.
 SMALLEST_GAP = 1e-6
 
-# Percents that are written without an exponent.
+# Percentages that are written without an exponent.
 PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 
-# Losses that were summed up in another order differ by less.
+# Losses that were summed in another order differ by less, relatively.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The loss of some groups, and what no groups can go below.
+    """The loss of a partition, and a proven lower bound on that of any partition.
 
     Attributes
     ----------
     loss : float
-        Information loss of the groups.
+        Information loss of the partition.
 
     bound : float
-        What any partition loses at least, proven; 0 if nothing was proven.
+        What any partition loses at least; 0 if nothing was proven.
 
     trace : ndarray of shape (n_improvements, 2)
-        Seconds since the start of the proof, and the bound that was then proven.
+        Seconds since the start of the search, and the bound that was proven by then.
 
     k : int
         Smallest size of a group.
@@ -49,7 +49,7 @@ class Certificate:
 
     @property
     def gap(self):
-        """How far the loss may be above the least one, as a share of the bound."""
+        """How far the loss may be above the optimum, as a share of the bound."""
         if self.bound > 0:
             return max(self.loss / self.bound - 1.0, 0.0)
         return inf if self.loss > 0 else 0.0
@@ -62,17 +62,17 @@ class Certificate:
             return "nothing was proven"
         if self.gap == 0:
             return "optimal"
-        gap = per_cent(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
+        gap = percentage(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
         return f"at most {gap} above the optimum"
 
     def reason(self):
-        """Why the verdict is true, in a few words that go after it."""
+        """Why the verdict is true, in a few words that follow it."""
         if self.loss == 0:
             return "nothing is lost"
         if self.bound == 0:
             return "the bound on the loss is 0"
         # Rounded down, it is still a bound.
-        least = per_cent(self.bound, 4, ROUND_FLOOR)
+        least = percentage(self.bound, 4, ROUND_FLOOR)
         return (
             f"no partition of the scaled records into groups of at least {self.k} loses less than "
             f"{least}"
@@ -80,26 +80,26 @@ class Certificate:
 
 
 def certify(estimator, X, time_limit, verbose=0):
-    """Prove for some time how good the groups of a fitted MicroAggregator are.
+    """Prove how far the loss of a fitted MicroAggregator is from the optimum, at most.
 
     Parameters
     ----------
     estimator : MicroAggregator
-        Who has made the groups.
+        A fitted estimator.
 
     X : array-like of shape (n_samples, n_features)
         The records that it was fitted on.
 
     time_limit : float
-        Seconds that the proof has.
+        Seconds that the search for the bound may take.
 
     verbose : int, default=0
-        Whether to print a line that updates.
+        If 1, print a progress line that updates.
 
     Returns
     -------
     certificate : Certificate
-        What was proven. It is about all partitions, also if the estimator cut records into blocks.
+        What was proven. It covers all partitions, even if the estimator worked on blocks.
     """
     scaled = scaled_records(estimator, X)
     proof = loss_bound(
@@ -114,7 +114,7 @@ def certify(estimator, X, time_limit, verbose=0):
 
 
 def certificate_of(estimator, X, bound, trace):
-    """The certificate from what `loss_bound` has returned; raise if it is of something else."""
+    """The certificate from what `loss_bound` returned; raise if that is for something else."""
     loss = information_loss(scaled_records(estimator, X), estimator.labels_)
     bound = check_number("bound", bound, at_least=0, at_most=1)
     if bound > loss * (1 + ROUNDING):
@@ -129,14 +129,14 @@ def check_can_be_certified(estimator, claim):
     """Raise unless an estimator is a fitted MicroAggregator; `claim` says what has to be one."""
     if not isinstance(estimator, MicroAggregator):
         raise TypeError(
-            f"{claim} a fitted MicroAggregator: a bound is proven for columns of numbers without "
-            "holes, in memory."
+            f"{claim} a fitted MicroAggregator: a bound is proven for numbers without missing "
+            "values, in memory."
         )
     check_is_fitted(estimator)
 
 
 def scaled_records(estimator, X):
-    """Records as the estimator compared them."""
+    """The records, scaled as the estimator did."""
     X = check_records(X)
     shape = len(estimator.labels_), estimator.n_features_in_
     if X.shape != shape:
@@ -147,7 +147,7 @@ def scaled_records(estimator, X):
 
 
 def check_bound_trace(trace):
-    """Return the trace of a proof as an array, or say what its rows must be."""
+    """Return the trace of a bound as an array, or raise an error that says what it must be."""
     trace = np.asarray(trace, dtype=np.float64)
     if trace.ndim != 2 or trace.shape[1] != 2:
         raise ValueError(
@@ -157,12 +157,12 @@ def check_bound_trace(trace):
     return trace
 
 
-def per_cent(share, digits, rounding):
-    """A share in percent, with so many digits, rounded up or down: never to the better side."""
-    # As it would be printed: 0.1 is not a little more than that.
+def percentage(share, digits, rounding):
+    """A share as a percentage with `digits` significant digits, rounded up or down as asked."""
+    # The shortest decimal that is this float: 0.1 is not a little more than that.
     exact = 100 * Decimal(repr(float(share)))
     value = Context(prec=digits, rounding=rounding).create_decimal(exact)
     if not PLAIN[0] <= value < PLAIN[1]:
-        return f"{value:e} %"
+        return f"{value:e}%"
     written = f"{value:f}"
-    return (written.rstrip("0").rstrip(".") if "." in written else written) + " %"
+    return (written.rstrip("0").rstrip(".") if "." in written else written) + "%"

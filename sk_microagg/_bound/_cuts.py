@@ -1,34 +1,19 @@
 """Cuts: of a set of fewer than 2k records, at most one group holds k or more.
 
-Groups larger than k records pay too little where only sets of k keep prices down: a fractional
-partition covers them by their k-sets, which cost less. It then uses more than one k-set within the
-group, which no partition does. A cut around the group puts a price on that.
+With pool of k records only, a fractional partition covers a larger group by its k-sets, which
+cost less. It then uses k-sets within the group by more than 1 in total, which no partition does.
+The cut around the group forbids that, and has a dual variable of its own.
 """
 
 import numpy as np
 from scipy import sparse
 
 from sk_microagg._bound._sets import Sets
-
-# A cut is added if the sets within it are used by so much more than once.
-LEAST_EXCESS = 0.02
-
-# Sets that are used less are passed over, and so are all but so many pairs of them a record.
-LEAST_USE = 0.01
-MOST_PAIRS = 4
-
-# Cuts that may be added in one round, as a share of the number of records.
-MOST_NEW = 0.25
-
-# The root search has bits for 64 cuts around a record.
-MOST_AROUND_A_RECORD = 60
-
-# All subsets of a cut with more than k records are looked at, so that it must not be large.
-MOST_MEMBERS = 19
+from sk_microagg._bound._settings import SETTINGS
 
 
 class Cuts:
-    """Sets of more than k and fewer than 2k records, with a price on groups that are inside.
+    """Sets of more than k and fewer than 2k records, of which at most one group holds k or more.
 
     Parameters
     ----------
@@ -38,43 +23,49 @@ class Cuts:
     k : int
         Smallest size of a group.
 
+    settings : Settings
+        How many cuts, and which.
+
     Attributes
     ----------
     sets : Sets
         The cuts.
     """
 
-    def __init__(self, records, k):
+    def __init__(self, records, k, settings=SETTINGS):
         self._k = k
+        self._settings = settings
         self.sets = Sets(records)
 
     def __len__(self):
         return len(self.sets)
 
-    def around(self, sets):
-        """Which cuts hold k or more members of each of some sets, as a sparse matrix."""
+    def applying_to(self, sets):
+        """Which cuts hold k or more members of each set, as a sparse matrix (n_sets, n_cuts)."""
         return self._share_at_least(sets.incidence(), self.sets.incidence(), self._k)
 
-    def separate(self, columns, use):
-        """Add the cuts that a use of columns violates most; return how many."""
-        used = np.flatnonzero(use > LEAST_USE)
-        incidence, use = columns.incidence()[used], use[used]
-        smallest = columns.sizes()[used] == self._k
-        candidates = self._candidates(columns, incidence[smallest], use[smallest])
+    def separate(self, pool, use):
+        """Add the cuts that the use of a pool of pool violates most; return how many."""
+        used = np.flatnonzero(use > self._settings.min_use)
+        incidence, use = pool.incidence()[used], use[used]
+        smallest = pool.sizes()[used] == self._k
+        candidates = self._candidates(pool, incidence[smallest], use[smallest])
         inside = self._share_at_least(incidence, candidates.incidence(), self._k)
         excess = inside.T @ use - 1.0
         worst = np.argsort(-excess, kind="stable")
-        worst = worst[excess[worst] > LEAST_EXCESS]
-        return self._add(candidates, worst[: max(int(MOST_NEW * columns.n_records), 1)])
+        worst = worst[excess[worst] > self._settings.min_cut_excess]
+        most = max(int(self._settings.max_new_cuts * pool.n_records), 1)
+        return self._add(candidates, worst[:most])
 
-    def _candidates(self, columns, incidence, use):
-        """Unions of two k-sets that are used much and small enough, as far as they are new."""
-        least_overlap = max(2 * self._k - MOST_MEMBERS, 1)
+    def _candidates(self, pool, incidence, use):
+        """New unions of two k-sets: those that are used most, if the unions are small enough."""
+        least_overlap = max(2 * self._k - self._settings.max_cut_members, 1)
         pairs = sparse.triu(self._share_at_least(incidence, incidence, least_overlap), k=1).tocoo()
         both = use[pairs.row] + use[pairs.col]
-        most = np.argsort(-both, kind="stable")[: MOST_PAIRS * columns.n_records]
+        n_pairs = self._settings.pairs_per_record * pool.n_records
+        most = np.argsort(-both, kind="stable")[:n_pairs]
         unions = (incidence[pairs.row[most]] + incidence[pairs.col[most]]).tocsr()
-        candidates = Sets(columns.records, known=self.sets)
+        candidates = Sets(pool.records, known=self.sets)
         sizes = np.diff(unions.indptr)
         for size in np.unique(sizes):
             first = unions.indptr[:-1][sizes == size]
@@ -87,7 +78,7 @@ class Cuts:
         added = np.zeros(len(candidates), dtype=bool)
         for number in chosen:
             members = candidates.members_of(number)
-            if count[members].max() < MOST_AROUND_A_RECORD:
+            if count[members].max() < self._settings.max_cuts_of_record:
                 count[members] += 1
                 added[number] = True
         for size in np.unique(candidates.sizes()[added]):
@@ -96,7 +87,7 @@ class Cuts:
 
     @staticmethod
     def _share_at_least(some, others, n_shared):
-        """Which of some sets share so many members with which of others."""
+        """Which of some sets share at least `n_shared` members with which of others."""
         shared = (some @ others.T).tocsr()
         shared.data = (shared.data >= n_shared).astype(np.float64)
         shared.eliminate_zeros()

@@ -1,22 +1,25 @@
-"""What rounding may have done to a bound, and how it is taken off."""
+"""Rounding errors of a bound, estimated from above and subtracted.
+
+Unlike `Settings`, these numbers matter for the validity of the bound.
+"""
 
 import numpy as np
 
-# Sums of rounded terms, one a pair in a set of k, none of them much larger than the largest price:
-# each price is taken to be wrong by so much of that.
-ERROR_OF_A_PRICE = 1e-12
+# Relative to the largest dual: a dual constraint compares sums of rounded terms, one per pair in a
+# set of k, none of them much larger than the largest dual.
+ERROR_PER_DUAL = 1e-12
 
-# The squared errors of a partition and the total sum of squares are sums over all records.
-ERROR_OF_A_SHARE = 1e-9
+# Relative: the SSE of a partition and the total sum of squares are sums over all records.
+ERROR_OF_SHARE = 1e-9
 
-# Squares below the range of normal numbers lose digits, each by this at most.
-ERROR_OF_A_TINY_SQUARE = 5e-324
+# Absolute: squares below the range of normal numbers are wrong by this at most.
+ERROR_PER_TINY_SQUARE = 5e-324
 
 
-def safe_sum(prices):
-    """The sum of prices, lowered by all that rounding may have added."""
-    largest = np.abs(prices).max(initial=0.0)
-    return float(np.sum(prices)) - ERROR_OF_A_PRICE * len(prices) * largest
+def safe_sum(duals):
+    """The sum of duals, lowered by the largest amount that rounding may have added."""
+    largest = np.abs(duals).max(initial=0.0)
+    return float(np.sum(duals)) - ERROR_PER_DUAL * len(duals) * largest
 
 
 def safe_share(share, total, n_values):
@@ -33,5 +36,5 @@ def safe_share(share, total, n_values):
     n_values : int
         Number of values in the table.
     """
-    tiny = n_values * ERROR_OF_A_TINY_SQUARE / total
-    return float(min(max(share * (1.0 - ERROR_OF_A_SHARE) - tiny, 0.0), 1.0))
+    tiny = n_values * ERROR_PER_TINY_SQUARE / total
+    return float(min(max(share * (1.0 - ERROR_OF_SHARE) - tiny, 0.0), 1.0))

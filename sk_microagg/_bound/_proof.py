@@ -1,4 +1,4 @@
-"""The best bound so far: when it rose, and how that is shown."""
+"""The best bound so far: when it rose, and the line that shows it."""
 
 import sys
 import time
@@ -25,10 +25,10 @@ class Proof:
         Number of values in the table.
 
     time_limit : float
-        Seconds in which the bound is to be found.
+        Seconds that the search may take; it can be infinite.
 
     verbose : int
-        Whether to print a line that updates.
+        If 1, print a progress line that updates.
     """
 
     def __init__(self, total, unit, n_values, time_limit, verbose):
@@ -44,7 +44,7 @@ class Proof:
         self._next_line = 0.0
 
     def note(self, squared_errors):
-        """Take a proven lower bound on the squared errors; return whether it is a better one."""
+        """Record a proven lower bound on the SSE; return whether it is the best so far."""
         self.squared_errors = max(self.squared_errors, squared_errors)
         bound = safe_share(squared_errors / self._unit, self._total, self._n_values)
         if not bound > self.bound:
@@ -54,15 +54,15 @@ class Proof:
         return True
 
     def seconds_left(self):
-        """Seconds until the time is up; below 0 if it is."""
+        """Seconds until the deadline; below 0 if it has passed."""
         return self.deadline - time.monotonic()
 
     def share_of_time(self):
-        """How much of the time has passed, from 0 to 1."""
+        """Share of the time limit that has passed; 0 if there is no limit."""
         return (time.monotonic() - self.start) / (self.deadline - self.start)
 
     def deadline_of_part(self, share):
-        """When a share of all the time will have passed from now on, or all the time is up."""
+        """The end of a share of the time limit from now on, but not after the deadline."""
         time_limit = self.deadline - self.start
         return min(self.deadline, time.monotonic() + share * time_limit)
 
@@ -71,10 +71,10 @@ class Proof:
         return np.array(self._trace).reshape(-1, 2)
 
     def show(self, ceiling):
-        """Print how far the bound is from what it can become, now and then."""
+        """Print the bound and the most that it can become, at most every tenth of a second."""
         if self._verbose and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
-            self._print(f", at most {100 * ceiling / self._unit:.4f} % by this proof")
+            self._print(f", at most {ceiling / self._unit:.4%} by this proof")
 
     def finish(self):
         """End the line."""
@@ -83,7 +83,7 @@ class Proof:
             sys.stdout.write("\n")
 
     def _print(self, remark):
-        seconds = time.monotonic() - self.start
-        line = f"information loss at least {100 * self.bound:.4f} %{remark}, {seconds:.0f} s"
+        seconds = max(time.monotonic() - self.start, 0.0)
+        line = f"information loss at least {self.bound:.4%}{remark}, {seconds:.0f} s"
         sys.stdout.write(f"\r{line:<78}")
         sys.stdout.flush()

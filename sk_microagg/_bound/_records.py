@@ -1,11 +1,8 @@
-"""Records as the proof takes them: scaled without rounding, and each with its nearest others."""
+"""Records as the proof uses them: scaled without rounding, each with its nearest neighbors."""
 
 import numpy as np
 
 from sk_microagg._kernels import Pool
-
-# Of larger groups only so many nearest records are looked up; the others are at least as far away.
-MOST_NEIGHBORS = 64
 
 
 def scaled(X):
@@ -19,7 +16,7 @@ def scaled(X):
         The records; with no column if all are equal.
 
     exponent : int
-        The scaled records are the given ones over two to this.
+        The scaled records are the given ones divided by two to this power.
     """
     span = X.max(axis=0) - X.min(axis=0)
     if not span.any():
@@ -39,12 +36,12 @@ def near_records(X, m):
 
 
 def sums_of_nearest(distances, n_sums):
-    """At most the sum of the t smallest squared distances of each record, for t < `n_sums`.
+    """Lower bounds on the sums of the t smallest squared distances of each record, t < `n_sums`.
 
     Parameters
     ----------
     distances : ndarray of shape (n_samples, m)
-        Squared distances to the nearest records in rising order, the first to the record itself.
+        Squared distances to the nearest records in ascending order, the first to the record itself.
 
     n_sums : int
         Number of sums. From `m` on, each further record counts as far away as the last one known.
@@ -52,7 +49,7 @@ def sums_of_nearest(distances, n_sums):
     Returns
     -------
     sums : ndarray of shape (n_samples, n_sums)
-        The sums, the first of them of nothing.
+        The sums; the first one is empty, 0.
     """
     columns = np.minimum(np.arange(n_sums), distances.shape[1] - 1)
     return np.cumsum(distances[:, columns], axis=1)

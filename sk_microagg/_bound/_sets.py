@@ -1,11 +1,13 @@
-"""Sets of records with their SSE, none of them twice."""
+"""Sets of records with their SSE, without repetitions."""
 
 import numpy as np
 from scipy import sparse
 
+from sk_microagg._bound._settings import SETTINGS
+
 
 class Sets:
-    """Sets of records, one after the other.
+    """Sets of records, none of them twice.
 
     Parameters
     ----------
@@ -13,7 +15,7 @@ class Sets:
         The records, scaled.
 
     known : Sets, default=None
-        Sets that are not to be taken in.
+        Sets that are not to be added.
 
     Attributes
     ----------
@@ -30,8 +32,9 @@ class Sets:
     def __init__(self, records, known=None):
         self.records = records
         self.n_records = len(records)
-        # A set is known by the sum of its members' numbers, modulo a power of two. That two of a
-        # million share one has a chance below one in ten million; then one of them is left out.
+        # A set is identified by the sum of random numbers of its members, modulo a power of two.
+        # The probability that any two of a million sets share one is below one in ten million;
+        # then one of them is left out.
         self._number = np.random.default_rng(0).integers(0, 2**64, len(records), dtype=np.uint64)
         self._known = np.empty(0, dtype=np.uint64)
         self._elsewhere = np.empty(0, dtype=np.uint64) if known is None else known._known
@@ -51,7 +54,7 @@ class Sets:
         return self.member[self.start[number] : self.start[number + 1]]
 
     def add(self, members):
-        """Take in the sets that are new, of shape (n_sets, size); return how many there were."""
+        """Add the sets that are new, given as shape (n_sets, size); return how many were."""
         keys = self._number[members].sum(axis=1, dtype=np.uint64)
         _, first = np.unique(keys, return_index=True)
         known = np.concatenate([self._known, self._elsewhere])
@@ -70,7 +73,7 @@ class Sets:
         return self.member[first[:, None] + np.arange(size)]
 
     def add_each(self, sets):
-        """Take in those of a list of sets, of any sizes, that are new; return how many."""
+        """Add those of a list of sets, of any sizes, that are new; return how many were."""
         by_size = {}
         for members in sets:
             by_size.setdefault(len(members), []).append(members)
@@ -83,21 +86,21 @@ class Sets:
             shape=(len(self), self.n_records),
         )
 
-    def excess(self, prices, cuts):
-        """What each set pays above its SSE, given the prices of records and then of cuts."""
-        paid = self.incidence() @ prices[: self.n_records]
+    def excess(self, duals, cuts):
+        """Violation of each dual constraint, given the duals of records and then of cuts."""
+        dual_sum = self.incidence() @ duals[: self.n_records]
         if len(cuts):
-            paid -= cuts.around(self) @ prices[self.n_records :]
-        return paid - self.cost
+            dual_sum -= cuts.applying_to(self) @ duals[self.n_records :]
+        return dual_sum - self.cost
 
 
-class Columns(Sets):
-    """Sets of which a fractional partition uses some.
+class ColumnPool(Sets):
+    """The columns of the linear program that are known: sets that a partition may use.
 
     Attributes
     ----------
     use : ndarray of shape (n_sets,)
-        How much of each set is used.
+        How much of each set a fractional partition uses, the primal variables.
     """
 
     def __init__(self, records):
@@ -105,13 +108,13 @@ class Columns(Sets):
         self.use = np.empty(0)
 
     def add(self, members):
-        """Take in the sets that are new, of shape (n_sets, size); return how many there were."""
+        """Add the sets that are new, given as shape (n_sets, size); return how many were."""
         n_new = super().add(members)
         self.use = np.concatenate([self.use, np.zeros(n_new)])
         return n_new
 
     def entries(self, cuts):
-        """Members of each set, and the cuts that hold k or more of them, numbered after records.
+        """Members of each set, and the cuts that apply to it, numbered after the records.
 
         Returns
         -------
@@ -123,11 +126,11 @@ class Columns(Sets):
         """
         if len(cuts) == 0:
             return self.start, self.member
-        both = sparse.hstack([self.incidence(), cuts.around(self)], format="csr")
+        both = sparse.hstack([self.incidence(), cuts.applying_to(self)], format="csr")
         return both.indptr.astype(np.int32), both.indices.astype(np.int32)
 
 
-def squared_errors(records, members, block=20_000):
+def squared_errors(records, members, block=SETTINGS.sets_per_block):
     """SSE of sets of one size, as an array of shape (n_sets,)."""
     errors = np.empty(len(members))
     for first in range(0, len(members), block):

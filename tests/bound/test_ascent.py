@@ -7,20 +7,20 @@ from sk_microagg._kernels import Ascent
 
 
 class Program:
-    """Columns of random records and cuts, with costs at random."""
+    """Columns of random records and cuts, with random costs."""
 
     def __init__(self, seed, n_records=8, n_cuts=3, n_columns=40):
         rng = np.random.default_rng(seed)
-        self.n_records, self.n_prices = n_records, n_records + n_cuts
-        columns = [np.sort(rng.choice(self.n_prices, 4, replace=False)) for _ in range(n_columns)]
+        self.n_records, self.n_duals = n_records, n_records + n_cuts
+        columns = [np.sort(rng.choice(self.n_duals, 4, replace=False)) for _ in range(n_columns)]
         columns += [np.array([record]) for record in range(n_records)]
         self.start = np.cumsum([0, *map(len, columns)]).astype(np.int32)
         self.entry = np.concatenate(columns).astype(np.int32)
         self.cost = rng.uniform(0.5, 2.0, len(columns))
         self.lowest = np.concatenate([np.full(n_records, -1.0), np.zeros(n_cuts)])
-        self.highest = np.full(self.n_prices, 3.0)
-        self.sign = np.where(np.arange(self.n_prices) < n_records, 1.0, -1.0)
-        self.rows = np.zeros((len(columns), self.n_prices))
+        self.highest = np.full(self.n_duals, 3.0)
+        self.sign = np.where(np.arange(self.n_duals) < n_records, 1.0, -1.0)
+        self.rows = np.zeros((len(columns), self.n_duals))
         for row, column in zip(self.rows, columns, strict=True):
             row[column] = self.sign[column]
 
@@ -29,16 +29,16 @@ class Program:
         return -linprog(-self.sign, A_ub=self.rows, b_ub=self.cost, bounds=bounds).fun
 
     def ascent(self):
-        return Ascent(self.start, self.entry, self.cost, self.n_records, np.ones(self.n_prices))
+        return Ascent(self.start, self.entry, self.cost, self.n_records, np.ones(self.n_duals))
 
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("n_cuts", [0, 3])
-def test_it_comes_to_the_best_prices(seed, n_cuts):
+def test_it_converges_to_the_optimum(seed, n_cuts):
     case = Program(seed, n_cuts=n_cuts)
-    prices, use = case.lowest.copy(), np.zeros(len(case.cost))
+    duals, use = case.lowest.copy(), np.zeros(len(case.cost))
     mean, mean_use = case.ascent().run(
-        prices, use, case.lowest, case.highest, weight=0.5, n_iter=20_000
+        duals, use, case.lowest, case.highest, weight=0.5, n_iter=20_000
     )
     assert_allclose(case.sign @ mean, case.best(), rtol=2e-3)
     assert np.all(case.rows @ mean <= case.cost + 5e-3)
@@ -46,18 +46,18 @@ def test_it_comes_to_the_best_prices(seed, n_cuts):
     assert np.all(mean_use >= 0)
 
 
-def test_it_goes_on_from_where_it_was():
+def test_it_continues_from_the_last_iterate():
     case = Program(0)
-    prices, use = case.lowest.copy(), np.zeros(len(case.cost))
+    duals, use = case.lowest.copy(), np.zeros(len(case.cost))
     for _ in range(20):
-        mean, _ = case.ascent().run(prices, use, case.lowest, case.highest, weight=0.5, n_iter=1000)
+        mean, _ = case.ascent().run(duals, use, case.lowest, case.highest, weight=0.5, n_iter=1000)
     assert_allclose(case.sign @ mean, case.best(), rtol=2e-3)
 
 
-def test_it_stops_when_time_is_up():
+def test_it_stops_at_the_deadline():
     case = Program(0, n_records=2000, n_columns=20_000)
-    prices, use = case.lowest.copy(), np.zeros(len(case.cost))
+    duals, use = case.lowest.copy(), np.zeros(len(case.cost))
     mean, _ = case.ascent().run(
-        prices, use, case.lowest, case.highest, weight=0.5, n_iter=10**9, deadline=0.0
+        duals, use, case.lowest, case.highest, weight=0.5, n_iter=10**9, deadline=0.0
     )
     assert np.all(np.isfinite(mean))

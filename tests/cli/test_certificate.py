@@ -55,8 +55,8 @@ def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch)
     assert gap == pytest.approx(100 * (information_loss(scaled, groups_of(after)) / bound - 1))
 
     told = re.fullmatch(
-        r"at most (\S+) % above the optimum: no partition of the scaled records into groups of at "
-        r"least 4 loses less than (\S+) %",
+        r"at most (\S+)% above the optimum: no partition of the scaled records into groups of at "
+        r"least 4 loses less than (\S+)%",
         certificate_in(outcome.out),
     )
     # Rounded, but only to the safe side.
@@ -82,7 +82,7 @@ def test_a_single_group(run, numbers, tmp_path):
     printed = run("anonymize", numbers, tmp_path / "out.csv", *arguments).out
     assert certificate_in(printed) == (
         "optimal: no partition of the scaled records into groups of at least 30 loses less than "
-        "100 %"
+        "100%"
     )
 
 

@@ -30,7 +30,7 @@ def timeless(printed):
 
 
 def _without_figures(certificate):
-    return re.sub(r"[\d.]+ ?%", "-%", " ".join(certificate[0].split())) + "\n"
+    return re.sub(r"[\d.]+%", "-%", " ".join(certificate[0].split())) + "\n"
 
 
 @pytest.mark.parametrize(("page", "n_expected"), [("command_line", 13), ("how_good", 2)])

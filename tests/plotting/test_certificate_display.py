@@ -79,7 +79,7 @@ class TestFromData:
     def test_what_is_said(self):
         display = CertificateDisplay.from_data(0.1, BOUNDS)
         assert display.gap == 0.1 / 0.08 - 1
-        assert display.ax_.get_title(loc="left") == "at most 25 % above the optimum"
+        assert display.ax_.get_title(loc="left") == "at most 25% above the optimum"
 
     @pytest.mark.parametrize(
         ("loss", "bounds", "gap", "title"),
@@ -87,7 +87,7 @@ class TestFromData:
             (0.0, np.empty((0, 2)), 0.0, "optimal"),
             (0.2, np.empty((0, 2)), math.inf, "nothing was proven"),
             (0.2, [[0.0, 0.2]], 0.0, "optimal"),
-            (0.1 + 1e-12, [[0.0, 0.1]], 1e-11, "at most 0.0001 % above the optimum"),
+            (0.1 + 1e-12, [[0.0, 0.1]], 1e-11, "at most 0.0001% above the optimum"),
         ],
     )
     def test_special_cases(self, loss, bounds, gap, title):

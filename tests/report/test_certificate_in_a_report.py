@@ -44,8 +44,8 @@ def words(html):
 def test_line_and_picture(path, aggregator):
     html = report(path, aggregator, 0.2)
     assert re.search(
-        r"At most \S+ % above the optimum: no partition of the scaled records into groups of at "
-        r"least 4 loses less than \S+ %\.",
+        r"At most \S+% above the optimum: no partition of the scaled records into groups of at "
+        r"least 4 loses less than \S+%\.",
         words(html),
     )
     assert html.count(PICTURE) == 1
@@ -63,7 +63,7 @@ def test_what_was_proven_before_is_not_proven_again(path, aggregator, monkeypatc
     proof = loss_bound(scaled, 4, time_limit=0.2, return_trace=True)
     monkeypatch.setattr(sk_microagg._certificate, "loss_bound", None)
     gap = 100 * (aggregator.information_loss_ / proof[0] - 1)
-    told = re.search(r"At most (\S+) % above the optimum", words(report(path, aggregator, proof)))
+    told = re.search(r"At most (\S+)% above the optimum", words(report(path, aggregator, proof)))
     assert gap - 1e-9 <= float(told[1]) <= gap * 1.01 + 1e-4
 
 

@@ -1,1 +1,1 @@
-"""What the lower bound on the loss is computed with."""
+"""Kernels of the proven lower bound on the information loss."""

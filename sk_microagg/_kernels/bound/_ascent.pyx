@@ -1,10 +1,10 @@
-"""A first-order method for the linear program of prices, on a pool of columns.
+"""A first-order method for a linear program of dual variables, on a pool of columns.
 
-Raise the sum of the records' prices, less those of the cuts, while no column pays more than it
-costs: a column pays the prices of its records, less those of its cuts. Prices stay in a box. This
-is the primal-dual hybrid gradient method (Chambolle and Pock, 2011) with steps that are scaled
-column by column (Pock and Chambolle, 2011). Its dual variables say how much of each column a
-fractional partition uses.
+The program is the dual of the LP relaxation of the set-partitioning problem. It maximizes the sum
+of the duals of records, less those of cuts, such that the duals of no column exceed its cost: those
+of its records, less those of its cuts. Duals stay in a box. The method is primal-dual hybrid
+gradient (Chambolle and Pock, 2011) with steps that are scaled column by column (Pock and Chambolle,
+2011). The primal variables say how much of each column a fractional partition uses.
 """
 
 import time
@@ -23,7 +23,7 @@ cdef enum:
 
 @cython.final
 cdef class Ascent:
-    """Raise prices as far as a pool of columns allows.
+    """Raise duals as far as a pool of columns allows.
 
     Parameters
     ----------
@@ -31,16 +31,16 @@ cdef class Ascent:
         Where the entries of each column start.
 
     entry : ndarray of shape (n_entries,), int32
-        Indices of the prices in the columns: a record, or `n_records` and above for a cut.
+        Indices of the duals in the columns: a record, or `n_records` and above for a cut.
 
     cost : ndarray of shape (n_columns,)
-        What each column costs.
+        The cost of each column.
 
     n_records : int
         Number of records.
 
-    scale : ndarray of shape (n_prices,)
-        How large changes of each price are expected to be, above 0.
+    scale : ndarray of shape (n_duals,)
+        Expected size of the changes of each dual, above 0.
 
     Examples
     --------
@@ -48,8 +48,8 @@ cdef class Ascent:
     >>> from sk_microagg._kernels import Ascent
     >>> start, entry = np.array([0, 2, 4], dtype=np.int32), np.array([0, 1, 1, 2], dtype=np.int32)
     >>> ascent = Ascent(start, entry, np.array([2.0, 3.0]), 3, np.ones(3))
-    >>> prices, use = np.zeros(3), np.zeros(2)
-    >>> mean, _ = ascent.run(prices, use, np.zeros(3), np.full(3, 9.0), weight=1.0, n_iter=2000)
+    >>> duals, use = np.zeros(3), np.zeros(2)
+    >>> mean, _ = ascent.run(duals, use, np.zeros(3), np.full(3, 9.0), weight=1.0, n_iter=2000)
     >>> mean.round(3)
     array([2., 0., 3.])
     """
@@ -59,70 +59,71 @@ cdef class Ascent:
     cdef const double[::1] cost
     cdef Py_ssize_t n_records
     cdef vector[double] step_of_use
-    cdef vector[double] step_of_price
-    # Prices as far as the last step leads once more, below 0 those of cuts.
+    cdef vector[double] step_of_dual
+    # Duals extrapolated by their last step, with the sign that they have in columns.
     cdef vector[double] ahead
+    # How much of each record or cut the columns use, 1 in a partition.
     cdef vector[double] used
 
     def __init__(self, const int32_t[::1] start, const int32_t[::1] entry, const double[::1] cost,
                  Py_ssize_t n_records, const double[::1] scale):
         cdef Py_ssize_t column, i
-        cdef double reach
+        cdef double total_scale
         self.start = start
         self.entry = entry
         self.cost = cost
         self.n_records = n_records
         self.step_of_use.resize(cost.shape[0])
-        self.step_of_price.assign(scale.shape[0], 0.0)
+        self.step_of_dual.assign(scale.shape[0], 0.0)
         for column in range(cost.shape[0]):
-            reach = 0.0
+            total_scale = 0.0
             for i in range(start[column], start[column + 1]):
-                reach += scale[entry[i]]
-            self.step_of_use[column] = 1.0 / (reach * reach)
+                total_scale += scale[entry[i]]
+            self.step_of_use[column] = 1.0 / (total_scale * total_scale)
             for i in range(start[column], start[column + 1]):
-                self.step_of_price[entry[i]] += 1.0 / reach
+                self.step_of_dual[entry[i]] += 1.0 / total_scale
         for i in range(scale.shape[0]):
-            if self.step_of_price[i] > 0.0:
-                self.step_of_price[i] = scale[i] / self.step_of_price[i]
+            if self.step_of_dual[i] > 0.0:
+                self.step_of_dual[i] = scale[i] / self.step_of_dual[i]
 
-    def run(self, double[::1] prices, double[::1] use, const double[::1] lowest,
+    def run(self, double[::1] duals, double[::1] use, const double[::1] lowest,
             const double[::1] highest, *, double weight, Py_ssize_t n_iter,
             double deadline=INFINITY):
-        """Take steps, and return the means of prices and use over the later half of them.
+        """Iterate, and return the means of duals and use over the second half of the iterations.
 
         Parameters
         ----------
-        prices : ndarray of shape (n_prices,)
-            The prices to start from, changed in place.
+        duals : ndarray of shape (n_duals,)
+            The duals to start from, changed in place.
 
         use : ndarray of shape (n_columns,)
-            How much of each column is used, changed in place.
+            How much of each column is used, the primal variables, changed in place.
 
-        lowest, highest : ndarray of shape (n_prices,)
-            The box in which prices stay.
+        lowest, highest : ndarray of shape (n_duals,)
+            The box in which duals stay.
 
         weight : float
-            How large steps of prices are, compared with those of use.
+            How large steps of duals are, compared with those of use.
 
         n_iter : int
-            Number of steps.
+            Number of iterations.
 
         deadline : float, default=inf
             Stop early when `time.monotonic()` has passed this.
         """
-        cdef Py_ssize_t n_prices = prices.shape[0], n_columns = use.shape[0]
+        cdef Py_ssize_t n_duals = duals.shape[0], n_columns = use.shape[0]
         cdef Py_ssize_t work = 0, n_counted = 0, iteration, i
-        cdef double[::1] mean_prices = np.zeros(n_prices)
+        cdef double[::1] mean_duals = np.zeros(n_duals)
         cdef double[::1] mean_use = np.zeros(n_columns)
         cdef bint is_late = False
-        self.ahead.resize(n_prices)
-        for i in range(n_prices):
-            self.ahead[i] = prices[i] if i < self.n_records else -prices[i]
+        self.ahead.resize(n_duals)
+        for i in range(n_duals):
+            self.ahead[i] = duals[i] if i < self.n_records else -duals[i]
         with nogil:
             for iteration in range(n_iter):
                 self._step_of_use(use, 1.0 / weight)
-                self._step_of_prices(prices, lowest, highest, weight)
-                work += self.entry.shape[0] + n_prices
+                self._step_of_duals(duals, lowest, highest, weight)
+                work += self.entry.shape[0] + n_duals
                 if work >= WORK_BETWEEN_SIGNALS:
                     work = 0
                     with gil:
@@ -130,20 +131,20 @@ cdef class Ascent:
                         is_late = time.monotonic() >= deadline
                 if iteration >= n_iter // 2 or is_late:
                     n_counted += 1
-                    for i in range(n_prices):
-                        mean_prices[i] += prices[i]
+                    for i in range(n_duals):
+                        mean_duals[i] += duals[i]
                     for i in range(n_columns):
                         mean_use[i] += use[i]
                 if is_late:
                     break
-            for i in range(n_prices):
-                mean_prices[i] /= n_counted
+            for i in range(n_duals):
+                mean_duals[i] /= n_counted
             for i in range(n_columns):
                 mean_use[i] /= n_counted
-        return mean_prices.base, mean_use.base
+        return mean_duals.base, mean_use.base
 
     cdef void _step_of_use(self, double[::1] use, double weight) noexcept nogil:
-        """Use columns more that pay too much, and others less; sum up how much prices are used."""
+        """Use columns more if they violate their constraint, else less; sum up `used`."""
         cdef const int32_t *entry
         cdef Py_ssize_t column, i, n_entries
         cdef const double *ahead = self.ahead.data()
@@ -165,14 +166,14 @@ cdef class Ascent:
             for i in range(n_entries):
                 used[entry[i]] += value
 
-    cdef void _step_of_prices(self, double[::1] prices, const double[::1] lowest,
+    cdef void _step_of_duals(self, double[::1] duals, const double[::1] lowest,
                               const double[::1] highest, double weight) noexcept nogil:
-        """Raise prices of records that are used too little and of cuts that are used too much."""
+        """Raise duals of records that are used too little and of cuts that are used too much."""
         cdef Py_ssize_t i
-        cdef double sign, price
-        for i in range(prices.shape[0]):
+        cdef double sign, dual
+        for i in range(duals.shape[0]):
             sign = 1.0 if i < self.n_records else -1.0
-            price = prices[i] + sign * weight * self.step_of_price[i] * (1.0 - self.used[i])
-            price = min(max(price, lowest[i]), highest[i])
-            self.ahead[i] = sign * (2.0 * price - prices[i])
-            prices[i] = price
+            dual = duals[i] + sign * weight * self.step_of_dual[i] * (1.0 - self.used[i])
+            dual = min(max(dual, lowest[i]), highest[i])
+            self.ahead[i] = sign * (2.0 * dual - duals[i])
+            duals[i] = dual

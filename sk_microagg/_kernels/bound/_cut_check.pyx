@@ -1,8 +1,9 @@
-"""Larger sets within cuts that pay too much: all subsets of each cut with more than k records.
+"""Dual constraints of larger sets within cuts: all subsets of each cut with more than k records.
 
-A set S may pay its SSE and the price of every cut that holds k or more of its members. Subsets are
-built member by member. A branch ends where even all prices above 0 of members still to be decided
-would not make a set pay more than the SSE of those chosen, since more members only raise the SSE.
+The duals of a set S may sum to its SSE and the duals of all cuts that hold k or more of its
+members. Subsets are built member by member. A branch ends where even with all positive duals of
+members still to be decided the sum would not exceed the SSE of those chosen, since more members
+only raise the SSE.
 """
 
 import time
@@ -18,17 +19,17 @@ from libcpp.vector cimport vector
 from ..points._boxes cimport squared_distance
 
 cdef enum:
-    MOST_MEMBERS = 32
+    MAX_MEMBERS = 32
 
 
-cdef struct Around:
+cdef struct Overlap:
     unsigned int members
-    double price
+    double dual
 
 
 @cython.final
 cdef class CutCheck:
-    """Lower prices until no set of more than k records within a cut pays too much.
+    """Lower duals until no set of more than k records within a cut violates its constraint.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ cdef class CutCheck:
         Where the members of each cut start.
 
     member : ndarray of shape (n_members,), int32
-        The members, cut after cut; at most 32 a cut.
+        The members, cut after cut; at most 32 per cut.
 
     Examples
     --------
@@ -50,10 +51,10 @@ cdef class CutCheck:
     >>> from sk_microagg._kernels import CutCheck
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> start, member = np.array([0, 3], dtype=np.int32), np.arange(3, dtype=np.int32)
-    >>> prices = np.array([1.0, 1.0, 1.5])
-    >>> CutCheck(X, 2, start, member).lower(prices, np.array([0.5]))
+    >>> duals = np.array([1.0, 1.0, 1.5])
+    >>> CutCheck(X, 2, start, member).lower(duals, np.array([0.5]))
     [array([0, 1, 2], dtype=int32)]
-    >>> prices
+    >>> duals
     array([1. , 1. , 0.5])
     """
 
@@ -66,14 +67,14 @@ cdef class CutCheck:
 
     # The present cut.
     cdef Py_ssize_t n_members
-    cdef int32_t members[MOST_MEMBERS]
-    cdef double distances[MOST_MEMBERS][MOST_MEMBERS]
-    # Of each member, the squared distances to those chosen, when so many members are decided on.
-    cdef double to_chosen[MOST_MEMBERS + 1][MOST_MEMBERS]
-    cdef double own_price
-    cdef vector[Around] around
-    cdef double[::1] prices
-    cdef vector[unsigned int] too_high
+    cdef int32_t members[MAX_MEMBERS]
+    cdef double distances[MAX_MEMBERS][MAX_MEMBERS]
+    # At each depth, the squared distances from each member to those chosen, summed up.
+    cdef double to_chosen[MAX_MEMBERS + 1][MAX_MEMBERS]
+    cdef double own_dual
+    cdef vector[Overlap] overlaps
+    cdef double[::1] duals
+    cdef vector[unsigned int] violating
 
     def __init__(self, const double[:, ::1] X, Py_ssize_t k, const int32_t[::1] start,
                  const int32_t[::1] member):
@@ -85,37 +86,37 @@ cdef class CutCheck:
         self.cuts_of.resize(X.shape[0])
         self.n_shared.assign(start.shape[0] - 1, 0)
         for cut in range(start.shape[0] - 1):
-            if start[cut + 1] - start[cut] > MOST_MEMBERS:
-                raise ValueError(f"Cut {cut} has more than {MOST_MEMBERS} members.")
+            if start[cut + 1] - start[cut] > MAX_MEMBERS:
+                raise ValueError(f"Cut {cut} has more than {MAX_MEMBERS} members.")
             for i in range(start[cut], start[cut + 1]):
                 self.cuts_of[member[i]].push_back(cut)
 
-    def lower(self, double[::1] prices, const double[::1] cut_prices, *,
+    def lower(self, double[::1] duals, const double[::1] cut_duals, *,
               double deadline=INFINITY):
-        """Lower prices of records in place where sets pay too much.
+        """Lower duals of records in place where sets violate their constraints.
 
         Returns
         -------
         sets : list of ndarray or None
-            The sets that paid too much when they were looked at; None if the deadline has passed
-            before all cuts were looked at, as `time.monotonic()` tells it.
+            The sets that violated their constraints when they were checked; None if
+            `time.monotonic()` passed the deadline before all cuts were checked.
         """
         cdef Py_ssize_t cut, i
         cdef unsigned int chosen
         cdef list found = []
-        self.prices = prices
-        for cut in range(cut_prices.shape[0]):
+        self.duals = duals
+        for cut in range(cut_duals.shape[0]):
             PyErr_CheckSignals()  # Ctrl-C
             if time.monotonic() >= deadline:
                 return None
-            if cut_prices[cut] <= 0.0:
+            if cut_duals[cut] <= 0.0:
                 continue
-            self.too_high.clear()
-            self.own_price = cut_prices[cut]
+            self.violating.clear()
+            self.own_dual = cut_duals[cut]
             with nogil:
-                self._prepare(cut, cut_prices)
+                self._prepare(cut, cut_duals)
                 self._choose(0, 0, 0, 0.0, 0.0)
-            for chosen in self.too_high:
+            for chosen in self.violating:
                 found.append(
                     np.array(
                         [self.members[i] for i in range(self.n_members) if chosen >> i & 1],
@@ -124,11 +125,11 @@ cdef class CutCheck:
                 )
         return found
 
-    cdef int _prepare(self, Py_ssize_t cut, const double[::1] cut_prices) except -1 nogil:
+    cdef int _prepare(self, Py_ssize_t cut, const double[::1] cut_duals) except -1 nogil:
         """Lay out the members of a cut, their distances, and the cuts that share k or more."""
         cdef Py_ssize_t first = self.start[cut], i, j
         cdef int32_t other
-        cdef Around shared
+        cdef Overlap shared
         self.n_members = self.start[cut + 1] - first
         for i in range(self.n_members):
             self.members[i] = self.member[first + i]
@@ -138,15 +139,15 @@ cdef class CutCheck:
                     &self.X[self.members[i], 0], &self.X[self.members[j], 0], self.X.shape[1]
                 )
                 self.distances[j][i] = self.distances[i][j]
-        self.around.clear()
+        self.overlaps.clear()
         for i in range(self.n_members):
             for other in self.cuts_of[self.members[i]]:
                 self.n_shared[other] += 1
-                if self.n_shared[other] == self.k and other != cut and cut_prices[other] > 0.0:
-                    shared = Around(0, cut_prices[other])
+                if self.n_shared[other] == self.k and other != cut and cut_duals[other] > 0.0:
+                    shared = Overlap(0, cut_duals[other])
                     for j in range(self.start[other], self.start[other + 1]):
                         shared.members |= self._bit_of(self.member[j])
-                    self.around.push_back(shared)
+                    self.overlaps.push_back(shared)
         for i in range(self.n_members):
             for other in self.cuts_of[self.members[i]]:
                 self.n_shared[other] = 0
@@ -159,19 +160,19 @@ cdef class CutCheck:
                 return (<unsigned int>1) << i
         return 0
 
-    cdef int _choose(self, Py_ssize_t place, Py_ssize_t size, unsigned int chosen, double paid,
+    cdef int _choose(self, Py_ssize_t place, Py_ssize_t size, unsigned int chosen, double dual_sum,
                      double pairs) except -1 nogil:
-        """Try all sets with the `size` members chosen, and others from a place on.
+        """Check all sets of the `size` members chosen and any of those from `place` on.
 
-        The chosen pay `paid`, and the squared distances of their pairs sum to `pairs`.
+        The duals of the chosen sum to `dual_sum`, the squared distances of their pairs to `pairs`.
         """
         cdef Py_ssize_t i
         cdef double rest = 0.0
         if size + self.n_members - place <= self.k:
             return 0
         for i in range(place, self.n_members):
-            rest += max(self.prices[self.members[i]], 0.0)
-        if paid + rest - self.own_price <= (pairs / size if size > 0 else 0.0):
+            rest += max(self.duals[self.members[i]], 0.0)
+        if dual_sum + rest - self.own_dual <= (pairs / size if size > 0 else 0.0):
             return 0
         if place == self.n_members:
             return self._check(size, chosen, pairs)
@@ -179,40 +180,40 @@ cdef class CutCheck:
             self.to_chosen[place + 1][i] = self.to_chosen[place][i] + self.distances[place][i]
         self._choose(
             place + 1, size + 1, chosen | (<unsigned int>1) << place,
-            paid + self.prices[self.members[place]], pairs + self.to_chosen[place][place],
+            dual_sum + self.duals[self.members[place]], pairs + self.to_chosen[place][place],
         )
         for i in range(place + 1, self.n_members):
             self.to_chosen[place + 1][i] = self.to_chosen[place][i]
-        return self._choose(place + 1, size, chosen, self._paid_by(chosen), pairs)
+        return self._choose(place + 1, size, chosen, self._sum_of_duals(chosen), pairs)
 
-    cdef double _paid_by(self, unsigned int chosen) noexcept nogil:
-        """Prices of the chosen, which may have been lowered since they were chosen."""
+    cdef double _sum_of_duals(self, unsigned int chosen) noexcept nogil:
+        """Sum of the duals of the chosen, which may have been lowered since they were chosen."""
         cdef double total = 0.0
         cdef Py_ssize_t i
         for i in range(self.n_members):
             if chosen >> i & 1:
-                total += self.prices[self.members[i]]
+                total += self.duals[self.members[i]]
         return total
 
     cdef int _check(self, Py_ssize_t size, unsigned int chosen, double pairs) except -1 nogil:
-        """Lower the highest price in a set by what it pays too much."""
-        cdef double excess = self._paid_by(chosen) - pairs / size - self.own_price
+        """Lower the highest dual in a set by the amount that violates its constraint."""
+        cdef double excess = self._sum_of_duals(chosen) - pairs / size - self.own_dual
         cdef Py_ssize_t i, highest = -1
         cdef size_t j
-        for j in range(self.around.size()):
+        for j in range(self.overlaps.size()):
             if excess <= 0.0:
                 return 0
-            if n_bits(chosen & self.around[j].members) >= self.k:
-                excess -= self.around[j].price
+            if n_bits(chosen & self.overlaps[j].members) >= self.k:
+                excess -= self.overlaps[j].dual
         if excess <= 0.0:
             return 0
         for i in range(self.n_members):
             if chosen >> i & 1 and (
-                highest < 0 or self.prices[self.members[i]] > self.prices[self.members[highest]]
+                highest < 0 or self.duals[self.members[i]] > self.duals[self.members[highest]]
             ):
                 highest = i
-        self.prices[self.members[highest]] -= excess
-        self.too_high.push_back(chosen)
+        self.duals[self.members[highest]] -= excess
+        self.violating.push_back(chosen)
         return 0
 
 

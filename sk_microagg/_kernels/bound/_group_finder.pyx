@@ -1,8 +1,8 @@
-"""Sets of k records that pay more than their SSE, found by two quick heuristics.
+"""Sets of k records whose duals exceed their SSE, found by two quick heuristics.
 
-Around each record a set grows by the neighbor that costs least, given those in it. Then, from the
-record and from the mean of that set, a set is improved as in Lloyd's method: the mean c of a set is
-kept, the set becomes the k neighbors with the least |x - c|² - u(x), and so on.
+Around each record a set grows by the neighbor that costs least, given those in it. From the record
+and from the mean of that set, a set is also improved as in Lloyd's method: with c the mean, the set
+becomes the k neighbors with the least |x - c|² - u(x), u the duals, and so on.
 """
 
 import numpy as np
@@ -20,13 +20,13 @@ from ..points._boxes cimport squared_distance
 ctypedef pair[double, int32_t] Ranked
 
 cdef enum:
-    MOST_ROUNDS = 8
+    MAX_ROUNDS = 8
     RECORDS_BETWEEN_SIGNALS = 256
 
 
 @cython.final
 cdef class GroupFinder:
-    """Look around each record for k records that pay more than their SSE.
+    """Look around each record for sets of k records whose duals exceed their SSE.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ cdef class GroupFinder:
         self.ranked.resize(near.shape[1])
         self.members.resize(k)
 
-    def find(self, const double[::1] prices, double tolerance):
-        """Sets that pay more than their SSE by more than a tolerance.
+    def find(self, const double[::1] duals, double tolerance):
+        """Sets whose duals sum to more than their SSE and a tolerance.
 
         Returns
         -------
         members : ndarray of shape (n_found, k), int32
-            The sets; one may be there many times.
+            The sets; one may occur many times.
         """
         cdef Py_ssize_t record, i
         cdef int32_t[:, ::1] members
@@ -88,24 +88,24 @@ cdef class GroupFinder:
                         PyErr_CheckSignals()  # Ctrl-C
                 for i in range(self.X.shape[1]):
                     self.mean[i] = self.X[record, i]
-                self._improve(record, prices, tolerance)
-                if self._grow(record, prices) < -tolerance:
+                self._improve(record, duals, tolerance)
+                if self._grow(record, duals) < -tolerance:
                     self._note()
                 self._take_mean()
-                self._improve(record, prices, tolerance)
+                self._improve(record, duals, tolerance)
         members = np.empty((self.found.size() // self.k, self.k), dtype=np.int32)
         for i in range(<Py_ssize_t>self.found.size()):
             members[i // self.k, i % self.k] = self.found[i]
         return members.base
 
-    cdef double _grow(self, Py_ssize_t record, const double[::1] prices) noexcept nogil:
-        """Let a set grow from a record; return its SSE less its prices."""
+    cdef double _grow(self, Py_ssize_t record, const double[::1] duals) noexcept nogil:
+        """Let a set grow from a record; return its SSE less its duals."""
         cdef Py_ssize_t n_near = self.near.shape[1], size, place, cheapest = 0
         cdef const int32_t *near = &self.near[record, 0]
         cdef const double *joined
         cdef double total = 0.0
         for place in range(n_near):
-            self.cost[place] = -prices[near[place]]
+            self.cost[place] = -duals[near[place]]
         for size in range(self.k):
             total += self.cost[cheapest]
             self.members[size] = near[cheapest]
@@ -121,17 +121,17 @@ cdef class GroupFinder:
                     cheapest = place
         return total
 
-    cdef void _improve(self, Py_ssize_t record, const double[::1] prices,
+    cdef void _improve(self, Py_ssize_t record, const double[::1] duals,
                        double tolerance) noexcept nogil:
-        """Improve the set around the mean, and note it if it pays too much."""
+        """Improve the set around the mean, and note it if it violates its dual constraint."""
         cdef Py_ssize_t n_near = self.near.shape[1], place, i, n_rounds = 0
         cdef const int32_t *near = &self.near[record, 0]
         cdef double least = INFINITY, total
-        while n_rounds < MOST_ROUNDS:
+        while n_rounds < MAX_ROUNDS:
             for place in range(n_near):
                 self.ranked[place] = Ranked(
                     squared_distance(&self.X[near[place], 0], self.mean.data(), self.X.shape[1])
-                    - prices[near[place]],
+                    - duals[near[place]],
                     near[place],
                 )
             nth_element(
@@ -147,7 +147,7 @@ cdef class GroupFinder:
                 self.members[i] = self.ranked[i].second
             self._take_mean()
             n_rounds += 1
-        if self._excess(prices) > tolerance:
+        if self._excess(duals) > tolerance:
             self._note()
 
     cdef void _take_mean(self) noexcept nogil:
@@ -158,12 +158,12 @@ cdef class GroupFinder:
             for j in range(self.X.shape[1]):
                 self.mean[j] += self.X[self.members[i], j] / self.k
 
-    cdef double _excess(self, const double[::1] prices) noexcept nogil:
-        """What the members pay above their SSE around the mean."""
+    cdef double _excess(self, const double[::1] duals) noexcept nogil:
+        """Sum of the duals of the members, less their SSE around the mean."""
         cdef double total = 0.0
         cdef Py_ssize_t i
         for i in range(self.k):
-            total += prices[self.members[i]] - squared_distance(
+            total += duals[self.members[i]] - squared_distance(
                 &self.X[self.members[i], 0], self.mean.data(), self.X.shape[1]
             )
         return total

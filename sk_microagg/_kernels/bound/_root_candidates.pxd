@@ -1,3 +1,4 @@
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -12,21 +13,21 @@ cdef class RootCandidates:
     cdef Py_ssize_t n_columns
     cdef Py_ssize_t n_records
 
-    # Prices, and what makes a record seem nearer to a root.
-    cdef double[::1] prices
+    # Duals of the records, and by how much they bring a record nearer to a root.
+    cdef double[::1] duals
     cdef double[::1] shift
     cdef double[::1] pull
     cdef Tree tree
 
-    # Cuts: their members, their prices, and for each record the cuts that it is in.
+    # Cuts: their members, their duals, and for each record the cuts that it is in.
     cdef const int32_t[::1] cut_start
     cdef const int32_t[::1] cut_member
-    cdef const double[::1] cut_price
+    cdef const double[::1] cut_dual
     cdef vector[vector[int32_t]] cuts_of
 
     # The present root, and its candidates.
     cdef Py_ssize_t root
-    cdef Py_ssize_t n_candidates
+    cdef Py_ssize_t n
     cdef vector[Hit] hits
     cdef vector[int32_t] record_of
     cdef vector[int32_t] place_of
@@ -38,21 +39,40 @@ cdef class RootCandidates:
     cdef vector[double] rows
     cdef vector[Py_ssize_t] row_start
 
-    # The weights of candidates in a bound, and the smallest of them.
     cdef vector[double] weight
     cdef vector[double] smallest
 
-    cdef double stop_at
+    # Operations since the caller last set this to 0, to decide when to read the clock.
     cdef Py_ssize_t work
-    cdef bint is_late
 
-    cdef bint find_candidates(self, double below, double *least_open) except -1 nogil
-    cdef double cut_prices(self, uint64_t cuts) noexcept nogil
+    cdef int set_duals(self, const double[::1] duals, const double[::1] shift) except -1
+    cdef int set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,
+                      const double[::1] cut_dual) except -1
+    cdef bint find(self, Py_ssize_t root, double below, double *least_open) except -1 nogil
+    cdef double sum_of_cut_duals(self, uint64_t cuts) noexcept nogil
     cdef const double *row(self, Py_ssize_t place) except NULL nogil
-    cdef double sum_of_smallest(self, Py_ssize_t n, Py_ssize_t m) noexcept nogil
     cdef int lower(self, double value) except -1 nogil
-    cdef bint is_over(self, Py_ssize_t work) except -1 nogil
 
     cdef int _gather(self) except -1 nogil
-    cdef int _look_closer(self) except -1 nogil
+    cdef int _tighten_spread(self) except -1 nogil
     cdef int _note_cuts(self) except -1 nogil
+
+
+cdef inline double sum_of_smallest(const double *values, Py_ssize_t n, Py_ssize_t m,
+                                   double *smallest) noexcept nogil:
+    """Sum of the m smallest of n values, and these in rising order in `smallest`."""
+    cdef double total = 0.0, value
+    cdef Py_ssize_t i, place
+    for i in range(m):
+        smallest[i] = INFINITY
+    for i in range(n):
+        value = values[i]
+        if value < smallest[m - 1]:
+            place = m - 1
+            while place > 0 and smallest[place - 1] > value:
+                smallest[place] = smallest[place - 1]
+                place -= 1
+            smallest[place] = value
+    for i in range(m):
+        total += smallest[i]
+    return total

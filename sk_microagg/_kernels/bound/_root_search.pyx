@@ -1,25 +1,26 @@
-"""The k-set of a root that pays most above its SSE: an exact branch and bound.
+"""The k-set of a root with the least reduced cost: an exact branch and bound.
 
-The excess of a k-set S is u(S) - SSE(S), with u the prices of its members; what is sought is the
-least SSE(S) - u(S), its reduced cost. Any numbers s, one a record, give every k-set one of its
-members as root: the r for which the sum of d²(r, j)/2 over j in S, plus k s(r), is least. Its mean
-over r in S is SSE(S) + s(S), so at the root
+The reduced cost of a k-set S is SSE(S) - u(S), with u the dual variables of its members; below 0, S
+violates its dual constraint. Any numbers s, one per record, give every k-set one of its members as
+root: the r for which the sum of d²(r, j)/2 over j in S, plus k s(r), is least. Its mean over r in S
+is SSE(S) + s(S), so at the root
 
     star:    SSE(S) - u(S) >= (k - 1) s(r) - u(r) + sum over q of [d²(r, q)/2 - u(q) - s(q)],
 
-with q over the other members. With s = 0 roots are medoids. With s a negative share of u, roots are
-medoids that rather have a large price, and a far record with a large price is candidate of few.
+with q over the other members. With s = 0 roots are medoids. With s a negative share of u, roots
+tend to have large duals, and a distant record with a large dual is a candidate of few roots.
 
 A second bound needs no root. With P the members chosen so far, `need` more to come, and
 g(q) = (sum over p in P of d²(p, q))/k - u(q),
 
-    spread:  SSE(S) - u(S) >= SSE-part and prices of P + sum over q of [g(q) + v(q)/(2k)],
+    spread:  SSE(S) - u(S) >= reduced cost of P + sum over q of [g(q) + v(q)/(2k)],
 
-where v(q) is the sum of the need - 1 smallest squared distances from q to others. Any mean of the
-two is a bound as well, and the better one, as it is mixed before the smallest are selected.
+where v(q) is the sum of the need - 1 smallest squared distances from q to others, and the reduced
+cost of P counts its pairs with d²/k. Any mean of the two is a bound as well, and a better one, as
+they are mixed before the smallest terms are selected.
 
-A cut is a set of records with a price: k-sets within it may pay so much more. Bounds do without
-them, since they only raise the reduced cost; complete sets count them.
+A cut is a set of records with a dual of its own, which raises the reduced costs of the k-sets
+inside. Bounds ignore cuts, which only makes them lower; complete sets count them.
 """
 
 import time
@@ -27,15 +28,20 @@ import time
 import numpy as np
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.algorithm cimport sort
 
-from ._root_candidates cimport RootCandidates
+from ._root_candidates cimport RootCandidates, sum_of_smallest
+
+cdef enum:
+    WORK_BETWEEN_SIGNALS = 400_000
+
 
 @cython.final
-cdef class RootSearch(RootCandidates):
-    """Find the k-set of a root with the least SSE - prices.
+cdef class RootSearch:
+    """Find the k-set of a root with the least reduced cost, SSE - duals.
 
     Parameters
     ----------
@@ -55,7 +61,7 @@ cdef class RootSearch(RootCandidates):
     >>> from sk_microagg._kernels import RootSearch
     >>> X = np.array([[0.0], [1.0], [5.0], [9.0]])
     >>> search = RootSearch(X, 2, np.zeros((4, 1)))
-    >>> search.set_prices(np.array([1.0, 1.0, 1.0, 1.0]), np.zeros(4))
+    >>> search.set_duals(np.array([1.0, 1.0, 1.0, 1.0]), np.zeros(4))
     >>> values, members, complete = search.sweep(np.arange(4))
     >>> values
     array([-1.5, -1.5,  0. ,  0. ])
@@ -64,15 +70,33 @@ cdef class RootSearch(RootCandidates):
     """
 
     def __init__(self, const double[:, ::1] X, Py_ssize_t k, const double[:, ::1] sums):
-        RootCandidates.__init__(self, X, k, sums)
+        self.k = k
+        self.candidates = RootCandidates(X, k, sums)
+        self.smallest.resize(k)
         self.listed.resize(k)
         self.gain.resize(k)
         self.ranked.resize(k)
         self.chosen.resize(k)
 
+    def set_duals(self, const double[::1] duals, const double[::1] shift):
+        """Set the dual of each record, and the numbers s that say which member is root of a set."""
+        self.candidates.set_duals(duals, shift)
+
+    def get_duals(self):
+        """Duals of the records, as sweeps have lowered them."""
+        return np.array(self.candidates.duals)
+
+    def set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,
+                 const double[::1] cut_duals):
+        """Set the cuts: the members of cut c are those from `start[c]` to `start[c + 1]`.
+
+        A record is in 64 cuts at most, and no cut has a dual below 0.
+        """
+        self.candidates.set_cuts(start, member, cut_duals)
+
     def sweep(self, const Py_ssize_t[::1] roots, *, bint lower=False, Py_ssize_t node_limit=-1,
               double deadline=INFINITY):
-        """Look for the set with the least reduced cost of each of several roots.
+        """Search several roots for their sets with the least reduced costs.
 
         Parameters
         ----------
@@ -80,14 +104,15 @@ cdef class RootSearch(RootCandidates):
             The roots, in the order in which they are visited.
 
         lower : bool, default=False
-            Whether to lower the price of each root by the least reduced cost of its sets, if that
-            is below 0: then none of them pays too much, nor will it when other prices are lowered.
+            Whether to lower the dual of each root by the least reduced cost of its sets, if that is
+            below 0: then none of them violates its constraint, nor will it when other duals are
+            lowered.
 
         node_limit : int, default=-1
             Nodes of the search for one root after which it ends with a bound; below 0 for no limit.
 
         deadline : float, default=inf
-            Stop, wherever the search is, when `time.monotonic()` has passed this.
+            Stop, wherever the search is, when `time.monotonic()` passes this.
 
         Returns
         -------
@@ -107,39 +132,39 @@ cdef class RootSearch(RootCandidates):
         self.node_limit = node_limit
         self.stop_at = deadline
         self.is_late = time.monotonic() >= deadline
-        self.work = 0
+        self.candidates.work = 0
         with nogil:
             for i in range(roots.shape[0]):
-                if self.is_late:
+                if self._is_over(0):
                     break
                 values[i] = self._least(roots[i])
                 for j in range(<Py_ssize_t>self.best_members.size()):
                     members[i, j] = self.best_members[j]
                 if lower and values[i] < 0.0:
-                    self.lower(values[i])
+                    self.candidates.lower(values[i])
         return values.base, members.base, not self.is_late
 
     def stop(self):
-        """Let a sweep that goes on in another thread end soon, as if its time were up."""
+        """End a sweep in another thread soon, as if its time were up."""
         self.stop_at = -INFINITY
 
     cdef double _least(self, Py_ssize_t root) except? -1.0 nogil:
-        """A lower bound on the reduced costs of the sets of a root, 0 if it is above."""
+        """A lower bound on the reduced costs of the sets of a root, at most 0."""
         cdef Py_ssize_t place
-        self.root = root
+        cdef double dual = self.candidates.duals[root]
         self.best = 0.0
         self.least_open = 0.0
         self.best_members.clear()
         self.n_nodes = 0
-        if self.find_candidates(self.best, &self.least_open):
+        if self.candidates.find(root, self.best, &self.least_open):
+            self.weight.resize(self.candidates.n)
             self._start_greedily()
-            self.listed[1].resize(self.n_candidates)
-            for place in range(self.n_candidates):
+            self.listed[1].resize(self.candidates.n)
+            for place in range(self.candidates.n):
                 self.listed[1][place] = place
-            self.gain[1].assign(self.joining.begin(), self.joining.end())
+            self.gain[1].assign(self.candidates.joining.begin(), self.candidates.joining.end())
             self._branch(
-                1, -self.prices[root],
-                (self.k - 1) * self.shift[root] - self.prices[root],
+                1, -dual, (self.k - 1) * self.candidates.shift[root] - dual,
                 ~(<uint64_t>0), -INFINITY,
             )
         return min(0.0 if self.best_members.empty() else self.best, self.least_open)
@@ -147,71 +172,70 @@ cdef class RootSearch(RootCandidates):
     # Branch and bound
 
     cdef int _start_greedily(self) except -1 nogil:
-        """Offer the set that grows from the root by the record that costs least, again and again.
-        """
-        cdef Py_ssize_t n = self.n_candidates, depth, place, cheapest
-        cdef double paid = -self.prices[self.root]
+        """Start with the set that grows from the root by the record that costs least each time."""
+        cdef Py_ssize_t n = self.candidates.n, depth, place, cheapest
+        cdef double cost = -self.candidates.duals[self.candidates.root]
         cdef uint64_t cuts = ~(<uint64_t>0)
         cdef const double *row
         if n < self.k - 1:
             return 0
         for place in range(n):
-            self.weight[place] = self.joining[place]
+            self.weight[place] = self.candidates.joining[place]
         for depth in range(1, self.k):
             cheapest = 0
             for place in range(n):
                 if self.weight[place] < self.weight[cheapest]:
                     cheapest = place
-            paid += self.weight[cheapest]
-            cuts &= self.cuts_at[cheapest]
+            cost += self.weight[cheapest]
+            cuts &= self.candidates.cuts_at[cheapest]
             self.chosen[depth] = cheapest
             if depth + 1 < self.k:
-                row = self.row(cheapest)
+                row = self.candidates.row(cheapest)
                 for place in range(n):
                     self.weight[place] += row[place]
                 self.weight[cheapest] = INFINITY
-        self._offer(paid, self.k, cuts)
+        self._keep_if_best(cost, cuts)
         return 0
 
-    cdef int _branch(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
+    cdef int _branch(self, Py_ssize_t depth, double cost, double star, uint64_t cuts,
                      double inherited) except -1 nogil:
         """Search the sets that hold the `depth` records chosen and others that are listed there.
 
-        The chosen pay `paid` in the second bound and `star` in the first; no set below has a
-        reduced cost under `inherited`. The root counts as chosen.
+        The chosen contribute `cost` to the spread bound and `star` to the star bound; no set below
+        has a reduced cost under `inherited`. The root counts as chosen.
         """
         cdef Py_ssize_t need = self.k - depth
         self.n_nodes += 1
-        if self.is_over(8 * self.listed[depth].size()):
+        if self._is_over(8 * self.listed[depth].size()):
             return 0
         if need == 1:
-            return self._try_last(depth, paid, cuts)
+            return self._try_last(depth, cost, cuts)
         if not (
-            self._narrow(depth, 0.5, paid, star, &inherited)
-            and self._narrow(depth, 0.0, paid, star, &inherited)
-            and self._narrow(depth, 1.0, paid, star, &inherited)
+            self._narrow(depth, 0.5, cost, star, &inherited)
+            and self._narrow(depth, 0.0, cost, star, &inherited)
+            and self._narrow(depth, 1.0, cost, star, &inherited)
         ):
             return 0
         if need == 2:
-            return self._try_last_two(depth, paid, cuts)
-        return self._descend(depth, paid, star, cuts, inherited)
+            return self._try_last_two(depth, cost, cuts)
+        return self._descend(depth, cost, star, cuts, inherited)
 
-    cdef bint _narrow(self, Py_ssize_t depth, double mix, double paid, double star,
+    cdef bint _narrow(self, Py_ssize_t depth, double mix, double cost, double star,
                       double *bound) except -1 nogil:
-        """Strike candidates off that a mix of the two bounds excludes; whether a set may be left.
-        """
+        """Drop candidates that a mix of the two bounds excludes; whether a set may be left."""
         cdef Py_ssize_t need = self.k - depth, n = self.listed[depth].size(), q, n_kept = 0
         cdef int32_t *listed = self.listed[depth].data()
         cdef double *gain = self.gain[depth].data()
         cdef double *weight = self.weight.data()
-        cdef const double *spread = &self.spread[(need - 1) * self.n_candidates]
-        cdef const double *stars = self.star.data()
+        cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
+        cdef const double *stars = self.candidates.star.data()
         cdef double total, limit
         if n < need:
             return False
         for q in range(n):
             weight[q] = mix * stars[listed[q]] + (1.0 - mix) * (gain[q] + spread[listed[q]])
-        total = mix * star + (1.0 - mix) * paid + self.sum_of_smallest(n, need)
+        total = mix * star + (1.0 - mix) * cost
+        total += sum_of_smallest(weight, n, need, self.smallest.data())
         if total >= self.best:
             return False
         bound[0] = max(bound[0], total)
@@ -225,7 +249,7 @@ cdef class RootSearch(RootCandidates):
         self.gain[depth].resize(n_kept)
         return n_kept >= need
 
-    cdef int _descend(self, Py_ssize_t depth, double paid, double star, uint64_t cuts,
+    cdef int _descend(self, Py_ssize_t depth, double cost, double star, uint64_t cuts,
                       double bound) except -1 nogil:
         """Choose each candidate in turn, the most promising first, and search the sets with it.
 
@@ -236,19 +260,19 @@ cdef class RootSearch(RootCandidates):
         cdef int32_t *listed
         cdef double *gain
         cdef const double *row
+        cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
+        cdef const double *stars = self.candidates.star.data()
         cdef double least
         self.ranked[depth].resize(n)
         ranked = self.ranked[depth].data()
         for q in range(n):
             place = self.listed[depth][q]
             ranked[q] = Ranked(
-                (self.star[place] + self.gain[depth][q]
-                 + self.spread[(need - 1) * self.n_candidates + place]) / 2.0,
-                q,
+                (stars[place] + self.gain[depth][q] + spread[place]) / 2.0, q
             )
         sort(ranked, ranked + n)
         for first in range(n - need + 1):
-            least = (star + paid) / 2.0
+            least = (star + cost) / 2.0
             for q in range(first, first + need):
                 least += ranked[q].first
             least = max(least, bound)
@@ -258,7 +282,7 @@ cdef class RootSearch(RootCandidates):
                 self.least_open = min(self.least_open, least)
                 return 0
             place = self.listed[depth][ranked[first].second]
-            row = self.row(place)
+            row = self.candidates.row(place)
             self.listed[depth + 1].resize(n - first - 1)
             self.gain[depth + 1].resize(n - first - 1)
             listed = self.listed[depth + 1].data()
@@ -270,23 +294,23 @@ cdef class RootSearch(RootCandidates):
                 )
             self.chosen[depth] = place
             self._branch(
-                depth + 1, paid + self.gain[depth][ranked[first].second],
-                star + self.star[place], cuts & self.cuts_at[place], least,
+                depth + 1, cost + self.gain[depth][ranked[first].second],
+                star + stars[place], cuts & self.candidates.cuts_at[place], least,
             )
         return 0
 
-    cdef int _try_last(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil:
+    cdef int _try_last(self, Py_ssize_t depth, double cost, uint64_t cuts) except -1 nogil:
         cdef size_t q
         for q in range(self.listed[depth].size()):
-            if paid + self.gain[depth][q] < self.best:
+            if cost + self.gain[depth][q] < self.best:
                 self.chosen[depth] = self.listed[depth][q]
-                self._offer(
-                    paid + self.gain[depth][q], depth + 1,
-                    cuts & self.cuts_at[self.listed[depth][q]],
+                self._keep_if_best(
+                    cost + self.gain[depth][q],
+                    cuts & self.candidates.cuts_at[self.listed[depth][q]],
                 )
         return 0
 
-    cdef int _try_last_two(self, Py_ssize_t depth, double paid, uint64_t cuts) except -1 nogil:
+    cdef int _try_last_two(self, Py_ssize_t depth, double cost, uint64_t cuts) except -1 nogil:
         cdef const int32_t *listed = self.listed[depth].data()
         cdef const double *gain = self.gain[depth].data()
         cdef const double *row
@@ -295,29 +319,40 @@ cdef class RootSearch(RootCandidates):
         for one in range(n):
             least = min(least, gain[one])
         for one in range(n - 1):
-            so_far = paid + gain[one]
+            so_far = cost + gain[one]
             if so_far + least >= self.best:
                 continue
-            row = self.row(listed[one])
+            row = self.candidates.row(listed[one])
             for other in range(one + 1, n):
                 if so_far + gain[other] + row[listed[other]] < self.best:
                     self.chosen[depth] = listed[one]
                     self.chosen[depth + 1] = listed[other]
-                    self._offer(
-                        so_far + gain[other] + row[listed[other]], depth + 2,
-                        cuts & self.cuts_at[listed[one]] & self.cuts_at[listed[other]],
+                    self._keep_if_best(
+                        so_far + gain[other] + row[listed[other]],
+                        cuts & self.candidates.cuts_at[listed[one]]
+                        & self.candidates.cuts_at[listed[other]],
                     )
         return 0
 
-    cdef void _offer(self, double value, Py_ssize_t n_chosen, uint64_t cuts) noexcept nogil:
-        """Keep the chosen set if its reduced cost, with the prices of its cuts, is the least."""
+    cdef void _keep_if_best(self, double value, uint64_t cuts) noexcept nogil:
+        """Keep the chosen set if its reduced cost, with the duals of its cuts, is the least."""
         cdef Py_ssize_t i
         if cuts:
-            value += self.cut_prices(cuts)
+            value += self.candidates.sum_of_cut_duals(cuts)
         if value >= self.best:
             return
         self.best = value
         self.best_members.resize(self.k)
-        self.best_members[0] = self.root
+        self.best_members[0] = self.candidates.root
         for i in range(1, self.k):
-            self.best_members[i] = self.record_of[self.chosen[i]]
+            self.best_members[i] = self.candidates.record_of[self.chosen[i]]
+
+    cdef bint _is_over(self, Py_ssize_t work) except -1 nogil:
+        """Whether the deadline has passed; the clock is read whenever enough work has been done."""
+        self.candidates.work += work
+        if self.candidates.work >= WORK_BETWEEN_SIGNALS:
+            self.candidates.work = 0
+            with gil:
+                PyErr_CheckSignals()  # Ctrl-C
+                self.is_late = time.monotonic() >= self.stop_at
+        return self.is_late

@@ -1,0 +1,183 @@
+"""The numbers that steer the search for a bound."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the search for a bound is steered. The bound is valid whatever they are.
+
+    "Share of the records" is a number of columns or cuts over the number of records. "Share of the
+    time" is in units of `time_limit`; such settings have no effect if that is infinite.
+
+    Attributes
+    ----------
+    min_neighbors, neighbors_per_k, max_neighbors : int
+        Heuristics search among the `neighbors_per_k` times k records nearest to each, but not among
+        fewer or more than these.
+
+    max_neighbors_in_all : int
+        Neighbors of all records together, to limit memory; it overrides `min_neighbors`.
+
+    max_neighbors_in_sums : int
+        Neighbors whose distances are summed up for bounds; those beyond count as equally far away.
+
+    sets_per_block : int
+        Sets whose SSE is computed at a time, to limit memory.
+
+    min_ascent_iter, max_ascent_iter : int
+        Fewest and most iterations of the first-order method between two pricings. The number is
+        doubled while few columns are found, and halved while many are.
+
+    many_new_columns, few_new_columns : float
+        Share of the records. Below the first, a pricing has found few columns. Below the second it
+        has found so few that the ascent may end, or that the search may be over.
+
+    max_pricings : int
+        Pricings in one ascent.
+
+    ascent_weight : float
+        How large steps of duals are in the first-order method, compared with those of use.
+
+    first_ascent_share : float
+        Share of the time after which the first ascent ends, converged or not.
+
+    pricing_tolerance : float
+        By how much duals must exceed the SSE of a set to make it a new column, as a share of the
+        bound on the SSE of k average records.
+
+    initial_width : float
+        How far duals may be from the best ones, in units of their scales, at first.
+
+    min_width_after_failure, min_width_after_small_gain : float
+        Least widths to which failures and small gains lead, in the same unit.
+
+    shrink_after_failure, shrink_after_small_gain : float
+        Factors of the width if the bound did not rise, or hardly.
+
+    small_gain : float
+        Ratio of the new bound to the one before, below which the gain is small.
+
+    min_width_after_cuts : float
+        The width is at least this when cuts are added, in the same unit.
+
+    widening : float
+        Factor by which the width grows if too many duals are at the ends of their box.
+
+    max_share_at_ends : float
+        Share of the records whose duals may be at the ends of the box without keeping the bound
+        down.
+
+    scale_by_mean, scale_by_cost : float
+        The scale of a dual is at least these parts of the mean dual and of the SSE of the record
+        with its nearest k - 1 others.
+
+    cut_scale_by_cost, cut_scale_by_mean : float
+        The scale of a cut's dual is the larger of these parts of its SSE over k, and of the mean
+        scale of the records.
+
+    inertia : float
+        Weight of the best duals in those that are repaired next, from 0 to 1. It returns to this
+        value when cuts are added.
+
+    inertia_decay : float
+        Factor of the inertia when a repair finds few columns.
+
+    few_repaired_columns : float
+        Share of the records below which a repair has found few columns.
+
+    repair_patience : float
+        Share of the time after which a repair is given up.
+
+    shorter_step, longer_step : float
+        Factors of the step from the best duals to those of the ascent, after a repair that was
+        given up and after one that succeeded with less than the whole step.
+
+    root_preference : float
+        Share of its dual by which a record is preferred as the root of a set.
+
+    max_nodes : int
+        Nodes of the search for one root, after which the least bound of the open ones is taken:
+        one root must not take the time of all.
+
+    cut_when_below : float
+        Cuts are added when the bound has risen by less than this share of itself.
+
+    min_cut_excess : float
+        A cut is added if the use of the columns inside adds up to more than 1 by more than this.
+
+    min_use : float
+        Columns that are used less are ignored when cuts are made, from 0 to 1.
+
+    pairs_per_record : int
+        Number of pairs of columns whose unions are tried as cuts, over the number of records.
+
+    max_new_cuts : float
+        Cuts that are added at a time, share of the records.
+
+    max_cuts_of_record : int
+        Cuts that a record may be in. `RootSearch` has bits for 64.
+
+    max_cut_members : int
+        Records in a cut. All subsets of more than k are enumerated, so that it must be small;
+        `CutCheck` has bits for 32.
+
+    min_mean_dual : float
+        With a mean dual below this, squares of duals would underflow, and the first bound is kept.
+
+    same_bound : float
+        Bounds that differ by less than this share count as equal.
+    """
+
+    min_neighbors: int = 40
+    neighbors_per_k: int = 12
+    max_neighbors: int = 200
+    max_neighbors_in_all: int = 10_000_000
+    max_neighbors_in_sums: int = 64
+    sets_per_block: int = 20_000
+
+    min_ascent_iter: int = 100
+    max_ascent_iter: int = 800
+    many_new_columns: float = 0.3
+    few_new_columns: float = 0.03
+    max_pricings: int = 25
+    ascent_weight: float = 0.12
+    first_ascent_share: float = 0.4
+    pricing_tolerance: float = 1e-4
+
+    initial_width: float = 1.0
+    min_width_after_failure: float = 0.03
+    min_width_after_small_gain: float = 0.1
+    shrink_after_failure: float = 0.6
+    shrink_after_small_gain: float = 0.8
+    small_gain: float = 1.001
+    min_width_after_cuts: float = 0.5
+    widening: float = 1.5
+    max_share_at_ends: float = 0.002
+    scale_by_mean: float = 0.3
+    scale_by_cost: float = 0.5
+    cut_scale_by_cost: float = 0.5
+    cut_scale_by_mean: float = 1e-3
+
+    inertia: float = 0.2
+    inertia_decay: float = 0.5
+    few_repaired_columns: float = 0.01
+    repair_patience: float = 0.15
+    shorter_step: float = 0.25
+    longer_step: float = 2.0
+    root_preference: float = 0.5
+    max_nodes: int = 200_000
+
+    cut_when_below: float = 2e-3
+    min_cut_excess: float = 0.02
+    min_use: float = 0.01
+    pairs_per_record: int = 4
+    max_new_cuts: float = 0.25
+    max_cuts_of_record: int = 60
+    max_cut_members: int = 19
+
+    min_mean_dual: float = 1e-140
+    same_bound: float = 1e-7
+
+
+SETTINGS = Settings()

@@ -1,0 +1,74 @@
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from sk_microagg._bound._cuts import Cuts
+from sk_microagg._bound._repair import Repair
+from sk_microagg._bound._scheme import Scheme
+
+
+class Clock:
+    """A clock that stands still between two readings, and counts them."""
+
+    def __init__(self, seconds_per_reading):
+        self.seconds_per_reading = seconds_per_reading
+        self.now = 1000.0
+        self.n_readings = 0
+
+    def __call__(self):
+        self.n_readings += 1
+        self.now += self.seconds_per_reading
+        return self.now
+
+
+@pytest.fixture
+def set_clock(monkeypatch):
+    """Replace `time.monotonic` in all modules of the package, kernels too, by a fake clock.
+
+    Not everywhere: the threads of joblib need the real one.
+    """
+
+    def set_clock(seconds_per_reading):
+        clock = Clock(seconds_per_reading)
+        for name, module in list(sys.modules.items()):
+            if name.startswith("sk_microagg.") and hasattr(vars(module).get("time"), "monotonic"):
+                monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock))
+        return clock
+
+    return set_clock
+
+
+@contextmanager
+def counting_work():
+    """Count what `loss_bound` does: a Counter that is filled within the context."""
+    n = Counter()
+
+    def count(cls, method, update):
+        original = getattr(cls, method)
+
+        def counted(self, *args, **kwargs):
+            result = original(self, *args, **kwargs)
+            update(result)
+            return result
+
+        patch.setattr(cls, method, counted)
+
+    def repaired(result):
+        n["repairs" if result[0] is not None else "repairs given up"] += 1
+
+    with pytest.MonkeyPatch.context() as patch:
+        count(Scheme, "advance", lambda _: n.update(iterations=1))
+        count(Scheme, "_run_first_order_method", lambda _: n.update(ascents=1))
+        count(Scheme, "_price_columns", lambda n_new: n.update(columns=n_new))
+        count(Repair, "run", repaired)
+        count(Cuts, "separate", lambda n_new: n.update(cuts=n_new))
+        yield n
+
+
+@pytest.fixture(scope="session", name="counting_work")
+def counting_work_fixture():
+    """The context manager `counting_work`; for the session, as hypothesis wants it."""
+    return counting_work

@@ -1,0 +1,153 @@
+from dataclasses import fields, replace
+from math import inf
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from oracles.bound import admissible_groups, squared_errors_of
+from tables.numbers import TABLES
+
+from sk_microagg._bound._cuts import Cuts
+from sk_microagg._bound._proof import Proof
+from sk_microagg._bound._records import near_records, scaled, sums_of_nearest
+from sk_microagg._bound._repair import Repair
+from sk_microagg._bound._scheme import Scheme
+from sk_microagg._bound._sets import ColumnPool, squared_errors
+from sk_microagg._bound._settings import SETTINGS, Settings
+from sk_microagg.metrics import loss_bound
+
+SEARCHES = {
+    "default": {},
+    "short ascents": {"min_ascent_iter": 1, "max_ascent_iter": 4, "max_pricings": 2},
+    "few nodes": {"max_nodes": 3},
+    "medoids as roots": {"root_preference": 0.0},
+    "no inertia": {"inertia": 0.0},
+    "many cuts": {"cut_when_below": inf, "min_cut_excess": 0.0, "max_new_cuts": 2.0},
+    "long steps": {"ascent_weight": 10.0, "initial_width": 5.0, "shrink_after_failure": 1.0},
+}
+
+
+def search(X, k, n_iter, settings=SETTINGS):
+    records, _ = scaled(X)
+    proof = Proof(1.0, 1.0, X.size, inf, verbose=0)
+    scheme = Scheme(records, k, proof, n_jobs=1, settings=settings)
+    for _ in range(n_iter):
+        scheme.advance()
+    return records, scheme
+
+
+def violations(records, k, duals, cuts):
+    """By how much the duals of all groups of k to 2k - 1 records exceed what is allowed."""
+    n = len(records)
+    cut_members = cuts.sets.incidence().toarray()
+    worst = []
+    for members in admissible_groups(n, k).values():
+        inside = np.zeros((len(members), n))
+        np.put_along_axis(inside, members, 1.0, axis=1)
+        allowed = squared_errors_of(records[None], members)[0]
+        allowed += (inside @ cut_members.T >= k) @ duals[n:]
+        worst.append(inside @ duals[:n] - allowed)
+    return np.concatenate(worst)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("changes", SEARCHES.values(), ids=SEARCHES)
+def test_the_best_duals_satisfy_all_constraints(k, changes):
+    n_active_cuts = 0
+    for name in ("normal", "grid", "line", "heavy_tails"):
+        for seed in range(3):
+            X = TABLES[name](np.random.default_rng(seed), 2 * k + 1, 2)
+            records, scheme = search(X, k, 6, replace(SETTINGS, **changes))
+            worst = violations(records, k, scheme.best, scheme.cuts)
+            assert worst.max() <= 1e-12 * np.abs(scheme.best).max()
+            assert np.all(scheme.best[len(X) :] >= 0)
+            n_active_cuts += np.count_nonzero(scheme.best[len(X) :])
+    assert n_active_cuts > 0
+
+
+def test_the_best_duals_are_tight():
+    # Feasible duals could be low: some constraints have to hold with equality.
+    records, scheme = search(TABLES["normal"](np.random.default_rng(0), 11, 2), 4, 6)
+    worst = violations(records, 4, scheme.best, scheme.cuts)
+    assert worst.max() >= -1e-6 * np.abs(scheme.best).max()
+
+
+def test_settings_are_documented():
+    documented = Settings.__doc__.split("Attributes")[1]
+    for field in fields(Settings):
+        assert f" {field.name}" in documented
+
+
+class TestBudgetOfIterations:
+    @pytest.mark.parametrize("max_iter", [1, 2, 7])
+    def test_iterations_are_counted(self, counting_work, max_iter):
+        X = np.random.default_rng(0).normal(size=(80, 2))
+        with counting_work() as work:
+            loss_bound(X, 4, time_limit=inf, max_iter=max_iter)
+        assert work["iterations"] == work["repairs"] == max_iter
+
+    def test_the_bound_does_not_depend_on_the_clock_or_on_threads(self, set_clock):
+        X = np.random.default_rng(0).normal(size=(150, 3))
+        expected = loss_bound(X, 4, time_limit=inf, max_iter=6)
+        for n_jobs in (1, 2, 3):
+            for seconds_per_reading in (0.0, 1e-3, 1e6):
+                clock = set_clock(seconds_per_reading)
+                bound = loss_bound(X, 4, time_limit=inf, max_iter=6, n_jobs=n_jobs)
+                assert bound == expected
+                assert clock.n_readings > 0
+
+    def test_more_iterations_never_lower_the_bound(self):
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        bounds = [loss_bound(X, 3, time_limit=inf, max_iter=n) for n in (1, 2, 4, 8)]
+        assert bounds == sorted(bounds)
+        assert bounds[0] < bounds[-1]
+
+    def test_whichever_budget_is_used_up_first_ends_the_search(self, set_clock, counting_work):
+        X = np.random.default_rng(0).normal(size=(80, 2))
+        set_clock(1.0)
+        with counting_work() as work:
+            loss_bound(X, 4, time_limit=30.0, max_iter=1000)
+        assert 0 < work["iterations"] < 1000
+
+
+class TestTimeLimit:
+    @pytest.mark.parametrize(("n", "d", "k"), [(20_000, 2, 3), (3_000, 30, 40), (500, 2, 240)])
+    def test_large_tables_and_groups_keep_to_it(self, set_clock, n, d, k):
+        X = np.random.default_rng(0).normal(size=(n, d))
+        clock = set_clock(0.05)
+        start = clock.now
+        bound, trace = loss_bound(X, k, time_limit=2.0, return_trace=True)
+        assert 0 < bound < 1
+        assert trace[-1, 1] == bound
+        # At most ten readings of the clock after the deadline, by loops that then end.
+        assert clock.now - start < 2.5
+
+    def test_a_repair_that_takes_long_is_given_up_and_tried_with_a_shorter_step(
+        self, set_clock, counting_work
+    ):
+        X = np.random.default_rng(0).normal(size=(1000, 8))
+        set_clock(0.01)
+        with counting_work() as work:
+            bound, trace = loss_bound(X, 8, time_limit=3.0, return_trace=True)
+        assert work["repairs given up"] > 0
+        assert work["repairs"] > 0
+        assert work["iterations"] == work["repairs"] + work["repairs given up"]
+        assert trace[-1, 1] == bound > trace[0, 1]
+
+
+@pytest.mark.parametrize("k", [3, 6])
+def test_a_repair_does_not_depend_on_the_number_of_threads(k):
+    records = np.random.default_rng(0).normal(size=(120, 3))
+    near, distances = near_records(records, k)
+    sums = np.ascontiguousarray(sums_of_nearest(distances, k)[:, : k - 1])
+    # Far too high, so that many constraints are violated.
+    duals = 1.5 * squared_errors(records, near)
+    expected = None
+    for n_jobs in (None, 1, 2, 3, 200):
+        pool, cuts = ColumnPool(records), Cuts(records, k)
+        lowered, n_new = Repair(records, k, sums, n_jobs).run(duals, cuts, pool, inf)
+        assert n_new > 0
+        expected = expected or (lowered, n_new, pool.member)
+        assert_array_equal(lowered, expected[0])
+        assert n_new == expected[1]
+        assert_array_equal(pool.member, expected[2])
