@@ -1,13 +1,14 @@
 """What a proven bound says about the groups of a fitted estimator."""
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import inf
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._microaggregator import MicroAggregator
+from sk_microagg._utils._numbers import rounded_percent
 from sk_microagg._utils._scaling import scale
 from sk_microagg._utils._validation import check_number, check_records
 from sk_microagg.metrics._bound import loss_bound
@@ -15,9 +16,6 @@ from sk_microagg.metrics._loss import information_loss
 
 # A bound is lowered by a billionth for rounding: smaller gaps are reported as this.
 SMALLEST_GAP = 1e-6
-
-# Percentages that are written without an exponent.
-PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 
 # Losses that were summed in another order differ by less, relatively.
 ROUNDING = 1e-9
@@ -62,7 +60,7 @@ class Certificate:
             return "nothing was proven"
         if self.gap == 0:
             return "optimal"
-        gap = percentage(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
+        gap = rounded_percent(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
         return f"at most {gap} above the optimum"
 
     def reason(self):
@@ -72,7 +70,7 @@ class Certificate:
         if self.bound == 0:
             return "the bound on the loss is 0"
         # Rounded down, it is still a bound.
-        least = percentage(self.bound, 4, ROUND_FLOOR)
+        least = rounded_percent(self.bound, 4, ROUND_FLOOR)
         return (
             f"no partition of the scaled records into groups of at least {self.k} loses less than "
             f"{least}"
@@ -155,14 +153,3 @@ def check_bound_trace(trace):
             "sk_microagg.metrics.loss_bound returns them."
         )
     return trace
-
-
-def percentage(share, digits, rounding):
-    """A share as a percentage with `digits` significant digits, rounded up or down as asked."""
-    # The shortest decimal that is this float: 0.1 is not a little more than that.
-    exact = 100 * Decimal(repr(float(share)))
-    value = Context(prec=digits, rounding=rounding).create_decimal(exact)
-    if not PLAIN[0] <= value < PLAIN[1]:
-        return f"{value:e}%"
-    written = f"{value:f}"
-    return (written.rstrip("0").rstrip(".") if "." in written else written) + "%"

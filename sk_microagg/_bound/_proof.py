@@ -1,13 +1,11 @@
 """The best bound so far: when it rose, and the line that shows it."""
 
-import sys
 import time
 
 import numpy as np
 
 from sk_microagg._bound._margin import safe_share
-
-SECONDS_BETWEEN_LINES = 0.1
+from sk_microagg._utils._progress import ProgressLine
 
 
 class Proof:
@@ -41,7 +39,7 @@ class Proof:
         self._n_values = n_values
         self._verbose = verbose
         self._trace = []
-        self._next_line = 0.0
+        self._line = ProgressLine()
 
     def note(self, squared_errors):
         """Record a proven lower bound on the SSE; return whether it is the best so far."""
@@ -71,19 +69,16 @@ class Proof:
         return np.array(self._trace).reshape(-1, 2)
 
     def show(self, ceiling):
-        """Print the bound and the most that it can become, at most every tenth of a second."""
-        if self._verbose and time.monotonic() >= self._next_line:
-            self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
-            self._print(f", at most {ceiling / self._unit:.4%} by this proof")
+        """Print the bound and the most that it can become."""
+        if self._verbose and self._line.is_due():
+            self._draw(f", at most {ceiling / self._unit:.4%} by this proof")
 
     def finish(self):
         """End the line."""
         if self._verbose:
-            self._print("")
-            sys.stdout.write("\n")
+            self._draw("")
+            self._line.end()
 
-    def _print(self, remark):
+    def _draw(self, remark):
         seconds = max(time.monotonic() - self.start, 0.0)
-        line = f"information loss at least {self.bound:.4%}{remark}, {seconds:.0f} s"
-        sys.stdout.write(f"\r{line:<78}")
-        sys.stdout.flush()
+        self._line.draw(f"information loss at least {self.bound:.4%}{remark}, {seconds:.0f} s")

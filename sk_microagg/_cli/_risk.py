@@ -10,6 +10,7 @@ from sk_microagg._cli._header import header_of_release
 from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
 from sk_microagg._cli._values import why_no_numbers
+from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg.metrics._numeric import check_pair
 
@@ -47,7 +48,7 @@ def run(options):
             "records": len(before),
             "columns": ", ".join(columns),
             "anonymity level": f"{level_before} before, {level_after} after",
-            "unique rows": f"{unique_before:.1%} before, {unique_after:.1%} after",
+            "unique rows": f"{percent(unique_before)} before, {percent(unique_after)} after",
             "compared numbers": ", ".join(numeric) or "none: in no column are all cells numbers",
         }
     )
@@ -99,12 +100,12 @@ def _print_numbers(before, after, linkage):
         by_row = {"interval": interval, "rank": rank}
         print_facts(
             {
-                "linked": f"{linkage.linked:.1%} of the records are nearest to their own row",
-                "expected matches": f"{linkage.expected_matches:.1%} of the records, "
-                f"{linkage.expected_if_linked:.1%} if all were linked",
-                "interval": f"{interval.mean():.1%} of the values are within 0.1 standard "
+                "linked": f"{percent(linkage.linked)} of the records are nearest to their own row",
+                "expected matches": f"{percent(linkage.expected_matches)} of the records, "
+                f"{percent(linkage.expected_if_linked)} if all were linked",
+                "interval": f"{percent(interval.mean())} of the values are within 0.1 standard "
                 "deviations",
-                "rank": f"{rank.mean():.1%} of the values are within a tenth of the ranks",
+                "rank": f"{percent(rank.mean())} of the values are within a tenth of the ranks",
             }
         )
     correlation = metrics.correlation_change(before, after)
@@ -125,7 +126,7 @@ def _print_columns(names, by_row, changes):
     heads = "".join(f"{name:>{widths[name]}}" for name in by_row)
     print(f"\n{'column':<{width}}{heads}  mean change  variance ratio")
     for j, (name, change) in enumerate(zip(names, changes, strict=True)):
-        shares = "".join(f"{by_row[measure][j]:{widths[measure]}.1%}" for measure in by_row)
+        shares = "".join(f"{percent(by_row[measure][j]):>{widths[measure]}}" for measure in by_row)
         # Adding zero turns -0.0 into 0.0.
         mean_change = round(change["mean_change"], 4) + 0.0
         ratio = change["variance_ratio"]

@@ -1,7 +1,12 @@
 """Numbers as text, in one format for messages, plots and reports."""
 
+from decimal import Context, Decimal
+
 # Shares that are this close to 0 or 1 differ from them by rounding only.
 ROUNDING = 1e-12
+
+# Percentages that are written without an exponent.
+PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 
 
 def percent(share, digits=2):
@@ -49,6 +54,41 @@ def percent(share, digits=2):
     if value < 100 and float(text[:-1]) == 100:
         return f">{100 - step:.{decimals}f}%"
     return text
+
+
+def rounded_percent(share, digits, rounding):
+    """A share in percent, rounded up or down as asked, for bounds that must remain bounds.
+
+    Parameters
+    ----------
+    share : float
+        The share, at least 0.
+
+    digits : int
+        Number of significant digits.
+
+    rounding : str
+        `decimal.ROUND_FLOOR` or `decimal.ROUND_CEILING`.
+
+    Returns
+    -------
+    text : str
+        The share with a percent sign.
+
+    Examples
+    --------
+    >>> from decimal import ROUND_CEILING, ROUND_FLOOR
+    >>> from sk_microagg._utils._numbers import rounded_percent
+    >>> rounded_percent(1 / 3, 3, ROUND_FLOOR), rounded_percent(1 / 3, 3, ROUND_CEILING)
+    ('33.3%', '33.4%')
+    """
+    # The shortest decimal that is this float: 0.1 is not a little more than that.
+    exact = 100 * Decimal(repr(float(share)))
+    value = Context(prec=digits, rounding=rounding).create_decimal(exact)
+    if not PLAIN[0] <= value < PLAIN[1]:
+        return f"{value:e}%"
+    written = f"{value:f}"
+    return (written.rstrip("0").rstrip(".") if "." in written else written) + "%"
 
 
 def percent_of_axis(share):

@@ -1,42 +1,14 @@
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sk_microagg import MicroAggregator
-from sk_microagg._certificate import Certificate, certificate_of, certify, percentage
+from sk_microagg._certificate import Certificate, certificate_of, certify
 from sk_microagg._utils._scaling import scale
 from sk_microagg.metrics import loss_bound
 
 X = np.random.RandomState(0).gamma(2, size=(60, 2))
-
-
-@pytest.mark.parametrize(
-    ("share", "up", "down"),
-    [
-        (0.05, "5%", "5%"),
-        (0.123456, "12.4%", "12.3%"),
-        (0.0300001, "3.01%", "3%"),
-        (1.2301, "124%", "123%"),
-        (12.3456, "1240%", "1230%"),
-        (0.0000123456, "0.00124%", "0.00123%"),
-        (1e-12, "1.00e-10%", "1.00e-10%"),
-        (1.5e300, "1.50e+302%", "1.50e+302%"),
-    ],
-)
-def test_percentage(share, up, down):
-    assert percentage(share, 3, ROUND_CEILING) == up
-    assert percentage(share, 3, ROUND_FLOOR) == down
-
-
-@given(st.floats(1e-12, 1e12))
-def test_percentages_are_never_rounded_to_the_better_side(share):
-    exact = 100 * Decimal(repr(share))
-    assert Decimal(percentage(share, 3, ROUND_CEILING)[:-1]) >= exact
-    assert Decimal(percentage(share, 4, ROUND_FLOOR)[:-1]) <= exact
 
 
 @pytest.mark.parametrize(

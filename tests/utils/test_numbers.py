@@ -1,6 +1,10 @@
-import pytest
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from sk_microagg._utils._numbers import counted, percent, signed
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sk_microagg._utils._numbers import counted, percent, rounded_percent, signed
 
 
 @pytest.mark.parametrize(
@@ -65,3 +69,28 @@ def test_counts_have_thousands_separators():
     assert counted(0, "record") == "0 records"
     assert counted(1, "record") == "1 record"
     assert counted(1_234_567, "record") == "1,234,567 records"
+
+
+@pytest.mark.parametrize(
+    ("share", "up", "down"),
+    [
+        (0.05, "5%", "5%"),
+        (0.123456, "12.4%", "12.3%"),
+        (0.0300001, "3.01%", "3%"),
+        (1.2301, "124%", "123%"),
+        (12.3456, "1240%", "1230%"),
+        (0.0000123456, "0.00124%", "0.00123%"),
+        (1e-12, "1.00e-10%", "1.00e-10%"),
+        (1.5e300, "1.50e+302%", "1.50e+302%"),
+    ],
+)
+def test_rounded_percent(share, up, down):
+    assert rounded_percent(share, 3, ROUND_CEILING) == up
+    assert rounded_percent(share, 3, ROUND_FLOOR) == down
+
+
+@given(st.floats(1e-12, 1e12))
+def test_bounds_are_never_rounded_to_the_better_side(share):
+    exact = 100 * Decimal(repr(share))
+    assert Decimal(rounded_percent(share, 3, ROUND_CEILING)[:-1]) >= exact
+    assert Decimal(rounded_percent(share, 4, ROUND_FLOOR)[:-1]) <= exact
