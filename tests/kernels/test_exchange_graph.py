@@ -47,7 +47,7 @@ def potentials(X, labels, near=8):
     """A graph whose potentials hold for all records and groups, or None if there are none."""
     graph = graph_of(Partition(X, labels, 1), twins_of(X), near)
     graph.start()
-    while graph.keep():
+    while graph.find_potentials():
         if graph.add_missing() == 0:
             return graph
     return None
