@@ -3,13 +3,11 @@
 What is done on a visit, a kind of search says.
 """
 
-import time
-
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from ._interrupt cimport check_now, is_over, new_watch
 from ._random cimport next_random
 
 cdef enum:
@@ -53,15 +51,14 @@ cdef class Sweeps:
         """
         cdef vector[Py_ssize_t] targets = sorted(set(groups))
         cdef Py_ssize_t n_before, n_improving = 0
-        self.stop_at = deadline
-        self.is_late = False
+        self.watch = new_watch(WORK_BETWEEN_SIGNALS, deadline)
         self.prepare()
         while not targets.empty() and n_improving != max_sweeps:
             n_before = self.n_moves
             with nogil:
                 self._sweep(targets)
             n_improving += self.n_moves > n_before
-            if time.monotonic() >= deadline:
+            if check_now(&self.watch):
                 break
         return n_improving
 
@@ -76,7 +73,7 @@ cdef class Sweeps:
             self._shuffle(targets)
         for i in range(targets.size()):
             self.visit(targets[i], changed)
-            if self.is_over(WORK_OF_A_VISIT):
+            if is_over(&self.watch, WORK_OF_A_VISIT):
                 break
         sort(changed.begin(), changed.end())
         targets.clear()
@@ -84,16 +81,6 @@ cdef class Sweeps:
             if i == 0 or changed[i] != changed[i - 1]:
                 targets.push_back(changed[i])
         return 0
-
-    cdef bint is_over(self, Py_ssize_t work) except -1 nogil:
-        """Whether it is too late to go on; asked after so much work, and now and then answered."""
-        self.work += work
-        if self.work >= WORK_BETWEEN_SIGNALS:
-            self.work = 0
-            with gil:
-                PyErr_CheckSignals()  # Ctrl-C
-                self.is_late = time.monotonic() >= self.stop_at
-        return self.is_late
 
     cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil:
         cdef size_t i, other

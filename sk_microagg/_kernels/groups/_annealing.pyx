@@ -7,10 +7,10 @@ active, and most steps begin with one of those.
 """
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport uint64_t
 
+from ..common._interrupt cimport Watch, is_over, new_watch
 from ._partition cimport Partition
 from ..common._random cimport next_random, random_below, random_share
 
@@ -88,17 +88,16 @@ cdef class Annealer:
         chance_of_jump : float
             How often the partner of a record is any such one instead of a neighbor.
         """
+        cdef Watch watch = new_watch(STEPS_BETWEEN_SIGNALS)
         cdef Py_ssize_t step
         self.temperature = temperature
         self.first_active = first_active
         self.n_active = n_active
         self.chance_of_jump = chance_of_jump
         with nogil:
-            for step in range(1, n_steps + 1):
+            for step in range(n_steps):
                 self._step()
-                if step % STEPS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
+                is_over(&watch, 1)
 
     cdef int _step(self) except -1 nogil:
         cdef Py_ssize_t record = self._draw_record()

@@ -12,10 +12,10 @@ group than to its own, given the potentials of the groups.
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
+from ..common._interrupt cimport Watch, is_over, new_watch
 from ..points._boxes cimport AUTO, squared_distance
 from ._partition cimport Partition
 from ..points._tree cimport Tree
@@ -72,13 +72,14 @@ cdef class Arcs:
 
         Returns the number of pairs of groups with new arcs.
         """
+        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
         cdef Py_ssize_t record, n_added = 0
         cdef size_t i, j
         m = min(m, self.n_groups)
         self._order_records(n_records)
         with nogil:
             for i in range(self.order.size()):
-                check_signals(i)
+                is_over(&watch, 1)
                 record = self.order[i]
                 self.partition.index.nearest(&self.partition.X[record, 0], m, self.hits)
                 for j in range(self.hits.size()):
@@ -94,6 +95,7 @@ cdef class Arcs:
         cdef Tree tree = Tree(
             self.partition.centroids[: self.n_groups], AUTO, reach=potential, weighted=True
         )
+        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
         cdef Py_ssize_t group, record, n_added = 0, n_new
         cdef double limit
         cdef size_t i
@@ -103,7 +105,7 @@ cdef class Arcs:
             self.forget_checks()
         with nogil:
             for i in range(self.order.size()):
-                check_signals(i)
+                is_over(&watch, 1)
                 record = self.order[i]
                 group = self.partition.group_of[record]
                 # Potentials only fall: other groups became weaker rivals, only its own matters.
@@ -242,10 +244,3 @@ cdef class Arcs:
             &self.partition.centroids[arc.target, 0],
             self.partition.n_columns,
         )
-
-
-cdef int check_signals(size_t n_records) except -1 nogil:
-    if n_records % RECORDS_BETWEEN_SIGNALS == 0:
-        with gil:
-            PyErr_CheckSignals()
-    return 0

@@ -1,6 +1,7 @@
 from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
+from ..common._interrupt cimport Watch
 from ._arcs cimport Arc, Arcs
 from ._partition cimport Partition
 
@@ -31,7 +32,7 @@ cdef class ExchangeGraph:
     cdef vector[char] is_queued
     cdef vector[Py_ssize_t] previous
     cdef Py_ssize_t known_at
-    cdef Py_ssize_t n_steps
+    cdef Watch watch
     cdef Py_ssize_t n_pulls
     cdef vector[Step] cycle
 

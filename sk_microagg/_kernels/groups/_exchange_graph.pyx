@@ -19,10 +19,10 @@ pull down those of others. A cycle of negative cost shows as soon as a group pul
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs
 from libcpp.vector cimport vector
 
+from ..common._interrupt cimport is_over, new_watch
 from ._arcs cimport Arc, Arcs
 from ._partition cimport Partition
 
@@ -77,6 +77,7 @@ cdef class ExchangeGraph:
         self.arcs = Arcs(partition, twins)
         self.partition = partition
         self.dummy = partition.n_groups
+        self.watch = new_watch(STEPS_BETWEEN_SIGNALS)
         self.potential = np.zeros(partition.n_groups + 1)
         self.is_queued.assign(partition.n_groups + 1, 0)
 
@@ -240,10 +241,7 @@ cdef class ExchangeGraph:
             group = self.queue.front()
             self.queue.pop_front()
             self.is_queued[group] = 0
-            self.n_steps += 1
-            if self.n_steps % STEPS_BETWEEN_SIGNALS == 0:
-                with gil:
-                    PyErr_CheckSignals()  # Ctrl-C
+            is_over(&self.watch, 1)
             if self._pull_others(group):
                 self._enqueue(group)
                 return True

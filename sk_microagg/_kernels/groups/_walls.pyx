@@ -17,9 +17,10 @@ those before from those behind.
 
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, ceil, frexp, ldexp
 from libcpp.vector cimport vector
+
+from ..common._interrupt cimport Watch, is_over, new_watch
 
 cdef enum:
     # All groups behind a place move together if no more than this many have walls to others.
@@ -79,11 +80,11 @@ def center_weights(
     """
     moved = np.array(weights, dtype=np.float64)
     cdef Walls walls = Walls(starts, targets, leaving, entering, moved)
+    cdef Watch watch = new_watch(1)  # a round is long
     cdef Py_ssize_t group, number, sweep
     with nogil:
         for number in range(n_rounds):
-            with gil:
-                PyErr_CheckSignals()  # Ctrl-C
+            is_over(&watch, 1)
             walls.center_cuts()
             for sweep in range(SWEEPS_PER_ROUND):
                 for group in range(walls.n_groups):

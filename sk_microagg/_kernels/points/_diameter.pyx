@@ -8,10 +8,10 @@ no pair further inwards can reach it. So a few tree searches answer what a scan 
 pairs for, in memory of a few numbers a record.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
 
+from ..common._interrupt cimport Watch, is_over, new_watch
 from ._boxes cimport NO_HIT, SAFETY, TINY, Hit
 from ._tree cimport Tree
 
@@ -34,7 +34,8 @@ cdef class Diameter:
     cdef int ends(self, Py_ssize_t *lower, Py_ssize_t *higher) except -1 nogil:
         cdef Hit best = NO_HIT, found
         cdef double outermost, bound
-        cdef Py_ssize_t record, n_searches = 0
+        cdef Py_ssize_t record
+        cdef Watch watch = new_watch(SEARCHES_BETWEEN_SIGNALS)
         cdef size_t place, n_live = 0
         for place in range(self.order.size()):
             if self.tree.holds(self.order[place].second):
@@ -53,10 +54,7 @@ cdef class Diameter:
                 found = self.tree.farthest(&self.tree.X[record, 0], NO_HIT)
                 self.reach[record] = -found.first
                 self.partner[record] = found.second
-                n_searches += 1
-                if n_searches % SEARCHES_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
+                is_over(&watch, 1)
             if Hit(-self.reach[record], record) < best:
                 best = Hit(-self.reach[record], record)
                 lower[0] = record

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs
 from libcpp.vector cimport vector
 
+from ..common._interrupt cimport Watch, is_over, new_watch
 from ._diameter cimport Diameter
 from ._outskirts cimport Outskirts
 from ._boxes cimport AUTO, NO_HIT, SCAN, TREE, Boxes, Hit
@@ -150,14 +150,14 @@ cdef class Pool:
         """
         cdef Py_ssize_t record, place
         cdef Py_ssize_t[:, ::1] records
+        cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
         self._check_around(m)
         if self.tree.size < self.X.shape[0]:
             raise ValueError(f"{self.X.shape[0] - self.tree.size} records are not in the pool.")
         records = np.empty((self.X.shape[0], m), dtype=np.intp)
-        for record in range(self.X.shape[0]):
-            if record % POINTS_BETWEEN_SIGNALS == 0:
-                PyErr_CheckSignals()  # Ctrl-C
-            with nogil:
+        with nogil:
+            for record in range(self.X.shape[0]):
+                is_over(&watch, 1)
                 self._around(record, m)
                 for place in range(m):
                     records[record, place] = self.hits[place].second
@@ -180,6 +180,7 @@ cdef class Pool:
         Then the tiles to look at are at hand, and one answer is a good guess for the next.
         """
         cdef Boxes boxes = Boxes(points, TREE)
+        cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
         cdef vector[Py_ssize_t] order
         cdef Py_ssize_t record
         cdef size_t i
@@ -188,9 +189,7 @@ cdef class Pool:
         boxes.in_order(order)
         with nogil:
             for i in range(order.size()):
-                if i % POINTS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
+                is_over(&watch, 1)
                 record = self.tree.nearest_one(&points[order[i], 0], record)
                 records[order[i]] = record
         return 0

@@ -3,8 +3,8 @@
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 
+from ..common._interrupt cimport Watch, is_over, new_watch
 from ..points._boxes cimport TINY
 from ._columns cimport Columns
 from ._range_tree cimport RangeTree
@@ -68,14 +68,13 @@ cdef class CenterIndex(RangeTree):
     def nearest_each(self, const int[:, ::1] lo, const int[:, ::1] hi):
         """Index of the center that each of many records raises least."""
         cdef Py_ssize_t i
+        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
         cdef Py_ssize_t[::1] centers = np.empty(lo.shape[0], dtype=np.intp)
         if hi.shape[0] != lo.shape[0] or not lo.shape[1] == hi.shape[1] == self.n_columns:
             raise ValueError(f"Records must have {self.n_columns} columns, and two ends each.")
         with nogil:
             for i in range(lo.shape[0]):
-                if i % RECORDS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
+                is_over(&watch, 1)
                 self.record_lo = &lo[i, 0]
                 self.record_hi = &hi[i, 0]
                 self.search(1)

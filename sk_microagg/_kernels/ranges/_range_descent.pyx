@@ -7,6 +7,7 @@ if its own group has more than k records, or change places with any record there
 cimport cython
 from libcpp.vector cimport vector
 
+from ..common._interrupt cimport is_over
 from ._range_partition cimport RangePartition
 from ..common._sweeps cimport Sweeps
 
@@ -71,7 +72,7 @@ cdef class RangeDescent(Sweeps):
             if self.partition.group_of[record] != group or self.partition.group_cost[group] == 0.0:
                 continue
             # A record is compared with all of its neighbors.
-            if self.is_over(self.partition.k):
+            if is_over(&self.watch, self.partition.k):
                 break
             self._find_best(record, &best)
             if best.target < 0:

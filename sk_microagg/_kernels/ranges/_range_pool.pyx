@@ -3,7 +3,6 @@
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
@@ -228,7 +227,6 @@ cdef class RangePool:
             raise ValueError("The pool is empty.")
         if not lo.shape[0] == hi.shape[0] == n_known.shape[0] == self.columns.n_columns:
             raise ValueError(f"Ranges must have {self.columns.n_columns} columns.")
-        PyErr_CheckSignals()  # Ctrl-C
         with nogil:
             record = self.tree.find(criterion, &lo[0], &hi[0], &n_known[0], size)
         return record
