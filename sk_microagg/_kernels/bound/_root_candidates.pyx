@@ -13,8 +13,9 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport AUTO, by_record, squared_distance
-from ..points._tree cimport Tree
+from ..common._distances cimport by_record, squared_distance
+from ..points._box_tree cimport AUTO
+from ..points._point_tree cimport PointTree
 
 cdef enum:
     # Distances between the candidates of a root are kept: so many squared is the most.
@@ -48,7 +49,7 @@ cdef class RootCandidates:
         self.prices = np.array(prices)
         self.shift = np.array(shift)
         self.pull = 2.0 * (np.asarray(prices) + np.asarray(shift))
-        self.tree = Tree(self.X, AUTO, reach=self.pull, weighted=True)
+        self.tree = PointTree(self.X, AUTO, weights=self.pull)
 
     def get_prices(self):
         """Prices of the records, lowered by sweeps that do so."""

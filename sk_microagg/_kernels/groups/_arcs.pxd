@@ -1,8 +1,8 @@
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport Hit
+from ..common._distances cimport Hit
+from ..points._point_tree cimport PointTree
 from ._partition cimport Partition
-from ..points._tree cimport Tree
 
 
 # An arc from one group to another. Of the records that it may send, `record` costs least among
@@ -47,6 +47,7 @@ cdef class Arcs:
     cdef double rounding(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
 
     cdef int _order_records(self, Py_ssize_t n_records) except -1
-    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree, double limit) except -1 nogil
+    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, PointTree tree,
+                                double limit) except -1 nogil
     cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
     cdef double _wall(self, Py_ssize_t group, Arc *arc) except? -1 nogil

@@ -15,10 +15,11 @@ cimport cython
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
+from ..common._distances cimport squared_distance
 from ..common._interrupt cimport Watch, is_over, new_watch
-from ..points._boxes cimport AUTO, squared_distance
+from ..points._box_tree cimport AUTO
+from ..points._point_tree cimport PointTree
 from ._partition cimport Partition
-from ..points._tree cimport Tree
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 4096
@@ -45,7 +46,7 @@ cdef class Arcs:
     cdef bint add(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Add arcs from A to B and back; False if they exist already.
 
-        With arcs both ways, the arcs from a group also tell which groups have arcs to it.
+        With arcs both ways, the arcs from a group also show which groups have arcs to it.
         """
         cdef Arc arc
         if a == b or self.find(a, b) is not NULL:
@@ -92,16 +93,16 @@ cdef class Arcs:
         All records are compared with all groups. Returns the number of pairs of groups with new
         arcs: with 0 the potentials hold for all groups.
         """
-        cdef Tree tree = Tree(
-            self.partition.centroids[: self.n_groups], AUTO, reach=potential, weighted=True
+        cdef PointTree tree = PointTree(
+            self.partition.centroids[: self.n_groups], AUTO, weights=potential
         )
         cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
         cdef Py_ssize_t group, record, n_added = 0, n_new
         cdef double limit
         cdef size_t i
         self._order_records(self.partition.n_records)
-        if self.checked_at != self.partition.n_settled:
-            self.checked_at = self.partition.n_settled
+        if self.checked_at != self.partition.n_updates:
+            self.checked_at = self.partition.n_updates
             self.forget_checks()
         with nogil:
             for i in range(self.order.size()):
@@ -130,7 +131,7 @@ cdef class Arcs:
         """List the first `n_records` so that each is near to the one before."""
         cdef Py_ssize_t group, record
         cdef vector[Py_ssize_t] groups
-        self.partition.settle_with_index()
+        self.partition.update_with_index()
         self.partition.index.in_order(groups)
         self.order.clear()
         for group in groups:
@@ -139,7 +140,8 @@ cdef class Arcs:
                     self.order.push_back(record)
         return 0
 
-    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree, double limit) except -1 nogil:
+    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, PointTree tree,
+                                double limit) except -1 nogil:
         """Add arcs to groups whose squared distance less potential is below a limit."""
         cdef Py_ssize_t own = self.partition.group_of[record], m = 2, n_added = 0
         cdef bint met_rival = False
@@ -168,7 +170,7 @@ cdef class Arcs:
             and arc.measured_at >= self.partition.version[arc.target]
         ):
             return 0
-        arc.measured_at = self.partition.n_settled
+        arc.measured_at = self.partition.n_updates
         arc.cost = arc.twin_cost = arc.wall = INFINITY
         arc.record = arc.twin = -1
         self.partition.distances(a, &self.partition.centroids[arc.target, 0], self.distances)

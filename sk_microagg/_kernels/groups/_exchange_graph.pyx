@@ -3,7 +3,7 @@
 An arc from group A to group B costs the least of |x - b|² - |x - a|² over the records x of A, with
 the centroids a and b (see `Arcs`). Sending one record along every arc of a cycle lowers the SSE by
 minus the cost of the cycle, and by a little more, since the centroids follow. A dummy group turns
-paths into cycles: it may send to any group that can spare a record, and take from any that has room.
+paths into cycles: it may send to any group that can spare a record, and take from any with room.
 
 If no cycle among the groups costs less than `margin` per arc, there are potentials w with
 w_B <= w_A + cost(A, B) - margin. They are the weights of a power diagram in which every record lies
@@ -163,7 +163,7 @@ cdef class ExchangeGraph:
         for group in range(self.dummy + 1):
             self.potential[group] = 0.0
             self._enqueue(group)
-        self.known_at = self.partition.n_settled
+        self.known_at = self.partition.n_updates
 
     def cancel(self):
         """Send records round every cycle that costs less than the margin, if that lowers the SSE.
@@ -184,7 +184,7 @@ cdef class ExchangeGraph:
                         changed.push_back(self.cycle[i].target)
                 elif not self._narrow() and not self._exempt_from_margin():
                     break
-        self.known_at = self.partition.n_settled
+        self.known_at = self.partition.n_updates
         return sorted(set(changed) - {self.dummy})
 
     def find_potentials(self):
@@ -330,7 +330,7 @@ cdef class ExchangeGraph:
         for i in range(self.cycle.size()):
             if self.cycle[i].record >= 0:
                 self.partition.shift(self.cycle[i].record, self.cycle[i].target)
-        self.partition.settle()
+        self.partition.update()
         if self._sse_on_cycle() < before:
             for i in range(self.cycle.size()):
                 if self.cycle[i].target != self.dummy:
@@ -339,7 +339,7 @@ cdef class ExchangeGraph:
         for i in range(self.cycle.size()):
             if self.cycle[i].record >= 0:
                 self.partition.shift(self.cycle[i].record, self.cycle[i].source)
-        self.partition.settle()
+        self.partition.update()
         return False
 
     cdef double _sse_on_cycle(self) noexcept nogil:

@@ -1,6 +1,6 @@
-"""Local search, sweep after sweep: groups that have changed are visited again.
+"""The base of local searches: sweep after sweep over groups, until no visit changes anything.
 
-What is done on a visit, a kind of search says.
+Groups that have changed are visited again in the next sweep. Subclasses say what a visit does.
 """
 
 from libc.math cimport INFINITY
@@ -15,7 +15,7 @@ cdef enum:
     WORK_OF_A_VISIT = 64
 
 
-cdef class Sweeps:
+cdef class BaseDescent:
 
     def __init__(self, seed):
         self.shuffled = seed is not None
@@ -23,26 +23,26 @@ cdef class Sweeps:
         self.n_sweeps = 0
 
     cdef int prepare(self) except -1:
-        """Get ready for visits."""
+        """Prepare for visits."""
         return 0
 
     cdef int visit(self, Py_ssize_t group, vector[Py_ssize_t] &changed) except -1 nogil:
-        """Improve the partition around a group; note all groups that change, and count moves."""
+        """Improve the partition around a group; list all groups that change, and count moves."""
         return 0
 
     def run(self, groups, *, Py_ssize_t max_sweeps=-1, double deadline=INFINITY):
-        """Improve pairs until none can be, beginning with those that hold one of some groups.
+        """Improve pairs of groups until none can be improved.
 
         Parameters
         ----------
         groups : iterable of int
-            Groups that may be improved together with others. Those that change are visited again.
+            Groups to visit first. Those that change are visited again.
 
         max_sweeps : int, default=-1
-            Stop after so many sweeps; below 0 go on until no pair can be improved.
+            Largest number of sweeps that improve a pair; no limit if below 0.
 
         deadline : float, default=inf
-            Stop, wherever the search is, when `time.monotonic()` has passed this.
+            Stop, even within a sweep, when `time.monotonic()` has passed this.
 
         Returns
         -------

@@ -4,14 +4,14 @@ from libcpp.vector cimport vector
 from ._interrupt cimport Watch
 
 
-cdef class Sweeps:
+cdef class BaseDescent:
     cdef bint shuffled
     cdef uint64_t random
     cdef Py_ssize_t n_sweeps
     cdef Py_ssize_t n_moves
     cdef Watch watch
 
-    # What a kind of search does.
+    # Overridden by each kind of search.
     cdef int prepare(self) except -1
     cdef int visit(self, Py_ssize_t group, vector[Py_ssize_t] &changed) except -1 nogil
 
