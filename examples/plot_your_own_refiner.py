@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sk_microagg import MicroAggregator
 from sk_microagg.builders import MDAV, Builder
 from sk_microagg.metrics import information_loss
-from sk_microagg.refiners import Chain, Exchange, Refiner
+from sk_microagg.refiners import Chain, Exchange, Partition, Refiner
 
 wines = load_wine(as_frame=True).data[["alcohol", "malic_acid"]]
 X = StandardScaler().fit_transform(wines)
@@ -77,6 +77,7 @@ print(f"information loss of MDAV:   {information_loss(X, MDAV().build(X, k)):.2%
 # validated. The result must not lose more, and its groups must again have at least ``k`` records;
 # swaps do not change the sizes of groups. The parameters are those of ``__init__``, as in every
 # estimator of scikit-learn.
+# :class:`~sk_microagg.refiners.Partition` keeps the members, sizes and centroids of the groups.
 
 
 class Swaps(Refiner):
@@ -86,24 +87,21 @@ class Swaps(Refiner):
         self.max_iter = max_iter
 
     def _refine(self, X, labels, k, random_state):
-        labels, sizes = labels.copy(), np.bincount(labels)
-        centroids = np.array([X[labels == group].mean(axis=0) for group in range(len(sizes))])
+        partition = Partition(X, labels, k)
         for _ in range(self.max_iter):
-            before = labels.copy()
-            for x, own in enumerate(labels):
+            before = partition.labels()
+            for x in range(len(X)):
+                labels, centroids = partition.labels(), partition.all_centroids()
+                own, sizes = labels[x], np.bincount(labels)
                 steps = X - X[x]
                 shares = 1 / sizes[own] + 1 / sizes[labels]
                 gains = 2 * np.sum(steps * (centroids[own] - centroids[labels]), axis=1)
                 gains = np.where(labels == own, 0, gains + shares * np.sum(steps**2, axis=1))
-                y = gains.argmax()
-                if gains[y] > 1e-9:  # smaller gains may be rounding errors
-                    other = labels[y]
-                    centroids[own] += steps[y] / sizes[own]
-                    centroids[other] -= steps[y] / sizes[other]
-                    labels[x], labels[y] = other, own
-            if np.array_equal(labels, before):
+                if gains.max() > 1e-9:  # smaller gains may be rounding errors
+                    partition.swap(x, gains.argmax())
+            if np.array_equal(partition.labels(), before):
                 break
-        return labels
+        return partition.labels()
 
 
 swapped = Swaps().refine(X, built, k)

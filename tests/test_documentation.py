@@ -13,6 +13,8 @@ import pytest
 
 import sk_microagg
 from sk_microagg import _kernels
+from sk_microagg.builders import Pool
+from sk_microagg.refiners import Partition
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ["sk_microagg"] + [
@@ -57,6 +59,14 @@ def test_every_parameter_is_documented(name):
     parameters = [p for p in inspect.signature(value).parameters if p not in ("args", "kwargs")]
     undocumented = [p for p in parameters if not re.search(rf"^ *[*]?{p} : ", value.__doc__, re.M)]
     assert undocumented == []
+
+
+@pytest.mark.parametrize("kernel", [Pool, Partition])
+def test_every_parameter_of_the_methods_of_a_public_kernel_is_documented(kernel):
+    for name, method in inspect.getmembers(kernel, inspect.isroutine):
+        if not name.startswith("_"):
+            for parameter in list(inspect.signature(method).parameters)[1:]:
+                assert re.search(rf"^ *(\w+, )*{parameter}(, \w+)* : ", method.__doc__, re.M), name
 
 
 def test_python_in_the_readme():

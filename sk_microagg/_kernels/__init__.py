@@ -1,17 +1,51 @@
-"""Compiled kernels: arrays in, arrays out, without the GIL."""
+"""Compiled kernels: arrays in, arrays out, without the GIL.
+
+Folders hold kernels that share state:
+
+    common/   base classes of partitions and local searches, distances, random numbers, and a watch
+              for Ctrl-C and deadlines
+    points/   records as points, in a kd-tree with exact nearest and farthest queries: the pool
+    groups/   groups of points: the partition, and searches that improve it
+    ranges/   pool, partition and search for tables with categories, where a record or a group is a
+              range of leaves in each column
+    bound/    the lower bound on the loss
+
+Which class inherits from which:
+
+    BasePartition (common)            BaseDescent (common)
+      ├── Partition (groups)            ├── Descent (groups)
+      └── RangePartition (ranges)       └── RangeDescent (ranges)
+
+    BoxTree (points)                  RangeTree (ranges)
+      └── PointTree (points)            ├── RecordTree (in _range_pool)
+                                        ├── GroupTree (in _range_partition)
+                                        └── CenterIndex
+
+Which object holds which:
+
+    Pool ─┬─▶ PointTree               RangePool ──────▶ RecordTree ─┐
+          ├─▶ AnchoredFarthest        RangePartition ─▶ GroupTree ──┼─▶ RangeColumns
+          └─▶ FarthestPair                              CenterIndex ┘
+
+    Descent ──────────────┐           RangeDescent ─▶ RangePartition
+    Annealer ─────────────┼─▶ Partition ─▶ PointTree, over the centroids
+    ExchangeGraph ─▶ Arcs ┘
+
+    RootSearch (bound) ─▶ PointTree
+"""
 
 from sk_microagg._kernels.bound._ascent import Ascent
 from sk_microagg._kernels.bound._cut_check import CutCheck
 from sk_microagg._kernels.bound._group_finder import GroupFinder
 from sk_microagg._kernels.bound._root_search import RootSearch
 from sk_microagg._kernels.groups._annealing import Annealer
+from sk_microagg._kernels.groups._center_weights import center_weights
 from sk_microagg._kernels.groups._descent import Descent
 from sk_microagg._kernels.groups._exchange_graph import ExchangeGraph
 from sk_microagg._kernels.groups._partition import Partition
-from sk_microagg._kernels.groups._walls import center_weights
 from sk_microagg._kernels.points._pool import Pool
 from sk_microagg._kernels.ranges._center_index import CenterIndex
-from sk_microagg._kernels.ranges._columns import Columns
+from sk_microagg._kernels.ranges._range_columns import RangeColumns
 from sk_microagg._kernels.ranges._range_descent import RangeDescent
 from sk_microagg._kernels.ranges._range_partition import RangePartition
 from sk_microagg._kernels.ranges._range_pool import RangePool
@@ -20,13 +54,13 @@ __all__ = [
     "Annealer",
     "Ascent",
     "CenterIndex",
-    "Columns",
     "CutCheck",
     "Descent",
     "ExchangeGraph",
     "GroupFinder",
     "Partition",
     "Pool",
+    "RangeColumns",
     "RangeDescent",
     "RangePartition",
     "RangePool",

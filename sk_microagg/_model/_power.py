@@ -69,7 +69,7 @@ def power_weights(X, labels, centroids, twins):
     for n_records in (min(N_TO_TRY, len(X)), len(X)):
         graph.add_near(N_NEAR, n_records=n_records)
         graph.start()
-        if not graph.keep():
+        if not graph.find_potentials():
             return None, None
     while True:
         weights = _centered(graph.walls(), graph.weights())
@@ -78,7 +78,7 @@ def power_weights(X, labels, centroids, twins):
         # Initially there are arcs to near groups only; groups farther away may matter, too.
         if not graph.add(elsewhere, cells[elsewhere]):
             return weights, cells
-        if not graph.keep():
+        if not graph.find_potentials():
             return None, None
 
 

@@ -1,5 +1,6 @@
 """Builders: partition records into groups of at least k."""
 
+from sk_microagg._kernels import Pool
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._cbfs import CBFS
 from sk_microagg.builders._dbfs import DBFS
@@ -7,7 +8,7 @@ from sk_microagg.builders._gsms import GSMS
 from sk_microagg.builders._mdav import MDAV
 from sk_microagg.builders._tfrp import TFRP
 
-__all__ = ["CBFS", "DBFS", "GSMS", "MDAV", "TFRP", "Builder"]
+__all__ = ["CBFS", "DBFS", "GSMS", "MDAV", "TFRP", "Builder", "Pool"]
 
 # Builders by name, as accepted by the estimators.
 BUILDERS = {"mdav": MDAV, "cbfs": CBFS, "tfrp": TFRP, "gsms": GSMS, "dbfs": DBFS}

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._kernels import Columns
+from sk_microagg._kernels import RangeColumns
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._renamed import renamed_attribute
 from sk_microagg._utils._statistics import group_sizes
@@ -45,7 +45,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         k = check_k(self.k, len(table))
         weights = self._weights(len(table.names))
         hierarchies, domains = self._domains(table, k)
-        columns = Columns(domains, weights, constant=self._constant())
+        columns = RangeColumns(domains, weights, constant=self._constant())
         lo, hi = table.encode(domains)
         labels, attributes = self._group(columns, lo, hi, table.missing, k)
 

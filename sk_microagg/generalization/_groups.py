@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._kernels import CenterIndex, Columns
+from sk_microagg._kernels import CenterIndex, RangeColumns
 
 
 class GeneralizedGroups:
@@ -116,7 +116,7 @@ class GeneralizedGroups:
 
     def nearest_each(self, lo, hi):
         """For each record, the group whose loss it raises least."""
-        index = CenterIndex(Columns(self._domains, self._weights), self._low, self._high)
+        index = CenterIndex(RangeColumns(self._domains, self._weights), self._low, self._high)
         distinct, places = np.unique(np.hstack([lo, hi]), axis=0, return_inverse=True)
         distinct_lo, distinct_hi = map(np.ascontiguousarray, np.hsplit(distinct, 2))
         return index.nearest_each(distinct_lo, distinct_hi)[places.reshape(-1)]

@@ -1,5 +1,6 @@
 """Refiners: turn a partition into groups of at least k into one with less information loss."""
 
+from sk_microagg._kernels import Partition
 from sk_microagg.refiners._annealing import Annealing
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._chain import Chain, make_chain
@@ -18,6 +19,7 @@ __all__ = [
     "Exchange",
     "IteratedLocalSearch",
     "LocalSearch",
+    "Partition",
     "Recombination",
     "Refiner",
     "make_chain",

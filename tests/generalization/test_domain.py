@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sk_microagg import KAIM
-from sk_microagg._kernels import Columns
+from sk_microagg._kernels import RangeColumns
 from sk_microagg.generalization import Hierarchy
 
 TREE = Hierarchy.from_nested({"low": [1, 2], "high": {"four": [4], "more": [5, 6]}})
@@ -38,7 +38,7 @@ def label_of(domain, *values):
 
 
 def loss_of(domain, cover):
-    return Columns([domain], [1.0]).loss_of(0, *domain.range_of(cover))
+    return RangeColumns([domain], [1.0]).loss_of(0, *domain.range_of(cover))
 
 
 def loss(domain, *values):
@@ -101,7 +101,7 @@ def test_a_column_without_known_values(hierarchy):
 @every_kind
 def test_frequencies_sum_to_those_of_the_root(hierarchy):
     domain = domain_of(hierarchy)
-    info, _ = Columns([domain], [1.0]).info_of(0, *domain.range_of(()))
+    info, _ = RangeColumns([domain], [1.0]).info_of(0, *domain.range_of(()))
     shares = np.array([1, 1, 2, 1, 1]) / 6
     assert info == pytest.approx(-(shares * np.log(shares)).sum())
 

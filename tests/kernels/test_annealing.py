@@ -49,7 +49,7 @@ def both(X, k, rng, n_neighbors=12):
 
 
 def assert_same_way(X, k, rng, temperatures, chance_of_jump, n_neighbors=12, n_steps=250):
-    """Run both through the same stages; return all numbers of groups on the way."""
+    """Run both through the same stages; return the numbers of groups in between."""
     n, n_groups = len(X), []
     scale = X.var(axis=0).sum()
     partition, annealer, plain = both(X, k, rng, n_neighbors)
@@ -69,10 +69,10 @@ def assert_same_way(X, k, rng, temperatures, chance_of_jump, n_neighbors=12, n_s
     return n_groups
 
 
-# The oracle rounds otherwise. Where no two partitions cost the same, a change is never so close to
-# 0 that this decides. When twins change places it is 0: the kernel finds exactly that, and so does
-# the oracle. Of one value there are 2k - 3 records, and of no other more than one. With more, two
-# groups could have k - 1 of them each: then they change nothing when they swap their last records.
+# The oracle rounds differently. Where no two partitions cost the same, no change is so close to 0
+# that this matters. Swaps of twins cost exactly 0 in the kernel and in the oracle. One value has
+# 2k - 3 records, all others one. With more, two groups could have k - 1 of them each, and swapping
+# their last records would change nothing.
 
 
 def twins(rng, n, d, k):
@@ -98,7 +98,7 @@ def test_same_partitions_as_with_errors_from_scratch(k, d, chance_of_jump, stage
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_same_partitions_while_groups_come_and_go(k):
-    # Heat dissolves groups, cold makes new ones.
+    # High temperatures dissolve groups, low ones create new ones.
     rng = np.random.default_rng(k)
     X = rng.normal(size=(31, 2))
     n_groups = assert_same_way(X, k, rng, [10.0, 1e-3] * 3, 0.1, n_steps=1200)
@@ -116,10 +116,10 @@ def test_same_partitions_on_any_table(table, k, d, n_neighbors):
     assert_same_way(X, k, rng, ALL_STAGES["hot to cold"], 0.2, n_neighbors, n_steps=400)
 
 
-# On a grid most changes cost exactly nothing, and are to pass without a draw. Two groups of k, a
-# power of 2, stay so: nothing but swaps is possible, which the kernel then finds without rounding.
-# Groups that begin to dissolve, in vain, have up to 2k - 1 records: of these multiples, means are
-# integers whatever the size.
+# On a grid most changes cost exactly 0, and are accepted without a draw. Two groups of k, a power
+# of 2, allow nothing but swaps, whose costs the kernel computes without rounding. Attempts to
+# dissolve a group make groups of up to 2k - 1 records: with these multiples, means are integers at
+# any size.
 @pytest.mark.parametrize("stages", ALL_STAGES)
 @pytest.mark.parametrize(("k", "unit"), [(2, 6), (4, 420)])
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -153,12 +153,12 @@ def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_is_that_of_the_labels(table
         labels = partition.labels()
         sizes = np.bincount(labels)
         assert k <= sizes.min() <= sizes.max() < 2 * k
-        # Squares that are denormal numbers are off by one unit each.
+        # Denormal squares are off by one unit each.
         assert partition.sse == pytest.approx(total_sse(X, labels), rel=1e-9, abs=5e-324 * X.size)
 
 
-# Running means are measured anew whenever somebody looks at the sum of squared errors. If they had
-# drifted away in between, the one who looks would go another way from there.
+# Running means are computed anew whenever the SSE is read. If they had drifted in between, a run
+# that reads it would continue differently.
 @pytest.mark.parametrize("temperature", [0.05, 1.0, 1e6])
 def test_running_means_do_not_drift_in_a_million_steps(temperature):
     rng = np.random.default_rng(0)
@@ -203,7 +203,7 @@ def test_the_number_of_runs_does_not_matter():
     assert np.array_equal(*results)
 
 
-def test_the_sse_only_falls_where_it_is_very_cold():
+def test_the_sse_only_falls_at_a_very_low_temperature():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
     partition = Partition(X, some_labels(rng, 100, 4), 4)
@@ -252,7 +252,7 @@ except KeyboardInterrupt:
 """
 
 
-# In a process of its own: an interrupt that comes too late would stop the tests.
+# In a separate process: an interrupt that comes too late would stop the tests.
 def test_a_long_run_can_be_interrupted_and_leaves_a_partition():
     # Uninterrupted, it would take months.
     done = subprocess.run(

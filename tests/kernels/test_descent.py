@@ -11,8 +11,8 @@ from sk_microagg._kernels import Descent, Partition
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners._split import split_large_groups
 
-# Gains that are denormal numbers, or 0, are rounding more than anything else: which swap is the
-# best of a pair, or whether one helps, depends on how a bound on the gain was rounded.
+# Gains that are denormal numbers, or 0, are mostly rounding: which swap is the best of a pair, or
+# whether one helps, depends on how a bound on the gain was rounded.
 EXACT_TABLES = [table for table in TABLES if table != "tiny"]
 
 
@@ -98,7 +98,7 @@ def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(table, seed):
 
 
 @pytest.mark.parametrize("table", EXACT_TABLES)
-def test_from_the_groups_that_were_touched_it_finds_all_that_can_be_improved(table):
+def test_starting_from_touched_groups_finds_every_pair_that_can_be_improved(table):
     rng = np.random.default_rng(2)
     X = TABLES[table](rng, 400, 3)
     partition = parted(X, MDAV().build(X, 4), 4)
@@ -166,7 +166,7 @@ def test_a_deadline_that_has_passed_stops_the_search_early():
     descent = Descent(partition)
     assert descent.run(partition.groups(), deadline=0.0) == 1
     assert_valid(partition)
-    # It looks at the clock after some groups, not after all.
+    # The clock is read after some groups, not only after all.
     assert np.mean(partition.labels() != before) < 0.2
     stopped_at = partition.sse
     assert descent.run(partition.groups()) > 1

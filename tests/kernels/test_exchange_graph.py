@@ -19,7 +19,7 @@ from sk_microagg.builders import MDAV
 from sk_microagg.refiners import Exchange, LocalSearch
 from sk_microagg.refiners._split import split_large_groups
 
-# Costs that are denormal numbers, or 0, are rounding more than anything else.
+# Costs that are denormal numbers, or 0, are mostly rounding.
 EXACT_TABLES = [table for table in TABLES if table != "tiny"]
 
 CASES = [(12, d, k) for d in (1, 2, 4) for k in (1, 2, 4)]
@@ -47,7 +47,7 @@ def potentials(X, labels, near=8):
     """A graph whose potentials hold for all records and groups, or None if there are none."""
     graph = graph_of(Partition(X, labels, 1), twins_of(X), near)
     graph.start()
-    while graph.keep():
+    while graph.find_potentials():
         if graph.add_missing() == 0:
             return graph
     return None
@@ -76,7 +76,7 @@ def test_the_margin_is_nearly_the_widest_there_is(table, near):
         costs = exchange_costs(X, labels, twins=False)
         widest = minimum_cycle_mean(costs)
         if has_split_twin(X, labels).any():
-            # Twins settle by how much the weights of their groups differ, whatever that margin.
+            # Twins fix the difference of the weights of their groups, whatever the margin.
             loosened = np.minimum(costs - 0.98 * graph.margin, exchange_costs(X, labels))
             assert minimum_cycle_mean(loosened) >= -1e-9 * abs(costs[np.isfinite(costs)]).max()
         elif widest < math.inf:
@@ -179,7 +179,7 @@ def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_canceled(table, 
 
 @pytest.mark.parametrize(("with_paths", "sizes"), [(True, [3, 3, 3]), (False, [4, 3, 2])])
 def test_a_path_leads_from_a_group_that_can_spare_a_record_to_one_with_room(with_paths, sizes):
-    # Everyone would rather be in the next group.
+    # Every record is nearer to the next group.
     X = np.array([0.0, 1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 9.0, 10.0])[:, None]
     partition = Partition(X, np.array([0, 0, 0, 0, 1, 1, 1, 2, 2]), 2)
     graph = graph_of(partition, np.full(9, -1))

@@ -168,14 +168,14 @@ def assert_same_nearest(partition, plain, rng):
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=30)
 @given(**SMALL)
-def test_is_what_it_is_from_scratch_after_any_changes(table, seed, n, d, k):
+def test_equals_a_partition_from_scratch_after_any_changes(table, seed, n, d, k):
     rng, k = np.random.default_rng(seed), min(k, n)
     X = TABLES[table](rng, n, d)
     labels = some_labels(rng, n, k)
     partition, plain = Partition(X, labels, k), PlainPartition(X, labels, k)
     assert_same(partition, plain, rng)
     for _ in range(12):
-        # Changes come alone or several at a time, without a look in between.
+        # Changes come singly or several at a time, with no query in between.
         for _ in range(rng.integers(1, 4)):
             change(partition, plain, rng)
         assert_same(partition, plain, rng)
@@ -193,7 +193,7 @@ def test_rollback_returns_to_the_mark(table, seed, n, d, k):
         change(partition, plain, rng)
     partition.mark()
     groups, sse = list(plain.groups), partition.sse
-    # The mark stays, so that one can come back again.
+    # The mark stays, so that rollback works again.
     for _ in range(3):
         for _ in range(rng.integers(1, 8)):
             change(partition, plain, rng)
@@ -223,7 +223,7 @@ def test_rollback_from_far_worse_partitions_gives_the_same_sse():
 
 @pytest.mark.parametrize("table", TABLES)
 def test_nearest_among_hundreds_of_groups_that_come_go_and_move(table):
-    # So many that the tree prunes, and is built anew after thousands of changes.
+    # Enough for the tree to prune, and to be built anew after thousands of changes.
     rng = np.random.default_rng(0)
     X = TABLES[table](rng, 2100, 2)
     labels = np.arange(2100) % 650
@@ -248,7 +248,7 @@ def test_nearest_among_hundreds_of_groups_that_come_go_and_move(table):
             move(plain, group_of, [other], source)
         if step % 3 == 0:
             assert_same_nearest(partition, plain, rng)
-        _ = partition.sse  # All that has changed is measured.
+        _ = partition.sse  # All dirty groups are updated.
     assert 600 <= partition.n_groups <= 700
     assert partition.labels().tolist() == labels_of(plain.groups).tolist()
 
@@ -264,7 +264,7 @@ def move(plain, group_of, records, number):
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n_groups", [20, 200])
 def test_distill_takes_the_nearest_excess_record_each_time(table, n_groups):
-    # Few larger groups are all looked at, many are searched through the tree.
+    # A few larger groups are scanned, many are searched through the tree.
     rng = np.random.default_rng(n_groups)
     X = TABLES[table](rng, 6 * n_groups, 3)
     labels = rng.permutation(np.arange(6 * n_groups) % n_groups)
@@ -289,7 +289,7 @@ def test_sse_is_right_after_a_million_moves_of_small_and_huge_records():
 
 
 def test_sse_is_right_when_huge_records_are_back_among_themselves():
-    # From 1e30 back to 1 at once: what rounding took from the one is more than the other.
+    # From 1e30 back to 1 at once: the rounding error of the one exceeds the other.
     X = np.concatenate([np.arange(12.0), np.full(4, 1e15), np.full(4, 3e15)])[:, None]
     partition = Partition(X, np.arange(20) // 4, 4)
     sse = partition.sse
@@ -344,7 +344,7 @@ def two_groups_of_three():
         (lambda p: p.nearest(np.zeros(1), 3), r"^m=3 must be from 0 to the number of groups, 2\.$"),
     ],
 )
-def test_questions_and_changes_that_are_refused_change_nothing(ask, message):
+def test_refused_queries_and_changes_change_nothing(ask, message):
     partition = two_groups_of_three()
     with pytest.raises(ValueError, match=message):
         ask(partition)
@@ -366,6 +366,6 @@ def test_a_group_of_one_cannot_be_left():
         ([0, 0, 2], 1, r"^Labels must be numbered from 0 with none left out\.$"),
     ],
 )
-def test_labels_that_number_no_groups(labels, k, message):
+def test_invalid_labels_are_refused(labels, k, message):
     with pytest.raises(ValueError, match=message):
         Partition(np.zeros((3, 1)), np.array(labels), k)

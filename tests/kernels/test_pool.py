@@ -14,7 +14,7 @@ SEARCHES = ["auto", "tree", "scan"]
 
 
 def assert_same_answers(pool, oracle, X, rng, n_rounds):
-    """Ask both pools the same questions and remove the same records, until none is left."""
+    """Send both pools the same queries and remove the same records, until none is left."""
     spread = max(X.max(), -X.min())
     for _ in range(n_rounds):
         assert pool.size == oracle.size
@@ -66,7 +66,7 @@ def test_farthest_from_a_drifting_point(search, table):
     X = TABLES[table](rng, 4000, 3)
     pool, oracle = Pool(X, search=search), ScanPool(X)
     point = X.mean(axis=0)
-    # Tiny steps use the sorted records for long, large ones run through them.
+    # With tiny steps the sorted records last long, with large ones they are used up.
     for step in np.repeat([0.0, 1e-9, 1e-3, 0.05, 1.0], 60):
         point = point + step * rng.normal(size=3) * X.std()
         record = oracle.farthest(point)
@@ -93,7 +93,7 @@ def test_diameter(search, table, n):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_nearest_each_asks_for_every_point(table):
+def test_nearest_each_equals_nearest_for_every_point(table):
     rng = np.random.default_rng(0)
     X = TABLES[table](rng, 900, 4)
     points = np.vstack([rng.normal(size=(50, 4)), X[:50]])
@@ -105,7 +105,7 @@ def test_nearest_each_asks_for_every_point(table):
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n", [1, 2, 30, 500])
-def test_around_each_asks_for_every_record(search, table, n):
+def test_around_each_equals_around_for_every_record(search, table, n):
     X = TABLES[table](np.random.default_rng(n), n, 3)
     oracle = ScanPool(X)
     for m in {1, min(n, 7), min(n, 30)}:
@@ -143,25 +143,25 @@ def test_centroid_is_accurate_after_huge_records_have_left(factor, n_more):
     assert_centroid(pool, ScanPool(X[100 + n_more :]))
 
 
-def test_a_tree_looks_at_few_records():
+def test_a_tree_computes_few_distances():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     pool = Pool(X)
     for record in range(100):
         pool.around(record, 5)
         pool.farthest(X[record])
-    assert pool.looked_at < 200 * len(X) / 50
+    assert pool.n_distances < 200 * len(X) / 50
 
 
 @pytest.mark.parametrize("n_values", [1, 2])
-def test_ties_between_all_records_are_no_long_search(n_values):
+def test_ties_between_all_records_do_not_make_searches_long(n_values):
     X = np.random.default_rng(0).integers(0, n_values, size=(20_000, 3)).astype(float)
     pool = Pool(X, search="tree")
     for _ in range(100):
         record = pool.farthest(pool.centroid(), anchor=0)
         pool.remove(pool.around(record, 5))
         pool.remove(pool.around(pool.farthest(X[record]), 5))
-    # The outskirts look at every record when they are sorted.
-    assert pool.looked_at < 400 * len(X) / 50
+    # Each sort around an anchor computes the distances of all records.
+    assert pool.n_distances < 400 * len(X) / 50
 
 
 INTERRUPTED = """
@@ -176,11 +176,11 @@ threading.Timer(0.3, _thread.interrupt_main).start()
 try:
     pool.{question}
 except KeyboardInterrupt:
-    print(pool.looked_at / len(X) ** 2)
+    print(pool.n_distances / len(X) ** 2)
 """
 
 
-# In a process of its own: an interrupt that comes too late would stop the tests.
+# In a separate process: an interrupt that comes too late would stop the tests.
 @pytest.mark.parametrize("question", ["nearest_each(-X)", "around_each(9)", "diameter()"])
 def test_long_work_can_be_interrupted(question):
     script = INTERRUPTED.format(question=question)
@@ -225,7 +225,7 @@ def test_works_on_a_read_only_table():
         (lambda pool: pool.nearest_each(np.zeros((1, 3))), "A point of 3 columns, but X has 2"),
     ],
 )
-def test_questions_that_have_no_answer(ask, message):
+def test_queries_without_an_answer_are_refused(ask, message):
     pool = Pool(np.arange(12.0).reshape(6, 2))
     pool.remove(np.array([3]))
     with pytest.raises(ValueError, match=message):

@@ -53,7 +53,7 @@ def test_nearest_among_many_records(search, table, n, d):
     X = TABLES[table](rng, n, d)
     weights, points = some_weights(rng, X), some_points(rng, X, 40)
     pool = Pool(X, weights=weights, search=search)
-    # Points in any order, also many of one place: one answer is a guess for the next.
+    # Points in any order, many of them equal: one answer is the guess for the next.
     expected = [scan(X, weights, point, 1)[0] for point in points]
     assert pool.nearest_each(points).tolist() == expected
     for point, first in zip(points, expected, strict=True):
@@ -91,7 +91,7 @@ def test_equal_weights_change_nothing(search):
 def test_every_batch_gets_the_same_answers():
     rng = np.random.default_rng(2)
     X, weights = rng.normal(size=(600, 2)), rng.random(600)
-    points = rng.normal(size=(70_000, 2))  # more than are answered at a time
+    points = rng.normal(size=(70_000, 2))  # more than one batch
     pool = Pool(X, weights=weights)
     together = pool.nearest_each(points)
     assert together[-9:].tolist() == [scan(X, weights, point, 1)[0] for point in points[-9:]]
@@ -100,6 +100,6 @@ def test_every_batch_gets_the_same_answers():
     assert pool.nearest_each(points[:0]).tolist() == []
 
 
-def test_one_weight_a_record():
+def test_weights_must_be_one_per_record():
     with pytest.raises(ValueError, match=r"^3 weights, but X has 4 records\.$"):
         Pool(np.zeros((4, 2)), weights=np.zeros(3))

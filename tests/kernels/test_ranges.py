@@ -10,13 +10,13 @@ from oracles.generalization import PlainPartition
 from oracles.partition import canonical
 from tables.mixed import KINDS, SMALL, some_case
 
-from sk_microagg._kernels import CenterIndex, Columns, RangeDescent, RangePartition, RangePool
+from sk_microagg._kernels import CenterIndex, RangeColumns, RangeDescent, RangePartition, RangePool
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._mixed_table import MixedTable
 
 seeds = st.integers(0, 2**32 - 1)
 few_columns = st.lists(st.sampled_from([*SMALL]), min_size=1, max_size=4)
-# Columns with more leaves than there is a table for in the kernel, alone and with small ones.
+# Columns with more leaves than the kernel tabulates, alone and together with small ones.
 LARGE_TABLES = [
     ["many numbers", "large tree"],
     ["many numbers"],
@@ -71,7 +71,7 @@ def test_losses_and_information_worked_out_by_hand():
     X = np.array([[30, "a"], [34, "a"], [39, "b"], [30, None]], dtype=object)
     table = MixedTable(X, None)
     domains = table.domains(table.hierarchies({1: {"A": ["a", "b"], "C": ["c", "d", "e"]}}))
-    columns = Columns(domains, [1.0, 3.0], constant=0.1)
+    columns = RangeColumns(domains, [1.0, 3.0], constant=0.1)
     assert columns.loss_of(0, 0, 0) == 0
     assert columns.loss_of(0, 0, 1) == pytest.approx(5 / 10)
     assert columns.loss_of(0, 0, 2) == columns.loss_of(0, 0, 3) == 1
@@ -138,7 +138,7 @@ def test_pool_answers_as_a_scan_does_until_it_is_empty(distance, c, seed, n, kin
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["deep", "flat", "uneven"]], ids="-".join)
 def test_pool_of_hundreds_answers_as_a_scan_does(distance, c, missing, kinds):
-    # So many that the tree prunes, and is built anew several times as it empties.
+    # Enough for the tree to prune, and to be built anew several times as it empties.
     rng = np.random.default_rng(0)
     assert_same_as_a_scan_until_empty(rng, some_case(rng, 360, kinds, c, missing), distance)
 
@@ -151,7 +151,7 @@ def test_pool_finds_values_whose_rate_divides_by_0(seed):
     assert_same_as_a_scan_until_empty(rng, case, "entropy")
 
 
-def test_pool_refuses_what_it_does_not_have():
+def test_pool_refuses_records_that_it_does_not_hold():
     case = some_case(np.random.default_rng(0), 9, ["integers", "flat"])
     pool = RangePool(case.columns, case.lo, case.hi)
     pool.remove(3)
@@ -232,12 +232,12 @@ SIZES = {"seed": seeds, "n": st.integers(1, 30), "k": st.integers(1, 5), "kinds"
 
 @settings(deadline=None, max_examples=100)
 @given(**SIZES)
-def test_is_what_it_is_from_scratch_after_any_changes(seed, n, k, kinds):
+def test_equals_a_partition_from_scratch_after_any_changes(seed, n, k, kinds):
     rng, k = np.random.default_rng(seed), min(k, n)
     partition, plain = both_partitions(some_case(rng, n, kinds), some_labels(rng, n, k), k)
     assert_same(partition, plain)
     for _ in range(8):
-        # Changes come alone or several at a time, without a look in between.
+        # Changes come singly or several at a time, with no query in between.
         for _ in range(rng.integers(1, 4)):
             change(partition, plain, rng)
         assert_same(partition, plain)
@@ -254,7 +254,7 @@ def test_rollback_returns_to_the_mark(seed, n, k, kinds):
         change(partition, plain, rng)
     partition.mark()
     groups = [list(members) for members in plain.groups]
-    # The mark stays, so that one can come back again.
+    # The mark stays, so that rollback works again.
     for _ in range(2):
         for _ in range(rng.integers(1, 6)):
             change(partition, plain, rng)
@@ -265,7 +265,7 @@ def test_rollback_returns_to_the_mark(seed, n, k, kinds):
 
 @pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["deep", "decimals"]], ids="-".join)
 def test_groups_that_come_and_go_among_a_hundred(kinds):
-    # So many that the index over the centers prunes, and is built anew after many changes.
+    # Enough for the index over the centers to prune, and to be built anew after many changes.
     rng = np.random.default_rng(0)
     partition, plain = both_partitions(some_case(rng, 360, kinds), some_labels(rng, 360, 3), 3)
     for step in range(60):
@@ -302,7 +302,7 @@ def test_cost_is_right_after_tens_of_thousands_of_moves():
         (lambda p: p.excess(-1), r"^There is no group -1\.$"),
     ],
 )
-def test_a_partition_refuses_what_cannot_be_and_stays_as_it_is(ask, message):
+def test_refused_queries_and_changes_change_nothing(ask, message):
     case = some_case(np.random.default_rng(0), 6, ["integers", "flat"])
     partition, plain = both_partitions(case, np.repeat([0, 1], 3), 3)
     with pytest.raises(ValueError, match=message):
@@ -341,7 +341,7 @@ def test_descents_end_where_no_shift_or_swap_gains(seed, n, k, kinds):
     rng, k = np.random.default_rng(seed), min(k, n)
     case = some_case(rng, n, kinds)
     partition = partition_of(case, some_labels(rng, n, k), k)
-    # A record need not look at all groups, but here it does.
+    # Records need not be compared with all groups, but here they are.
     descent = RangeDescent(partition, n_near=n)
     costs = [partition.cost]
     while descent.run(partition.groups()):
@@ -354,7 +354,7 @@ def test_descents_end_where_no_shift_or_swap_gains(seed, n, k, kinds):
 
 def test_groups_far_from_those_given_stay_as_they_are():
     table = MixedTable([[0], [9], [1], [8], [1000], [1009], [1001], [1008]], None)
-    columns = Columns(domains := table.domains([Hierarchy.intervals()]), [1.0])
+    columns = RangeColumns(domains := table.domains([Hierarchy.intervals()]), [1.0])
     partition = RangePartition(columns, *table.encode(domains), np.arange(8) // 2, k=2)
     assert RangeDescent(partition).run([]) == 0
     assert RangeDescent(partition).run([0]) == 1
@@ -369,7 +369,7 @@ def a_long_way_to_go():
     return partition_of(case, some_labels(rng, 1500, 3), 3)
 
 
-def test_groups_that_have_changed_are_visited_again_in_so_many_sweeps():
+def test_changed_groups_are_visited_again_until_max_sweeps():
     changed, costs = [], []
     for max_sweeps in range(4):
         partition = a_long_way_to_go()
@@ -400,7 +400,7 @@ def test_a_deadline_that_has_passed_stops_the_search_early():
     descent = RangeDescent(partition)
     assert descent.run(partition.groups(), deadline=0.0) == 1
     assert_sizes(partition)
-    # It looks at the clock after some groups, not after all.
+    # The clock is read after some groups, not only after all.
     assert np.mean(partition.labels() != before) < 0.5
     stopped_at = partition.cost
     assert descent.run(partition.groups()) > 1

@@ -91,7 +91,7 @@ class PlainAnnealer:
     def accepts(self, rise):
         if rise <= 0:
             return True
-        # Without a draw where it is as good as impossible.
+        # No draw where it is never accepted.
         if rise >= 20 * self.temperature:
             return False
         return self.random.share() < math.exp(-rise / self.temperature)

@@ -25,7 +25,7 @@ class ScanPool:
         return total
 
     def centroid(self):
-        # Exact sums: two records at opposite ends of a centroid are a tie in both, too.
+        # Exact sums: two records on opposite sides of a centroid are a tie in both, too.
         return np.array([math.fsum(column.tolist()) for column in self.columns]) / self.size
 
     def farthest(self, point):

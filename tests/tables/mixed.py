@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from oracles import generalization as oracle
 
-from sk_microagg._kernels import Columns
+from sk_microagg._kernels import RangeColumns
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._hierarchy import IntervalHierarchy
@@ -138,7 +138,7 @@ def some_case(rng, n, kinds, c="own", missing=0.15):
     plain = [oracle.column_of(*column, c) for column in zip(cells, trees, weights, strict=True)]
     table = MixedTable(np.array(list(zip(*cells, strict=True)), dtype=object), None)
     domains = table.domains([hierarchy_of(tree) for tree in trees])
-    columns = Columns(domains, weights, constant=-1.0 if c == "own" else c)
+    columns = RangeColumns(domains, weights, constant=-1.0 if c == "own" else c)
     lo, hi = table.encode(domains)
     records = oracle.records_of(plain, cells)
     total = n * weights.sum()

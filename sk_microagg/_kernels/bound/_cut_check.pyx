@@ -16,7 +16,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport squared_distance
+from ..common._distances cimport squared_distance
 
 cdef enum:
     MAX_MEMBERS = 32

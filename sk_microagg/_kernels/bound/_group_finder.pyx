@@ -15,7 +15,7 @@ from libcpp.algorithm cimport nth_element
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport squared_distance
+from ..common._distances cimport squared_distance
 
 ctypedef pair[double, int32_t] Ranked
 

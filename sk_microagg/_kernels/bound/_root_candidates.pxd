@@ -2,8 +2,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport Hit
-from ..points._tree cimport Tree
+from ..common._distances cimport Hit
+from ..points._point_tree cimport PointTree
 
 
 cdef class RootCandidates:
@@ -17,7 +17,7 @@ cdef class RootCandidates:
     cdef double[::1] duals
     cdef double[::1] shift
     cdef double[::1] pull
-    cdef Tree tree
+    cdef PointTree tree
 
     # Cuts: their members, their duals, and for each record the cuts that it is in.
     cdef const int32_t[::1] cut_start

@@ -11,8 +11,9 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport AUTO, by_record, squared_distance
-from ..points._tree cimport Tree
+from ..common._distances cimport by_record, squared_distance
+from ..points._box_tree cimport AUTO
+from ..points._point_tree cimport PointTree
 
 cdef enum:
     # All distances between the candidates of a root may be kept in memory.
@@ -59,7 +60,7 @@ cdef class RootCandidates:
         self.duals = np.array(duals)
         self.shift = np.array(shift)
         self.pull = 2.0 * (np.asarray(duals) + np.asarray(shift))
-        self.tree = Tree(self.X, AUTO, reach=self.pull, weighted=True)
+        self.tree = PointTree(self.X, AUTO, weights=self.pull)
         return 0
 
     cdef int set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,

@@ -1,1 +1,1 @@
-"""What several kernels share: groups with members and costs, sweeps over groups, random numbers."""
+"""What several kernels share: base classes, distances, random numbers, Ctrl-C and deadlines."""

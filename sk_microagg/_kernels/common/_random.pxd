@@ -14,10 +14,10 @@ cdef inline uint64_t next_random(uint64_t *state) noexcept nogil:
 
 
 cdef inline Py_ssize_t random_below(uint64_t *state, Py_ssize_t bound) noexcept nogil:
-    """From 0 to `bound` - 1, of which there are fewer than 2**32, with the same chance each."""
+    """Uniform on the integers from 0 to `bound` - 1; the bound is below 2**32."""
     return <Py_ssize_t>(((next_random(state) >> 32) * <uint64_t>bound) >> 32)
 
 
 cdef inline double random_share(uint64_t *state) noexcept nogil:
-    """From 0 to 1, without 1."""
+    """Uniform on [0, 1)."""
     return <double>(next_random(state) >> 11) * (1.0 / 9007199254740992.0)

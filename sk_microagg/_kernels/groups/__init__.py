@@ -1,1 +1,1 @@
-"""Groups of points, and searches over them."""
+"""Groups of points: the partition, and searches that improve it."""

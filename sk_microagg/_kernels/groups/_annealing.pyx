@@ -1,18 +1,18 @@
-"""Annealing: single moves at random, of which those that raise the SSE pass the more rarely, the
-more they raise it and the lower the temperature is (Metropolis).
+"""Annealing: random single moves. The more a move raises the SSE and the lower the temperature, the
+less likely it is to be accepted (Metropolis).
 
-At a temperature only some records matter: where neighbors are much nearer than it, all is
+At each temperature only some records matter: where neighbors are much nearer than it, all is
 shuffled; where they are much farther away, all is frozen. The caller says which records are
 active, and most steps begin with one of those.
 """
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport uint64_t
 
-from ._partition cimport Partition
+from ..common._interrupt cimport Watch, is_over, new_watch
 from ..common._random cimport next_random, random_below, random_share
+from ._partition cimport Partition
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 1 << 20
@@ -20,7 +20,7 @@ cdef enum:
 cdef double CHANCE_OF_ACTIVE = 0.9
 cdef double CHANCE_OF_GROUP = 0.01
 
-# A move that raises the SSE by so many temperatures is as good as impossible.
+# A move that raises the SSE by more than this many temperatures is never accepted.
 cdef double HOPELESS = 20.0
 
 
@@ -37,11 +37,11 @@ cdef class Annealer:
         For each record the others that are near to it, nearest first.
 
     by_scale : ndarray of shape (n_records,), intp
-        The records in the order of their scale, smallest first: of the squared distance to their
-        nearest neighbors.
+        The records in ascending order of their scale, the squared distance to their nearest
+        neighbors.
 
     seed : int
-        Of all that is left to chance.
+        Seed of all random draws.
 
     Examples
     --------
@@ -76,29 +76,28 @@ cdef class Annealer:
             The number of steps.
 
         temperature : float
-            A move that raises the SSE by so much passes with a chance of 1/e.
+            The rise of the SSE that is accepted with probability 1/e.
 
         first_active : int
-            Place of the first active record in the order of scales. It and all beyond are also
-            those that a long jump may lead to.
+            Position of the first active record in the order of scales. Long jumps lead to it or to
+            one after it.
 
         n_active : int
             Number of active records.
 
         chance_of_jump : float
-            How often the partner of a record is any such one instead of a neighbor.
+            Probability of a long jump: that the partner of a record is no neighbor.
         """
+        cdef Watch watch = new_watch(STEPS_BETWEEN_SIGNALS)
         cdef Py_ssize_t step
         self.temperature = temperature
         self.first_active = first_active
         self.n_active = n_active
         self.chance_of_jump = chance_of_jump
         with nogil:
-            for step in range(1, n_steps + 1):
+            for step in range(n_steps):
                 self._step()
-                if step % STEPS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
+                is_over(&watch, 1)
 
     cdef int _step(self) except -1 nogil:
         cdef Py_ssize_t record = self._draw_record()
@@ -154,7 +153,7 @@ cdef class Annealer:
             and random_share(&self.random) < exp(-rise / self.temperature)
         )
 
-    # Groups come and go: records are carried one after the other, and back if it costs too much.
+    # Creating and dissolving groups: records are carried one by one, and back if it costs too much.
 
     cdef int _create(self, Py_ssize_t record) except -1 nogil:
         """Make a group of a record and its nearest neighbors, from groups that can spare them."""
@@ -172,7 +171,7 @@ cdef class Annealer:
         while i < self.neighbors.shape[1] and <Py_ssize_t>self.carried.size() < k:
             neighbor = self.neighbors[record, i]
             source = self.partition.group_of[neighbor]
-            # Now and then one is passed over, so that the same record can start different groups.
+            # One in eight is skipped, so that the same record can start different groups.
             if (
                 source != group
                 and <Py_ssize_t>self.partition.members[source].size() > k
@@ -188,10 +187,10 @@ cdef class Annealer:
         return 0
 
     cdef int _dissolve(self, Py_ssize_t group) except -1 nogil:
-        """Hand the records of a group to those of their neighbors where each costs least."""
+        """Move each record of a group to the group of a neighbor where it costs least."""
         cdef Py_ssize_t target
         cdef double rise = -self.partition.measure(group), cost = 0.0
-        # Drawn beforehand, since a rise can only grow: most groups are given up after a record.
+        # Drawn in advance, since the rise only grows: most attempts end after one record.
         cdef double most = -self.temperature * log(1.0 - random_share(&self.random))
         while not self.partition.members[group].empty():
             target = self._cheapest_other(self.partition.members[group].back(), &cost)

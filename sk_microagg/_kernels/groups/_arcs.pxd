@@ -1,21 +1,13 @@
-from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport Hit
+from ..common._distances cimport Hit
+from ..points._point_tree cimport PointTree
 from ._partition cimport Partition
-from ..points._tree cimport Tree
-
-# Share of the distances behind a cost that may be rounding.
-cdef double ROUNDING
-
-# A margin that proves too wide is narrowed to this share of what is allowed: margins are nearly the
-# widest, and rounding never asks for another round.
-cdef double NARROWED
 
 
-# An arc from one group to another: the record that costs least to send along it, of those that
-# have no twin in the other group, and of those that have. The wall is the least cost of a record
-# that has no twin there, asked for a margin or not.
+# An arc from one group to another. Of the records that it may send, `record` costs least among
+# those that need a margin, and `twin` among those that need none: they have a twin in the other
+# group, or are exempt. The wall is the least cost of a record without a twin there.
 cdef struct Arc:
     Py_ssize_t target
     Py_ssize_t record
@@ -28,20 +20,15 @@ cdef struct Arc:
 
 cdef class Arcs:
     cdef Partition partition
+    cdef Py_ssize_t n_groups
     cdef const Py_ssize_t[::1] twins
-    cdef vector[char] is_excused
-    cdef vector[vector[Arc]] arcs
+    cdef vector[char] is_exempt
 
-    # A group beyond the others, with which paths are cycles.
-    cdef Py_ssize_t dummy
-    cdef double[::1] potential
-    cdef readonly double margin
+    # By group, and the groups that got an arc since the caller last cleared the list.
+    cdef vector[vector[Arc]] leaving
+    cdef vector[Py_ssize_t] extended
 
-    # Groups from which arcs are to be looked at.
-    cdef deque[Py_ssize_t] queue
-    cdef vector[char] is_queued
-
-    # When all groups were looked at last, and what their potentials were then.
+    # The state of the partition when `add_missing` last ran, and the potentials that it saw.
     cdef Py_ssize_t checked_at
     cdef vector[double] checked
 
@@ -50,10 +37,17 @@ cdef class Arcs:
     cdef vector[Py_ssize_t] has_rivals
     cdef vector[double] distances
 
-    cdef int _order_records(self, n_records) except -1
-    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree) except -1 nogil
-    cdef bint _add_arc(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
-    cdef int _measure(self, Py_ssize_t a, Arc *arc) except -1 nogil
-    cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
+    cdef Py_ssize_t add_near(self, Py_ssize_t m, Py_ssize_t n_records) except -1
+    cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin) except -1
+    cdef void forget_checks(self) noexcept nogil
+    cdef bint add(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
+    cdef Arc *find(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef int measure(self, Py_ssize_t a, Arc *arc) except -1 nogil
+    cdef int exempt(self, Py_ssize_t record) except -1 nogil
+    cdef double rounding(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
+
+    cdef int _order_records(self, Py_ssize_t n_records) except -1
+    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, PointTree tree,
+                                double limit) except -1 nogil
     cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
-    cdef int _enqueue(self, Py_ssize_t group) except -1 nogil
+    cdef double _wall(self, Py_ssize_t group, Arc *arc) except? -1 nogil

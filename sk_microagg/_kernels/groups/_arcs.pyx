@@ -1,129 +1,151 @@
-"""Arcs between groups: what it costs to send a record from one to the other.
+"""Arcs between groups: which pairs of groups have them, and the cost of sending a record along one.
 
 The arc from group A to group B costs the least of |x - b|² - |x - a|² over the records x of A, with
-the centroids a and b. A record may have a twin, an identical record in another group: an arc tells
-apart the records that have one in B and those that have none.
+the centroids a and b. It is measured when it is needed, and again after one of the groups has
+changed. A record may have a twin, an identical record in another group: an arc keeps the records
+that have one in B apart from those that have none.
 
-Arcs to near groups are there from the start, others are added where they matter: where a group
-would rather have a record than its own has, given the potentials of the groups.
+Arcs to near groups are added first, others where they matter: where a record is nearer to another
+group than to its own, given the potentials of the groups.
 """
 
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
+cimport cython
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport AUTO, squared_distance
+from ..common._distances cimport squared_distance
+from ..common._interrupt cimport Watch, is_over, new_watch
+from ..points._box_tree cimport AUTO
+from ..points._point_tree cimport PointTree
 from ._partition cimport Partition
-from ..points._tree cimport Tree
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 4096
 
+# Share of the distances behind a cost that may be rounding.
 cdef double ROUNDING = 1e-13
-cdef double NARROWED = 0.99
 
 
+@cython.final
 cdef class Arcs:
 
     def __init__(self, Partition partition, const Py_ssize_t[::1] twins):
         if not np.array_equal(partition.groups(), np.arange(partition.n_groups)):
             raise ValueError("The groups of the partition must be numbered from 0, none left out.")
         self.partition = partition
+        self.n_groups = partition.n_groups
         self.twins = twins
-        self.is_excused.assign(twins.shape[0], 0)
-        self.dummy = partition.n_groups
-        self.arcs.resize(partition.n_groups)
-        self.potential = np.zeros(partition.n_groups + 1)
+        self.is_exempt.assign(twins.shape[0], 0)
+        self.leaving.resize(self.n_groups)
         self.checked_at = -1
-        self.is_queued.assign(partition.n_groups + 1, 0)
 
-    def add_near(self, Py_ssize_t m, *, n_records=None):
-        """Add arcs from the group of each record to those of the `m` nearest centroids.
+    # Which arcs there are
 
-        Or only from those of the first `n_records`. Returns the number of pairs of groups with new
-        arcs.
+    cdef bint add(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
+        """Add arcs from A to B and back; False if they exist already.
+
+        With arcs both ways, the arcs from a group also show which groups have arcs to it.
         """
-        cdef Py_ssize_t record, n_added = 0
-        cdef size_t i, j
-        m = min(m, self.partition.n_groups)
-        self._order_records(n_records)
-        with nogil:
-            for i in range(self.order.size()):
-                check_signals(i)
-                record = self.order[i]
-                self.partition.index.nearest(&self.partition.X[record, 0], m, self.hits)
-                for j in range(self.hits.size()):
-                    n_added += self._add_arc(self.partition.group_of[record], self.hits[j].second)
-        return n_added
+        cdef Arc arc
+        if a == b or self.find(a, b) is not NULL:
+            return False
+        arc.measured_at = -1
+        arc.target = b
+        self.leaving[a].push_back(arc)
+        arc.target = a
+        self.leaving[b].push_back(arc)
+        self.extended.push_back(a)
+        self.extended.push_back(b)
+        return True
 
-    def add(self, const Py_ssize_t[::1] records, const Py_ssize_t[::1] groups):
-        """Add an arc from the group of each record to a group that is given for it.
+    cdef Arc *find(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """The arc from A to B, or NULL."""
+        cdef size_t i
+        for i in range(self.leaving[a].size()):
+            if self.leaving[a][i].target == b:
+                return &self.leaving[a][i]
+        return NULL
+
+    cdef Py_ssize_t add_near(self, Py_ssize_t m, Py_ssize_t n_records) except -1:
+        """Add arcs from the group of each of the first `n_records` to the `m` nearest groups.
 
         Returns the number of pairs of groups with new arcs.
         """
-        cdef Py_ssize_t i, n_added = 0
-        for i in range(records.shape[0]):
-            n_added += self._add_arc(self.partition.group_of[records[i]], groups[i])
-        return n_added
-
-    def add_missing(self):
-        """Look at every record and all groups, and add an arc wherever the margin is not kept.
-
-        Returns the number of pairs of groups with new arcs: with 0 the potentials hold for all
-        groups.
-        """
-        cdef Tree tree = Tree(
-            self.partition.centroids[: self.dummy],
-            AUTO,
-            reach=self.potential[: self.dummy],
-            weighted=True,
-        )
-        cdef Py_ssize_t group, n_added = 0, n_new
-        cdef size_t i
-        self._order_records(None)
-        if self.checked_at != self.partition.n_settled:
-            self.checked_at = self.partition.n_settled
-            self.checked.assign(self.dummy, INFINITY)
+        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
+        cdef Py_ssize_t record, n_added = 0
+        cdef size_t i, j
+        m = min(m, self.n_groups)
+        self._order_records(n_records)
         with nogil:
             for i in range(self.order.size()):
-                check_signals(i)
-                group = self.partition.group_of[self.order[i]]
-                # Potentials fall: those of others make weaker rivals of them, only its own matters.
-                if self.potential[group] < self.checked[group]:
-                    n_new = self._add_rivals(self.order[i], tree)
+                is_over(&watch, 1)
+                record = self.order[i]
+                self.partition.index.nearest(&self.partition.X[record, 0], m, self.hits)
+                for j in range(self.hits.size()):
+                    n_added += self.add(self.partition.group_of[record], self.hits[j].second)
+        return n_added
+
+    cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin) except -1:
+        """Add an arc wherever a record is nearer to another group, given potentials and a margin.
+
+        All records are compared with all groups. Returns the number of pairs of groups with new
+        arcs: with 0 the potentials hold for all groups.
+        """
+        cdef PointTree tree = PointTree(
+            self.partition.centroids[: self.n_groups], AUTO, weights=potential
+        )
+        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
+        cdef Py_ssize_t group, record, n_added = 0, n_new
+        cdef double limit
+        cdef size_t i
+        self._order_records(self.partition.n_records)
+        if self.checked_at != self.partition.n_updates:
+            self.checked_at = self.partition.n_updates
+            self.forget_checks()
+        with nogil:
+            for i in range(self.order.size()):
+                is_over(&watch, 1)
+                record = self.order[i]
+                group = self.partition.group_of[record]
+                # Potentials only fall: other groups became weaker rivals, only its own matters.
+                if potential[group] < self.checked[group]:
+                    limit = self.partition.own_distance[record] - potential[group]
+                    n_new = self._add_rivals(record, tree, limit + margin)
                     n_added += n_new
                     if n_new > 0:
                         self.has_rivals.push_back(group)
-        for group in range(self.dummy):
-            self.checked[group] = self.potential[group]
+        for group in range(self.n_groups):
+            self.checked[group] = potential[group]
         for group in self.has_rivals:
             self.checked[group] = INFINITY
         self.has_rivals.clear()
         return n_added
 
-    cdef int _order_records(self, n_records) except -1:
-        """List all records, or the first `n_records`, so that each is near to the one before."""
-        cdef Py_ssize_t end = self.partition.X.shape[0] if n_records is None else n_records
+    cdef void forget_checks(self) noexcept nogil:
+        """Let `add_missing` compare all records anew."""
+        self.checked.assign(self.n_groups, INFINITY)
+
+    cdef int _order_records(self, Py_ssize_t n_records) except -1:
+        """List the first `n_records` so that each is near to the one before."""
         cdef Py_ssize_t group, record
         cdef vector[Py_ssize_t] groups
-        self.partition.settle_with_index()
+        self.partition.update_with_index()
         self.partition.index.in_order(groups)
         self.order.clear()
         for group in groups:
             for record in self.partition.members[group]:
-                if record < end:
+                if record < n_records:
                     self.order.push_back(record)
         return 0
 
-    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, Tree tree) except -1 nogil:
-        """Add arcs to the groups that would rather have a record, with the margin on their side."""
+    cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, PointTree tree,
+                                double limit) except -1 nogil:
+        """Add arcs to groups whose squared distance less potential is below a limit."""
         cdef Py_ssize_t own = self.partition.group_of[record], m = 2, n_added = 0
-        cdef double limit = self.partition.own_distance[record] - self.potential[own]
         cdef bint met_rival = False
         cdef size_t i
-        limit += NARROWED * self.margin
         self.hits.resize(m)
         # With fewer hits than were asked for, all rivals are known.
         while m < tree.size and not met_rival and <Py_ssize_t>self.hits.size() == m:
@@ -131,32 +153,13 @@ cdef class Arcs:
             tree.nearest_below(&self.partition.X[record, 0], m, limit, self.hits)
             for i in range(self.hits.size()):
                 if self.hits[i].second != own and not self._has_twin(record, self.hits[i].second):
-                    n_added += self._add_arc(own, self.hits[i].second)
+                    n_added += self.add(own, self.hits[i].second)
                     met_rival = True
         return n_added
 
-    cdef bint _add_arc(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
-        """Add arcs from A to B and back, if they are not there; whether they were not.
+    # What they cost
 
-        With arcs both ways, the arcs from a group also tell which groups have arcs to it.
-        """
-        cdef Arc arc
-        cdef size_t i
-        if a == b:
-            return False
-        for i in range(self.arcs[a].size()):
-            if self.arcs[a][i].target == b:
-                return False
-        arc.measured_at = -1
-        arc.target = b
-        self.arcs[a].push_back(arc)
-        arc.target = a
-        self.arcs[b].push_back(arc)
-        self._enqueue(a)
-        self._enqueue(b)
-        return True
-
-    cdef int _measure(self, Py_ssize_t a, Arc *arc) except -1 nogil:
+    cdef int measure(self, Py_ssize_t a, Arc *arc) except -1 nogil:
         """Find the records that cost least on an arc, unless its groups are as they were then."""
         cdef Py_ssize_t record
         cdef double cost, distance
@@ -167,7 +170,7 @@ cdef class Arcs:
             and arc.measured_at >= self.partition.version[arc.target]
         ):
             return 0
-        arc.measured_at = self.partition.n_settled
+        arc.measured_at = self.partition.n_updates
         arc.cost = arc.twin_cost = arc.wall = INFINITY
         arc.record = arc.twin = -1
         self.partition.distances(a, &self.partition.centroids[arc.target, 0], self.distances)
@@ -178,8 +181,8 @@ cdef class Arcs:
             has_twin = self._has_twin(record, arc.target)
             if not has_twin:
                 arc.wall = min(arc.wall, cost)
-            if has_twin or self.is_excused[record]:
-                # No more than rounding: twins that go round in a ring cost nothing.
+            if has_twin or self.is_exempt[record]:
+                # Rounding is added, so that twins that go round in a cycle cost nothing.
                 cost += ROUNDING * (distance + self.partition.own_distance[record])
                 if cost < arc.twin_cost:
                     arc.twin_cost = cost
@@ -189,11 +192,24 @@ cdef class Arcs:
                 arc.record = record
         return 0
 
-    cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
-        return squared_distance(
-            &self.partition.X[record, 0],
-            &self.partition.centroids[group, 0],
-            self.partition.n_columns,
+    cdef int exempt(self, Py_ssize_t record) except -1 nogil:
+        """Ask no margin of a record, as if it had twins everywhere."""
+        cdef Py_ssize_t group = self.partition.group_of[record]
+        cdef size_t i
+        self.is_exempt[record] = True
+        for i in range(self.leaving[group].size()):
+            self.leaving[group][i].measured_at = -1
+        return 0
+
+    cdef double rounding(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
+        """How far rounding may have moved the cost of sending a record to a group."""
+        return ROUNDING * (
+            squared_distance(
+                &self.partition.X[record, 0],
+                &self.partition.centroids[group, 0],
+                self.partition.n_columns,
+            )
+            + self.partition.own_distance[record]
         )
 
     cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
@@ -205,16 +221,28 @@ cdef class Arcs:
                 return True
         return False
 
-    cdef int _enqueue(self, Py_ssize_t group) except -1 nogil:
-        if not self.is_queued[group]:
-            self.is_queued[group] = 1
-            self.queue.push_back(group)
-        return 0
+    def walls(self):
+        """See `ExchangeGraph.walls`."""
+        cdef Py_ssize_t group, n_walls = 0
+        cdef size_t i
+        n_arcs = [self.leaving[group].size() for group in range(self.n_groups)]
+        starts = np.cumsum([0, *n_arcs], dtype=np.int32)
+        cdef int[::1] targets = np.empty(starts[self.n_groups], dtype=np.int32)
+        cdef double[::1] walls = np.empty(starts[self.n_groups])
+        with nogil:
+            for group in range(self.n_groups):
+                for i in range(self.leaving[group].size()):
+                    targets[n_walls] = <int>self.leaving[group][i].target
+                    walls[n_walls] = self._wall(group, &self.leaving[group][i])
+                    n_walls += 1
+        return starts, np.asarray(targets), np.asarray(walls)
 
-
-cdef int check_signals(size_t n_records) except -1 nogil:
-    """Let Ctrl-C through, every so many records."""
-    if n_records % RECORDS_BETWEEN_SIGNALS == 0:
-        with gil:
-            PyErr_CheckSignals()
-    return 0
+    cdef double _wall(self, Py_ssize_t group, Arc *arc) except? -1 nogil:
+        self.measure(group, arc)
+        if arc.wall < INFINITY:
+            return arc.wall
+        return squared_distance(
+            &self.partition.centroids[group, 0],
+            &self.partition.centroids[arc.target, 0],
+            self.partition.n_columns,
+        )

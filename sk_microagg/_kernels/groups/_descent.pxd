@@ -1,12 +1,12 @@
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport Hit
+from ..common._base_descent cimport BaseDescent
+from ..common._distances cimport Hit
 from ._partition cimport Partition
-from ..common._sweeps cimport Sweeps
 
 
-# Moving a record to the other group of a pair, in exchange for a partner if that is not below 0.
-cdef struct Exchange:
+# A record that moves to the other group of a pair, in exchange for a partner unless that is -1.
+cdef struct Swap:
     double gain
     Py_ssize_t record
     Py_ssize_t partner
@@ -18,7 +18,7 @@ cdef struct Place:
     double gain
 
 
-cdef class Descent(Sweeps):
+cdef class Descent(BaseDescent):
     cdef Partition partition
     cdef vector[Py_ssize_t] visited
     cdef vector[Hit] candidates
@@ -30,13 +30,13 @@ cdef class Descent(Sweeps):
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil
     cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, double apart,
-                        Exchange *best) except -1 nogil
+                        Swap *best) except -1 nogil
     cdef bint _some_may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
                              double least) except -1 nogil
-    cdef int _do(self, Exchange exchange, Py_ssize_t target) except -1 nogil
+    cdef int _apply(self, Swap swap, Py_ssize_t target) except -1 nogil
     cdef int _best_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
-                        Exchange *best) except -1 nogil
+                        Swap *best) except -1 nogil
     cdef void _best_shift(self, Py_ssize_t a, Py_ssize_t b, const vector[double] &to_b,
-                          Exchange *best) noexcept nogil
+                          Swap *best) noexcept nogil
     cdef bint _may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
     cdef bint _may_shift(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil

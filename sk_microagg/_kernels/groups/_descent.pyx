@@ -6,7 +6,7 @@ For groups A and B with centroids a and b, swapping x of A with y of B lowers th
 
 and shifting x from A to B by |A|/(|A| - 1) |x - a|² - |B|/(|B| + 1) |x - b|².
 
-Most pairs are passed over unseen. With radii r (the largest distance of a member to its centroid),
+Most pairs are never compared. With radii r (the largest distance of a member to its centroid),
 no swap helps unless r_A + r_B > |a - b|. No shift from A helps unless |x - b| < (k + 1)/k |x - a|
 for some x, hence |a - b| < (2 + 1/k) r_A. A tree over the centroids that knows their radii finds
 the groups for which one or the other holds.
@@ -17,12 +17,12 @@ from libc.math cimport sqrt
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport SAFETY, TINY, Hit, by_record, squared_distance
+from ..common._base_descent cimport BaseDescent
+from ..common._distances cimport SAFETY, TINY, Hit, by_record, squared_distance
 from ._partition cimport Partition
-from ..common._sweeps cimport Sweeps
 
 # A gain below this share of two groups' SSE may be rounding.
-cdef double LEAST_GAIN = 1e-12
+cdef double LEAST_RELATIVE_GAIN = 1e-12
 
 # Centroids nearer than this share of the radii are taken for one; what a squared distance across
 # the line through two that are farther apart may lose in rounding.
@@ -31,7 +31,7 @@ cdef double ROUNDING = 1e-10
 
 
 @cython.final
-cdef class Descent(Sweeps):
+cdef class Descent(BaseDescent):
     """Lower the SSE of a partition by swaps and shifts between pairs of groups.
 
     Parameters
@@ -40,7 +40,7 @@ cdef class Descent(Sweeps):
         The partition to work on. No group shrinks below its `k` or grows beyond 2k - 1.
 
     seed : int, default=None
-        Groups are visited in an order drawn from it, but for the first sweep; with None always in
+        Seed of the order in which groups are visited after the first sweep; with None always in
         the order of their numbers.
 
     Examples
@@ -56,12 +56,12 @@ cdef class Descent(Sweeps):
     """
 
     def __init__(self, Partition partition, *, seed=None):
-        Sweeps.__init__(self, seed)
+        BaseDescent.__init__(self, seed)
         self.partition = partition
         self.visited.assign(partition.n_slots, 0)
 
     cdef int prepare(self) except -1:
-        return self.partition.settle_with_index()
+        return self.partition.update_with_index()
 
     cdef int visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil:
         """Improve the pairs of a group with all others, in their order."""
@@ -70,7 +70,7 @@ cdef class Descent(Sweeps):
         self._find_candidates(a)
         while i < self.candidates.size():
             b = self.candidates[i].second
-            # A pair of which the other group has had its visit in this sweep has been tried.
+            # If the other group was visited in this sweep, the pair was tried then.
             if (
                 b == a
                 or self.visited[b] == self.n_sweeps
@@ -88,34 +88,34 @@ cdef class Descent(Sweeps):
         return 0
 
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil:
-        cdef double reaches = 2.0 + 1.0 / self.partition.k
+        cdef double n_radii = 2.0 + 1.0 / self.partition.k
         self.partition.index.within(
             &self.partition.centroids[a, 0],
-            reaches * self.partition.radius[a],
-            reaches,
+            n_radii * self.partition.radius[a],
+            n_radii,
             self.candidates,
         )
         sort(self.candidates.begin(), self.candidates.end(), &by_record)
         return 0
 
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil:
-        """Do the best swap or shift between two groups again and again; whether one was done.
+        """Apply the best swap or shift between two groups until none is left; whether one was.
 
         Their centroids are `apart2` apart, squared.
         """
-        cdef Exchange best
+        cdef Swap best
         cdef double before
         cdef bint improved = False
         while True:
             before = self.partition.group_cost[a] + self.partition.group_cost[b]
-            best = Exchange(LEAST_GAIN * before, -1, -1)
+            best = Swap(LEAST_RELATIVE_GAIN * before, -1, -1)
             self._find_best(a, b, sqrt(apart2), &best)
             if best.record < 0:
                 return improved
-            self._do(best, b if self.partition.group_of[best.record] == a else a)
+            self._apply(best, b if self.partition.group_of[best.record] == a else a)
             if self.partition.group_cost[a] + self.partition.group_cost[b] >= before:
-                # It was rounding. Take it back.
-                self._do(best, a if self.partition.group_of[best.record] == b else b)
+                # The gain was rounding: undo it.
+                self._apply(best, a if self.partition.group_of[best.record] == b else b)
                 return improved
             self.n_moves += 1
             improved = True
@@ -126,7 +126,7 @@ cdef class Descent(Sweeps):
             )
 
     cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, double apart,
-                        Exchange *best) except -1 nogil:
+                        Swap *best) except -1 nogil:
         """Find the swap or shift between two groups that gains most, if one gains enough."""
         cdef bint may_swap = self._may_swap(a, b, apart)
         cdef bint may_shift_to_b = self._may_shift(a, b, apart)
@@ -144,12 +144,12 @@ cdef class Descent(Sweeps):
             self._best_shift(b, a, self.to_a, best)
         return 0
 
-    cdef int _do(self, Exchange exchange, Py_ssize_t target) except -1 nogil:
-        cdef Py_ssize_t source = self.partition.group_of[exchange.record]
-        self.partition.shift(exchange.record, target)
-        if exchange.partner >= 0:
-            self.partition.shift(exchange.partner, source)
-        return self.partition.settle()
+    cdef int _apply(self, Swap swap, Py_ssize_t target) except -1 nogil:
+        cdef Py_ssize_t source = self.partition.group_of[swap.record]
+        self.partition.shift(swap.record, target)
+        if swap.partner >= 0:
+            self.partition.shift(swap.partner, source)
+        return self.partition.update()
 
     cdef bint _some_may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
                              double least) except -1 nogil:
@@ -175,10 +175,10 @@ cdef class Descent(Sweeps):
         return not self.may_swap.empty()
 
     cdef int _best_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
-                        Exchange *best) except -1 nogil:
+                        Swap *best) except -1 nogil:
         """Take the best swap for `best`, if it gains more.
 
-        The gain has an upper bound that needs no look at the columns: split x - y along the line
+        The gain has an upper bound that does not need the columns: split x - y along the line
         through the centroids and across it. Along it, the difference is known; across it, it is at
         most the sum of the two records' own distances from that line.
         """
@@ -212,11 +212,11 @@ cdef class Descent(Sweeps):
                     &self.partition.X[x, 0], &self.partition.X[y, 0], self.partition.n_columns
                 )
                 if gain > best.gain:
-                    best[0] = Exchange(gain, x, y)
+                    best[0] = Swap(gain, x, y)
         return 0
 
     cdef void _best_shift(self, Py_ssize_t a, Py_ssize_t b, const vector[double] &to_b,
-                          Exchange *best) noexcept nogil:
+                          Swap *best) noexcept nogil:
         """Take the best shift from A to B for `best`, if it gains more."""
         cdef const vector[Py_ssize_t] *from_a = &self.partition.members[a]
         cdef double size_a = from_a.size(), size_b = self.partition.members[b].size(), gain
@@ -227,7 +227,7 @@ cdef class Descent(Sweeps):
                 - size_b / (size_b + 1.0) * to_b[i]
             )
             if gain > best.gain:
-                best[0] = Exchange(gain, from_a[0][i], -1)
+                best[0] = Swap(gain, from_a[0][i], -1)
 
     cdef bint _may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil:
         return (self.partition.radius[a] + self.partition.radius[b]) * SAFETY + TINY > apart

@@ -1,11 +1,11 @@
-"""Who would rather be where: the graph of exchanges between groups, its cycles and potentials.
+"""The graph of exchanges between groups: its cycles of negative cost, and its potentials.
 
 An arc from group A to group B costs the least of |x - b|² - |x - a|² over the records x of A, with
-the centroids a and b. Sending one record along every arc of a cycle lowers the SSE by minus the
-cost of the cycle, and by a little more, since the centroids follow. A dummy group turns paths into
-cycles: it may send to any group that can spare a record, and take from any that has room.
+the centroids a and b (see `Arcs`). Sending one record along every arc of a cycle lowers the SSE by
+minus the cost of the cycle, and by a little more, since the centroids follow. A dummy group turns
+paths into cycles: it may send to any group that can spare a record, and take from any with room.
 
-If no cycle among the groups costs less than `margin` an arc, there are potentials w with
+If no cycle among the groups costs less than `margin` per arc, there are potentials w with
 w_B <= w_A + cost(A, B) - margin. They are the weights of a power diagram in which every record lies
 in the cell of its own group, by that margin.
 
@@ -19,25 +19,29 @@ pull down those of others. A cycle of negative cost shows as soon as a group pul
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs
 from libcpp.vector cimport vector
 
-from ._arcs cimport NARROWED, ROUNDING, Arc, Arcs
-from ..points._boxes cimport squared_distance
+from ..common._interrupt cimport is_over, new_watch
+from ._arcs cimport Arc, Arcs
+from ._partition cimport Partition
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 4096
-    # Cycles are short as a rule. Longer ones are looked for now and then: in a table of one column
-    # the way back leads through all groups.
-    FAR = 64
-    PULLS_BETWEEN_LONG_LOOKS = 1024
+    # Most cycles are short. Longer ones are looked for only now and then: in a table of one column
+    # a path back leads through all groups.
+    SHORT_CYCLE = 64
+    PULLS_BETWEEN_LONG_TRACES = 1024
 
 cdef double POTENTIAL_ROUNDING = 1e-15
 
+# A margin that proves too wide is narrowed to this share of what is allowed: margins are nearly the
+# widest, and rounding never asks for another round.
+cdef double NARROWED = 0.99
+
 
 @cython.final
-cdef class ExchangeGraph(Arcs):
+cdef class ExchangeGraph:
     """Exchanges of records between the groups of a partition.
 
     Parameters
@@ -51,7 +55,7 @@ cdef class ExchangeGraph(Arcs):
     Attributes
     ----------
     margin : float
-        The margin that the potentials have.
+        The margin of the potentials.
 
     Examples
     --------
@@ -63,17 +67,88 @@ cdef class ExchangeGraph(Arcs):
     >>> graph.add_near(2)
     1
     >>> graph.start()
-    >>> graph.keep()
+    >>> graph.find_potentials()
     True
     >>> graph.weights().round(2)
     array([-5.78,  0.  ])
     """
 
-    def start(self, margin=None, *, bint with_paths=False):
-        """Forget all potentials, and ask for a margin.
+    def __init__(self, Partition partition, const Py_ssize_t[::1] twins):
+        self.arcs = Arcs(partition, twins)
+        self.partition = partition
+        self.dummy = partition.n_groups
+        self.watch = new_watch(STEPS_BETWEEN_SIGNALS)
+        self.potential = np.zeros(partition.n_groups + 1)
+        self.is_queued.assign(partition.n_groups + 1, 0)
 
-        By default the one that every two groups have between them, but for twins. With paths,
-        cycles may lead through the dummy group.
+    # Arcs
+
+    def add_near(self, Py_ssize_t m, *, n_records=None):
+        """Add arcs from the group of each record to those of the `m` nearest centroids.
+
+        With `n_records`, only from the groups of the first records. Returns the number of pairs of
+        groups with new arcs.
+        """
+        n_added = self.arcs.add_near(
+            m, self.partition.n_records if n_records is None else n_records
+        )
+        self._enqueue_extended()
+        return n_added
+
+    def add(self, const Py_ssize_t[::1] records, const Py_ssize_t[::1] groups):
+        """Add an arc from the group of each record to a group that is given for it.
+
+        Returns the number of pairs of groups with new arcs.
+        """
+        cdef Py_ssize_t i, n_added = 0
+        for i in range(records.shape[0]):
+            n_added += self.arcs.add(self.partition.group_of[records[i]], groups[i])
+        self._enqueue_extended()
+        return n_added
+
+    def add_missing(self):
+        """Compare all records with all groups, and add an arc wherever the margin is not kept.
+
+        Returns the number of pairs of groups with new arcs: with 0 the potentials hold for all
+        groups.
+        """
+        n_added = self.arcs.add_missing(self.potential[: self.dummy], NARROWED * self.margin)
+        self._enqueue_extended()
+        return n_added
+
+    cdef int _enqueue_extended(self) except -1:
+        cdef Py_ssize_t group
+        for group in self.arcs.extended:
+            self._enqueue(group)
+        self.arcs.extended.clear()
+        return 0
+
+    def walls(self):
+        """What records allow the weights of groups between which there are arcs.
+
+        A record with a twin on the other side makes no wall. Where all records of a group have one,
+        the wall is the one that its centroid would make.
+
+        Returns
+        -------
+        starts : ndarray of shape (n_groups + 1,), int32
+            Where the walls of each group begin.
+
+        targets : ndarray of shape (n_walls,), int32
+            The group on the other side.
+
+        walls : ndarray of shape (n_walls,)
+            The most that the weight of the other group may be above that of this one.
+        """
+        return self.arcs.walls()
+
+    # Potentials
+
+    def start(self, margin=None, *, bint with_paths=False):
+        """Reset all potentials, and ask for a margin.
+
+        By default it is the widest that every two groups have between them, twins excepted. With
+        paths, cycles may lead through the dummy group.
         """
         cdef double widest
         self.with_paths = with_paths
@@ -83,12 +158,12 @@ cdef class ExchangeGraph(Arcs):
                 widest = self._widest_for_pairs()
             margin = widest
         self.margin = margin
-        self.checked.assign(self.dummy, INFINITY)
+        self.arcs.forget_checks()
         self.previous.assign(self.dummy + 1, -1)
         for group in range(self.dummy + 1):
             self.potential[group] = 0.0
             self._enqueue(group)
-        self.known_at = self.partition.n_settled
+        self.known_at = self.partition.n_updates
 
     def cancel(self):
         """Send records round every cycle that costs less than the margin, if that lowers the SSE.
@@ -107,21 +182,23 @@ cdef class ExchangeGraph(Arcs):
                 if self._cancel_cycle():
                     for i in range(self.cycle.size()):
                         changed.push_back(self.cycle[i].target)
-                elif not self._narrow() and not self._excuse():
+                elif not self._narrow() and not self._exempt_from_margin():
                     break
-        self.known_at = self.partition.n_settled
+        self.known_at = self.partition.n_updates
         return sorted(set(changed) - {self.dummy})
 
-    def keep(self):
-        """Find potentials, narrowing the margin to nearly the widest that has any.
+    def find_potentials(self):
+        """Find potentials, and narrow the margin to nearly the widest for which there are any.
 
-        Returns False if none has.
+        Returns False if there are none for any margin.
         """
         cdef bint exist = True
         self._check_started()
         with nogil:
             while exist and self._find_cycle():
-                exist = self._narrow() or (self._is_rounding() and self._excuse())
+                exist = self._narrow() or (
+                    self._is_rounding() and self._exempt_from_margin()
+                )
         return exist
 
     def weights(self):
@@ -129,63 +206,23 @@ cdef class ExchangeGraph(Arcs):
         weights = np.array(self.potential[: self.dummy])
         return weights - weights.max()
 
-    def walls(self):
-        """What records allow the weights of groups between which there are arcs.
-
-        No wall is made by a record that has a twin on the other side. A group that has no other
-        records has the wall that its centroid would make.
-
-        Returns
-        -------
-        starts : ndarray of shape (n_groups + 1,), int32
-            Where the walls of each group begin.
-
-        targets : ndarray of shape (n_walls,), int32
-            The group on the other side.
-
-        walls : ndarray of shape (n_walls,)
-            The most that the weight of the other group may be above that of this one.
-        """
-        cdef Py_ssize_t group, n_walls = 0
-        cdef size_t i
-        n_arcs = [self.arcs[group].size() for group in range(self.dummy)]
-        starts = np.cumsum([0, *n_arcs], dtype=np.int32)
-        cdef int[::1] targets = np.empty(starts[self.dummy], dtype=np.int32)
-        cdef double[::1] walls = np.empty(starts[self.dummy])
-        with nogil:
-            for group in range(self.dummy):
-                for i in range(self.arcs[group].size()):
-                    targets[n_walls] = <int>self.arcs[group][i].target
-                    walls[n_walls] = self._wall(group, &self.arcs[group][i])
-                    n_walls += 1
-        return starts, np.asarray(targets), np.asarray(walls)
-
-    cdef double _wall(self, Py_ssize_t group, Arc *arc) except? -1 nogil:
-        self._measure(group, arc)
-        if arc.wall < INFINITY:
-            return arc.wall
-        return squared_distance(
-            &self.partition.centroids[group, 0],
-            &self.partition.centroids[arc.target, 0],
-            self.partition.n_columns,
-        )
-
     cdef int _check_started(self) except -1:
         if self.previous.empty():
             raise ValueError("start comes first: it says which margin is asked for.")
         return 0
 
     cdef double _widest_for_pairs(self) except -1 nogil:
-        """The margin that every two groups have between them, but for twins; 0 if none is asked."""
+        """The widest margin that every two groups have between them; 0 if none is asked for."""
         cdef double widest = INFINITY, cost
-        cdef Py_ssize_t a
+        cdef Py_ssize_t a, target
         cdef size_t i
         cdef Step there, back
         for a in range(self.dummy):
-            for i in range(self.arcs[a].size()):
-                if self.arcs[a][i].target > a:
-                    there = self._step(a, self.arcs[a][i].target)
-                    back = self._step(self.arcs[a][i].target, a)
+            for i in range(self.arcs.leaving[a].size()):
+                target = self.arcs.leaving[a][i].target
+                if target > a:
+                    there = self._step(a, target)
+                    back = self._step(target, a)
                     cost = there.cost + back.cost
                     if (
                         there.has_margin
@@ -204,10 +241,7 @@ cdef class ExchangeGraph(Arcs):
             group = self.queue.front()
             self.queue.pop_front()
             self.is_queued[group] = 0
-            self.n_steps += 1
-            if self.n_steps % STEPS_BETWEEN_SIGNALS == 0:
-                with gil:
-                    PyErr_CheckSignals()  # Ctrl-C
+            is_over(&self.watch, 1)
             if self._pull_others(group):
                 self._enqueue(group)
                 return True
@@ -215,43 +249,46 @@ cdef class ExchangeGraph(Arcs):
 
     cdef bint _pull_others(self, Py_ssize_t a) except -1 nogil:
         """Correct potentials along the arcs from a group; whether that closed a cycle."""
+        cdef Arc *arc
         cdef size_t i
         if a == self.dummy:
             for i in range(self.partition.larger.size()):
                 if self._pull(a, self.partition.larger[i], 0.0):
                     return True
             return False
-        for i in range(self.arcs[a].size()):
-            self._measure(a, &self.arcs[a][i])
-            if self._pull(a, self.arcs[a][i].target, self._price(self.arcs[a][i])):
+        for i in range(self.arcs.leaving[a].size()):
+            arc = &self.arcs.leaving[a][i]
+            self.arcs.measure(a, arc)
+            if self._pull(a, arc.target, self._reduced_cost(arc)):
                 return True
         return self.with_paths and self._has_room(a) and self._pull(a, self.dummy, 0.0)
 
-    cdef bint _pull(self, Py_ssize_t a, Py_ssize_t b, double price) except -1 nogil:
-        cdef double pulled = self.potential[a] + price
-        cdef Py_ssize_t group = a, n_back = 0, farthest = FAR
+    cdef bint _pull(self, Py_ssize_t a, Py_ssize_t b, double cost) except -1 nogil:
+        """Lower the potential of B to that of A plus a cost; whether that closed a cycle."""
+        cdef double pulled = self.potential[a] + cost
+        cdef Py_ssize_t group = a, n_back = 0, farthest = SHORT_CYCLE
         if not pulled < self.potential[b] - POTENTIAL_ROUNDING * fabs(pulled):
             return False
         self.potential[b] = pulled
         self.previous[b] = a
         self._enqueue(b)
         self.n_pulls += 1
-        if self.n_pulls % PULLS_BETWEEN_LONG_LOOKS == 0:
+        if self.n_pulls % PULLS_BETWEEN_LONG_TRACES == 0:
             farthest = self.dummy + 1
         while group >= 0 and group != b and n_back < farthest:
             group = self.previous[group]
             n_back += 1
-        # Who is still on the way back after as many steps as there are groups goes round a cycle.
+        # A trace back that is longer than there are groups goes round a cycle.
         return (group == b or (group >= 0 and n_back > self.dummy)) and self._trace_cycle(group)
 
-    cdef double _price(self, Arc arc) noexcept nogil:
+    cdef double _reduced_cost(self, const Arc *arc) noexcept nogil:
         return min(arc.cost - self.margin, arc.twin_cost)
 
     cdef bint _has_room(self, Py_ssize_t group) noexcept nogil:
         return <Py_ssize_t>self.partition.members[group].size() < 2 * self.partition.k - 1
 
     cdef bint _trace_cycle(self, Py_ssize_t last) except -1 nogil:
-        """Write down the cycle that leads back to a group; whether its cost is negative indeed.
+        """List the steps of the cycle that leads back to a group; whether its cost is negative.
 
         Groups may have changed since they pulled each other.
         """
@@ -272,21 +309,16 @@ cdef class ExchangeGraph(Arcs):
         """The record to send from A to B at this margin, and what that costs."""
         cdef Step step = Step(a, b, -1, INFINITY, 0.0, False)
         cdef Arc *arc
-        cdef size_t i = 0
         if a == self.dummy or b == self.dummy:
             if self.partition.place_in_larger[b] >= 0 if a == self.dummy else self._has_room(a):
                 step.cost = 0.0
             return step
-        while self.arcs[a][i].target != b:
-            i += 1
-        arc = &self.arcs[a][i]
-        self._measure(a, arc)
+        arc = self.arcs.find(a, b)
+        self.arcs.measure(a, arc)
         step.has_margin = arc.cost - self.margin <= arc.twin_cost
         step.record = arc.record if step.has_margin else arc.twin
         step.cost = arc.cost if step.has_margin else arc.twin_cost
-        step.rounding = ROUNDING * (
-            self._distance(step.record, b) + self.partition.own_distance[step.record]
-        )
+        step.rounding = self.arcs.rounding(step.record, b)
         return step
 
     # What to do about a cycle
@@ -298,7 +330,7 @@ cdef class ExchangeGraph(Arcs):
         for i in range(self.cycle.size()):
             if self.cycle[i].record >= 0:
                 self.partition.shift(self.cycle[i].record, self.cycle[i].target)
-        self.partition.settle()
+        self.partition.update()
         if self._sse_on_cycle() < before:
             for i in range(self.cycle.size()):
                 if self.cycle[i].target != self.dummy:
@@ -307,7 +339,7 @@ cdef class ExchangeGraph(Arcs):
         for i in range(self.cycle.size()):
             if self.cycle[i].record >= 0:
                 self.partition.shift(self.cycle[i].record, self.cycle[i].source)
-        self.partition.settle()
+        self.partition.update()
         return False
 
     cdef double _sse_on_cycle(self) noexcept nogil:
@@ -327,8 +359,7 @@ cdef class ExchangeGraph(Arcs):
             cost += self.cycle[i].cost
             rounding += self.cycle[i].rounding
             n_margins += self.cycle[i].has_margin
-        # The narrower margin may round to the same one, where numbers are so small that they have few
-        # digits.
+        # Denormal numbers have few digits: the narrower margin may round to the same one.
         if cost <= rounding or NARROWED * cost / n_margins >= self.margin:
             return False
         self.margin = NARROWED * cost / n_margins
@@ -342,31 +373,34 @@ cdef class ExchangeGraph(Arcs):
             excess += self.cycle[i].cost + self.cycle[i].rounding
         return excess >= 0.0
 
-    cdef bint _excuse(self) except -1 nogil:
-        """Ask no margin of the records on the cycle, as if they were twins; False if none is asked.
-        """
+    cdef bint _exempt_from_margin(self) except -1 nogil:
+        """Ask no margin of the records on the cycle; False if none was asked of any."""
         cdef bint was_asked = False
-        cdef Py_ssize_t group
-        cdef size_t i, j
+        cdef size_t i
         for i in range(self.cycle.size()):
             if self.cycle[i].has_margin:
                 was_asked = True
-                group = self.cycle[i].source
-                self.is_excused[self.cycle[i].record] = True
-                for j in range(self.arcs[group].size()):
-                    self.arcs[group][j].measured_at = -1
-                self._enqueue(group)
+                self.arcs.exempt(self.cycle[i].record)
+                self._enqueue(self.cycle[i].source)
         return was_asked
+
+    # Queue
+
+    cdef int _enqueue(self, Py_ssize_t group) except -1 nogil:
+        if not self.is_queued[group]:
+            self.is_queued[group] = 1
+            self.queue.push_back(group)
+        return 0
 
     cdef int _enqueue_around(self, Py_ssize_t group) except -1 nogil:
         """Queue a group that has changed, and those with arcs to it.
 
-        Its potential may have been pulled down for reasons that are gone: others will pull again.
+        What pulled its potential down may be gone, so others are to pull it again.
         """
         cdef size_t i
         self.potential[group] = 0.0
         self.previous[group] = -1
         self._enqueue(group)
-        for i in range(self.arcs[group].size()):
-            self._enqueue(self.arcs[group][i].target)
+        for i in range(self.arcs.leaving[group].size()):
+            self._enqueue(self.arcs.leaving[group][i].target)
         return self._enqueue(self.dummy)

@@ -1,38 +1,38 @@
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport Hit
-from ..common._ledger cimport Ledger
-from ..points._tree cimport Tree
+from ..common._base_partition cimport BasePartition
+from ..common._distances cimport Hit
+from ..points._point_tree cimport PointTree
 
 
-cdef class Partition(Ledger):
+cdef class Partition(BasePartition):
     cdef const double[:, ::1] X
     cdef Py_ssize_t n_columns
 
-    # Measured when a group is settled.
+    # Brought up to date by `update`.
     cdef double[:, ::1] centroids
     cdef double[::1] radius
     cdef vector[double] own_distance
     cdef vector[double] measured
-    cdef Tree index
+    cdef PointTree index
 
     cdef vector[Hit] hits
     cdef vector[Hit] nearby
     cdef vector[char] is_taken
 
-    cdef int settle_with_index(self) except -1
+    cdef int update_with_index(self) except -1
     cdef int distances(self, Py_ssize_t group, const double *point,
                        vector[double] &distances) except -1 nogil
 
     cdef Hit _nearest_other(self, const double *point, Py_ssize_t group,
                             Py_ssize_t full) except * nogil
     cdef Hit _nearest_excess(self, const double *point) except * nogil
-    cdef int _look_for_excess(self, Py_ssize_t group, const double *point,
+    cdef int _nearer_excess(self, Py_ssize_t group, const double *point,
                               Hit *best) except -1 nogil
     cdef int _excess(self, Py_ssize_t group, vector[Hit] &records) except -1 nogil
 
-    # Moves by the million, inlined. `carry` lets centroids follow at the cost of a row, as running
-    # means; what else is known of a group waits until it is settled.
+    # Moves by the million, inlined. `carry` updates the centroids as running means, at the cost of
+    # one row; everything else about the groups waits for `update`.
 
     cdef inline double _apart(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
         """Squared distance of a record to a centroid."""
@@ -52,7 +52,7 @@ cdef class Partition(Ledger):
         return total + total1
 
     cdef inline void _pull(self, Py_ssize_t group, Py_ssize_t record, double share) noexcept nogil:
-        """Move a centroid by a share of the way to a record."""
+        """Move a centroid by a share of its distance to a record."""
         cdef Py_ssize_t j
         if share == 1.0:  # A new group: what was in its slot may have been far away.
             for j in range(self.n_columns):

@@ -1,4 +1,4 @@
-"""Groups of records: the questions that refiners ask of them, and every way to change them."""
+"""Groups of points, with the queries of refiners and moves between the groups."""
 
 import numpy as np
 
@@ -7,19 +7,22 @@ from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport AUTO, NO_HIT, Hit, squared_distance
-from ..common._ledger cimport Ledger
-from ..points._tree cimport Tree
+from ..common._base_partition cimport BasePartition
+from ..common._distances cimport NO_HIT, Hit, squared_distance
+from ..points._box_tree cimport AUTO
+from ..points._point_tree cimport PointTree
 
 cdef enum:
     FEW_LARGER_GROUPS = 64
 
 
 @cython.final
-cdef class Partition(Ledger):
-    """Groups of records, with moves between them and a journal to take moves back.
+cdef class Partition(BasePartition):
+    """Partition(X, labels, k)\n--\n\n\
+    Groups of records, with moves between them and a journal to undo moves.
 
-    Groups smaller than k are allowed on the way: who moves records sees to the end.
+    Groups may be smaller than k for a time: callers must restore size k. A group keeps its number
+    while others come and go; `labels` numbers them anew, from 0.
 
     Parameters
     ----------
@@ -30,20 +33,34 @@ cdef class Partition(Ledger):
         Group of each record, numbered from 0 with none left out.
 
     k : int
-        Smallest size that a group is to have in the end.
+        Smallest size of a finished group.
 
     Attributes
     ----------
+    n_records : int
+        Number of records.
+
     n_groups : int
         Number of groups.
 
     n_slots : int
-        Bound of the numbers that groups can have.
+        Groups have numbers below this one.
+
+    n_larger : int
+        Number of groups with more than k records.
+
+    sse : float
+        Sum of squared distances of all records to the centroids of their groups.
+
+    See Also
+    --------
+    Refiner : Base class of refiners, which lower the SSE of a partition.
+    sk_microagg.builders.Pool : The records not yet grouped.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_microagg._kernels import Partition
+    >>> from sk_microagg.refiners import Partition
     >>> X = np.array([[0.0], [1.0], [5.0], [9.0]])
     >>> partition = Partition(X, np.array([0, 0, 1, 1]), k=1)
     >>> partition.sse
@@ -60,7 +77,7 @@ cdef class Partition(Ledger):
     def __init__(self, const double[:, ::1] X, const Py_ssize_t[::1] labels, Py_ssize_t k):
         if labels.shape[0] != X.shape[0] or X.shape[0] == 0:
             raise ValueError(f"{labels.shape[0]} labels for {X.shape[0]} records.")
-        Ledger.__init__(self, labels, k)
+        BasePartition.__init__(self, labels, k)
         self.X = X
         self.n_columns = X.shape[1]
         self.centroids = np.zeros((self.n_slots, self.n_columns))
@@ -69,7 +86,7 @@ cdef class Partition(Ledger):
         self.is_taken.assign(self.n_records, 0)
         self.measure_all()
 
-    # What a partition is
+    # Questions
 
     @property
     def sse(self):
@@ -77,41 +94,93 @@ cdef class Partition(Ledger):
         return self.cost_of_all()
 
     def centroid(self, Py_ssize_t group):
-        """Mean of a group's records."""
+        """Mean of the records of a group.
+
+        Parameters
+        ----------
+        group : int
+            The group.
+
+        Returns
+        -------
+        centroid : ndarray of shape (n_columns,)
+            The mean.
+        """
         self.check_group(group)
-        self.settle()
+        self.update()
         return np.array(self.centroids[group])
 
     def all_centroids(self):
-        """Means of all groups, in the order of their slots."""
-        self.settle()
+        """Means of all groups.
+
+        Returns
+        -------
+        centroids : ndarray of shape (n_groups, n_columns)
+            The means, in the order of `groups`.
+        """
+        self.update()
         return np.asarray(self.centroids)[self.groups()]
 
     def excess(self, Py_ssize_t group):
-        """Records of a group beyond its k nearest to the centroid, farthest first."""
+        """All records of a group but the k nearest to its centroid.
+
+        Parameters
+        ----------
+        group : int
+            The group.
+
+        Returns
+        -------
+        records : ndarray of shape (size - k,)
+            The records, farthest first; none if the group has k or fewer.
+        """
         self.check_group(group)
-        self.settle()
+        self.update()
         self._excess(group, self.hits)
         return np.array([hit.second for hit in self.hits], dtype=np.intp)
 
     def nearest(self, const double[::1] point, Py_ssize_t m):
-        """Numbers of the `m` groups with the nearest centroids, nearest first; ties by number."""
+        """Find the groups with the centroids nearest to a point.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n_columns,), float64
+            The point.
+
+        m : int
+            Number of groups.
+
+        Returns
+        -------
+        groups : ndarray of shape (m,)
+            The groups, nearest first. Ties go to the lowest number.
+        """
         if point.shape[0] != self.n_columns:
             raise ValueError(f"A point of {point.shape[0]} columns, but X has {self.n_columns}.")
         if not 0 <= m <= self.n_groups:
             raise ValueError(f"m={m} must be from 0 to the number of groups, {self.n_groups}.")
-        self.settle_with_index()
+        self.update_with_index()
         self.index.nearest(&point[0], m, self.hits)
         return np.array([hit.second for hit in self.hits], dtype=np.intp)
 
     def best_departure(self, Py_ssize_t group):
-        """The record of a group whose move to the nearest other group lowers the SSE most.
+        """Find the record whose move to the nearest other group lowers the SSE most.
+
+        Parameters
+        ----------
+        group : int
+            The group that it leaves, of two or more records.
 
         Returns
         -------
-        record, target, gain
-            The record, that other group, and by how much the SSE falls, which may be below 0. Of
-            several, the lowest record. The target is -1 if there is no other group.
+        record : int
+            The record; the lowest of several.
+
+        target : int
+            The other group, or -1 if there is none.
+
+        gain : float
+            The decrease of the SSE, which may be negative.
         """
         cdef Py_ssize_t record, best_record = -1, target = -1
         cdef double gain, best_gain = -INFINITY, size, target_size
@@ -119,7 +188,7 @@ cdef class Partition(Ledger):
         self.check_group(group)
         if self.members[group].size() < 2:
             raise ValueError(f"group={group} has one record, and cannot be left by it.")
-        self.settle_with_index()
+        self.update_with_index()
         size = self.members[group].size()
         for record in self.members[group]:
             hit = self._nearest_other(&self.X[record, 0], group, self.X.shape[0])
@@ -135,7 +204,9 @@ cdef class Partition(Ledger):
     # Changes
 
     def dissolve(self, Py_ssize_t group, Py_ssize_t full=-1):
-        """Hand the records of a group, ascending, each to the nearest other; centroids follow.
+        """Move each record of a group to the nearest other group.
+
+        The records move in ascending order, and centroids follow each move.
 
         Parameters
         ----------
@@ -143,12 +214,12 @@ cdef class Partition(Ledger):
             The group, which vanishes.
 
         full : int, default=-1
-            Groups of so many records or more take no other; below 0 no group is full.
+            Groups of this size take no more records; with -1 there is no limit.
 
         Returns
         -------
         touched : list of int
-            The groups that took the records; empty if some record found none, and nothing changed.
+            The groups that took the records; empty, with nothing changed, if all others are full.
         """
         cdef vector[Py_ssize_t] records
         cdef Py_ssize_t record
@@ -158,17 +229,17 @@ cdef class Partition(Ledger):
         if full < 0:
             full = self.X.shape[0] + 1
         records = self.members[group]
-        self.settle_with_index()
+        self.update_with_index()
         with nogil:
             # All leave first, so that none finds its own group.
             for record in records:
                 self.leave(record)
             while i < records.size():
-                self.settle()
+                self.update()
                 hit = self._nearest_other(&self.X[records[i], 0], group, full)
                 if hit.first == INFINITY:
                     break
-                self.note(records[i], group)
+                self.log_move(records[i], group)
                 self.join(records[i], hit.second)
                 i += 1
         if i == records.size():
@@ -182,10 +253,23 @@ cdef class Partition(Ledger):
         return []
 
     def distill(self, Py_ssize_t first):
-        """Make a group of k excess records, from a first one; return its number and those it robs.
+        """Make a group of k excess records around a first one.
 
         Every group of more than k records has an excess: those farthest from its centroid. One at
         a time, the excess record nearest to the centroid of the new group joins it.
+
+        Parameters
+        ----------
+        first : int
+            The first record.
+
+        Returns
+        -------
+        group : int
+            The new group.
+
+        sources : list of int
+            The groups that lost records.
         """
         cdef vector[Py_ssize_t] records
         cdef double[::1] mean
@@ -195,7 +279,7 @@ cdef class Partition(Ledger):
         mean = np.array(self.X[first])
         if self.X.shape[0] - self.k * self.n_groups < self.k:
             raise ValueError(f"Fewer than k={self.k} excess records in {self.n_groups} groups.")
-        self.settle_with_index()
+        self.update_with_index()
         with nogil:
             records.push_back(first)
             self.is_taken[first] = 1
@@ -207,8 +291,8 @@ cdef class Partition(Ledger):
                     mean[j] += (self.X[hit.second, j] - mean[j]) / records.size()
             for record in records:
                 self.is_taken[record] = 0
-        robbed = {self.group_of[record] for record in records}
-        return self.create(np.array(records, dtype=np.intp)), sorted(robbed)
+        sources = {self.group_of[record] for record in records}
+        return self.create(np.array(records, dtype=np.intp)), sorted(sources)
 
     # Searches
 
@@ -238,18 +322,18 @@ cdef class Partition(Ledger):
             for i in range(self.larger.size()):
                 self.nearby.push_back(Hit(0.0, self.larger[i]))
         else:
-            # Any one that is near tells how far to look for a nearer one.
+            # The distance of any near one limits the search for a nearer one.
             while best.first == INFINITY:
                 m = min(2 * m, self.index.size)
                 self.index.nearest(point, m, self.nearby)
                 for i in range(self.nearby.size()):
-                    self._look_for_excess(self.nearby[i].second, point, &best)
+                    self._nearer_excess(self.nearby[i].second, point, &best)
             self.index.within(point, 2.0 * sqrt(best.first), 2.0, self.nearby)
         for i in range(self.nearby.size()):
-            self._look_for_excess(self.nearby[i].second, point, &best)
+            self._nearer_excess(self.nearby[i].second, point, &best)
         return best
 
-    cdef int _look_for_excess(self, Py_ssize_t group, const double *point,
+    cdef int _nearer_excess(self, Py_ssize_t group, const double *point,
                               Hit *best) except -1 nogil:
         cdef Py_ssize_t record
         cdef size_t i
@@ -320,15 +404,15 @@ cdef class Partition(Ledger):
             self.index.insert(group)
         return 0
 
-    cdef int settle_with_index(self) except -1:
-        """Measure the groups that have changed, and have an index over the centroids."""
-        self.settle()
+    cdef int update_with_index(self) except -1:
+        """Update dirty groups, and build the index over the centroids if there is none yet."""
+        self.update()
         if self.index is None:
             is_member = [not self.members[group].empty() for group in range(self.n_slots)]
-            self.index = Tree(
+            self.index = PointTree(
                 self.centroids,
                 AUTO,
-                reach=self.radius,
+                radii=self.radius,
                 is_member=np.array(is_member, dtype=np.uint8),
                 roomy=True,
             )

@@ -1,15 +1,16 @@
-"""The records that no group has taken yet, and the exact questions that builders ask of them."""
+"""The records not yet grouped, with the exact queries of builders."""
 
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs
 from libcpp.vector cimport vector
 
-from ._diameter cimport Diameter
-from ._outskirts cimport Outskirts
-from ._boxes cimport AUTO, NO_HIT, SCAN, TREE, Boxes, Hit
-from ._tree cimport Tree
+from ..common._distances cimport NO_HIT, Hit
+from ..common._interrupt cimport Watch, is_over, new_watch
+from ._anchored_farthest cimport AnchoredFarthest
+from ._box_tree cimport AUTO, SCAN, TREE, BoxTree
+from ._farthest_pair cimport FarthestPair
+from ._point_tree cimport PointTree
 
 
 cdef enum:
@@ -20,10 +21,11 @@ _SEARCHES = {"auto": AUTO, "tree": TREE, "scan": SCAN}
 
 
 cdef class Pool:
-    """The records not yet grouped: a set that shrinks, with exact point queries.
+    """Pool(X, *, weights=None, search="auto")\n--\n\n\
+    The records not yet grouped: a set that shrinks, with exact point queries.
 
-    Distances are Euclidean. Of several records that fit equally well, the one with the lowest index
-    is the answer, so that an answer never depends on how it was found. A pool is for one thread.
+    Distances are Euclidean. Ties go to the lowest index, so that an answer never depends on how it
+    was found. A pool must not be used by several threads at once.
 
     Parameters
     ----------
@@ -31,43 +33,48 @@ cdef class Pool:
         The records. The pool keeps a reference to them.
 
     weights : ndarray of shape (n_records,), float64, default=None
-        Weights of a power diagram: the nearest record is the one for which the squared distance
-        less its weight is least. By default all are 0. The farthest record has nothing to do with
-        them.
+        Weights of a power diagram: the nearest record is the one with the least squared distance
+        less weight. By default all are 0. The farthest record does not depend on them.
 
     search : {"auto", "tree", "scan"}, default="auto"
-        "tree" prunes with a kd-tree, "scan" looks at every record, "auto" tries what is faster. The
-        answers are the same.
+        "tree" prunes with a kd-tree, "scan" computes all distances, "auto" tries which is faster.
+        The answers are the same.
 
     Attributes
     ----------
     size : int
         Number of records still in the pool.
 
-    looked_at : int
-        Number of records whose distances the queries so far have computed.
+    n_distances : int
+        Number of distances that queries have computed so far.
+
+    See Also
+    --------
+    Builder : Base class of builders, which group the records of a pool.
+    sk_microagg.refiners.Partition : Groups of records, with moves between them.
 
     Examples
     --------
+    Groups of two, each around the record farthest from the centroid of those that are left:
+
     >>> import numpy as np
-    >>> from sk_microagg._kernels import Pool
+    >>> from sk_microagg.builders import Pool
     >>> X = np.array([[0.0], [1.0], [5.0], [9.0]])
     >>> pool = Pool(X)
-    >>> pool.farthest(pool.centroid())
-    3
-    >>> pool.around(3, 2)
-    array([3, 2])
-    >>> pool.remove(pool.around(3, 2))
-    >>> pool.size
-    2
+    >>> while pool.size:
+    ...     group = pool.around(pool.farthest(pool.centroid()), 2)
+    ...     pool.remove(group)
+    ...     print(group)
+    [3 2]
+    [0 1]
     """
 
     cdef const double[:, ::1] X
-    cdef Tree tree
-    cdef dict outskirts
-    cdef Diameter diameter_search
-    # Sums of the columns over the pool, and what rounding took from them. Each time that the number
-    # of removals has doubled they are summed anew: huge records that left leave no error for long.
+    cdef PointTree tree
+    cdef dict farthest_by_anchor
+    cdef FarthestPair farthest_pair
+    # Sums of the columns over the pool, and their rounding errors. They are summed anew each time
+    # that the number of removals has doubled: no error of huge records that left stays for long.
     cdef vector[double] total
     cdef vector[double] lost
     cdef Py_ssize_t n_removed
@@ -82,7 +89,7 @@ cdef class Pool:
         if weights is not None and weights.shape[0] != X.shape[0]:
             raise ValueError(f"{weights.shape[0]} weights, but X has {X.shape[0]} records.")
         self.X = X
-        self.tree = Tree(X, _SEARCHES[search], reach=weights, weighted=weights is not None)
+        self.tree = PointTree(X, _SEARCHES[search], weights=weights)
         self.n_removed = 0
         self.sum_after = 1
         self._sum()
@@ -90,17 +97,25 @@ cdef class Pool:
 
     @property
     def size(self):
+        """Number of records still in the pool."""
         return self.tree.size
 
     @property
-    def looked_at(self):
-        return self.tree.looked_at
+    def n_distances(self):
+        """Number of distances that queries have computed so far."""
+        return self.tree.n_distances
 
     def __contains__(self, Py_ssize_t record):
         return self._holds(record)
 
     def centroid(self):
-        """Mean of the records in the pool, an ndarray of shape (n_columns,)."""
+        """Mean of the records in the pool.
+
+        Returns
+        -------
+        centroid : ndarray of shape (n_columns,)
+            The mean.
+        """
         cdef Py_ssize_t j
         cdef double[::1] mean = np.empty(self.X.shape[1])
         self._check_size(1)
@@ -109,12 +124,23 @@ cdef class Pool:
         return mean.base
 
     def farthest(self, const double[::1] point, *, anchor=None):
-        """Index of the record farthest from a point.
+        """Find the record farthest from a point.
 
-        Queries that give the same `anchor`, any hashable, say that their points are close to each
-        other (a centroid that drifts, a fixed reference). From the second on they are faster.
+        Parameters
+        ----------
+        point : ndarray of shape (n_columns,), float64
+            The point.
+
+        anchor : hashable, default=None
+            Queries with the same anchor promise that their points are close to each other, such as
+            a drifting centroid. This makes them faster, from the second on.
+
+        Returns
+        -------
+        record : int
+            Index of the record.
         """
-        cdef Outskirts outskirts
+        cdef AnchoredFarthest search
         cdef Py_ssize_t record
         self._check_point(point.shape[0])
         self._check_size(1)
@@ -122,15 +148,29 @@ cdef class Pool:
             with nogil:
                 record = self.tree.farthest(&point[0], NO_HIT).second
             return record
-        outskirts = self.outskirts.get(anchor)
-        if outskirts is None:
-            outskirts = self.outskirts[anchor] = Outskirts(self.tree)
+        search = self.farthest_by_anchor.get(anchor)
+        if search is None:
+            search = self.farthest_by_anchor[anchor] = AnchoredFarthest(self.tree)
         with nogil:
-            record = outskirts.farthest(&point[0])
+            record = search.farthest(&point[0])
         return record
 
     def nearest(self, const double[::1] point, Py_ssize_t m):
-        """Indices of the `m` records nearest to a point, nearest first."""
+        """Find the records nearest to a point.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n_columns,), float64
+            The point.
+
+        m : int
+            Number of records.
+
+        Returns
+        -------
+        records : ndarray of shape (m,)
+            Indices of the records, nearest first.
+        """
         self._check_point(point.shape[0])
         self._check_size(m)
         with nogil:
@@ -138,7 +178,21 @@ cdef class Pool:
         return self._records_hit()
 
     def around(self, Py_ssize_t record, Py_ssize_t m):
-        """Indices of a record of the pool and of the `m` - 1 others nearest to it, itself first."""
+        """Find the records nearest to a record of the pool.
+
+        Parameters
+        ----------
+        record : int
+            The record.
+
+        m : int
+            Number of records, itself included.
+
+        Returns
+        -------
+        records : ndarray of shape (m,)
+            Indices of the record itself, and then of the others, nearest first.
+        """
         self._check_held(record)
         self._check_around(m)
         with nogil:
@@ -146,25 +200,46 @@ cdef class Pool:
         return self._records_hit()
 
     def around_each(self, Py_ssize_t m):
-        """The same for every row of X, all of which must be in the pool: an array of `m` columns.
+        """Find the records nearest to each record, while all are in the pool.
+
+        Parameters
+        ----------
+        m : int
+            Number of records, itself included.
+
+        Returns
+        -------
+        records : ndarray of shape (n_records, m)
+            What `around` returns, in a row for each record.
         """
         cdef Py_ssize_t record, place
         cdef Py_ssize_t[:, ::1] records
+        cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
         self._check_around(m)
         if self.tree.size < self.X.shape[0]:
             raise ValueError(f"{self.X.shape[0] - self.tree.size} records are not in the pool.")
         records = np.empty((self.X.shape[0], m), dtype=np.intp)
-        for record in range(self.X.shape[0]):
-            if record % POINTS_BETWEEN_SIGNALS == 0:
-                PyErr_CheckSignals()  # Ctrl-C
-            with nogil:
+        with nogil:
+            for record in range(self.X.shape[0]):
+                is_over(&watch, 1)
                 self._around(record, m)
                 for place in range(m):
                     records[record, place] = self.hits[place].second
         return records.base
 
     def nearest_each(self, const double[:, ::1] points):
-        """Index of the record nearest to each of many points."""
+        """Find the record nearest to each of many points.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_points, n_columns), float64, C-contiguous
+            The points.
+
+        Returns
+        -------
+        records : ndarray of shape (n_points,)
+            Indices of the records.
+        """
         cdef Py_ssize_t start, stop
         cdef Py_ssize_t[::1] records = np.empty(points.shape[0], dtype=np.intp)
         self._check_point(points.shape[1])
@@ -177,9 +252,10 @@ cdef class Pool:
     cdef int _nearest_each(self, const double[:, ::1] points, Py_ssize_t[::1] records) except -1:
         """Answer points in an order in which each is near to the one before.
 
-        Then the tiles to look at are at hand, and one answer is a good guess for the next.
+        Then the tiles to search are in the cache, and one answer is a good guess for the next.
         """
-        cdef Boxes boxes = Boxes(points, TREE)
+        cdef BoxTree boxes = BoxTree(points, TREE)
+        cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
         cdef vector[Py_ssize_t] order
         cdef Py_ssize_t record
         cdef size_t i
@@ -188,25 +264,35 @@ cdef class Pool:
         boxes.in_order(order)
         with nogil:
             for i in range(order.size()):
-                if i % POINTS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
+                is_over(&watch, 1)
                 record = self.tree.nearest_one(&points[order[i], 0], record)
                 records[order[i]] = record
         return 0
 
     def diameter(self):
-        """Indices of the two records most distant from each other, the lower one first."""
+        """Find the two records most distant from each other.
+
+        Returns
+        -------
+        lower, higher : int
+            Their indices, the lower one first.
+        """
         cdef Py_ssize_t lower = 0, higher = 0
         self._check_size(1)
-        if self.diameter_search is None:
-            self.diameter_search = Diameter(self.tree, self.centroid())
+        if self.farthest_pair is None:
+            self.farthest_pair = FarthestPair(self.tree, self.centroid())
         with nogil:
-            self.diameter_search.ends(&lower, &higher)
+            self.farthest_pair.ends(&lower, &higher)
         return lower, higher
 
     def remove(self, const Py_ssize_t[::1] records):
-        """Take records out of the pool."""
+        """Take records out of the pool.
+
+        Parameters
+        ----------
+        records : ndarray of shape (n_removed,), intp
+            Indices of the records, which must be in the pool.
+        """
         cdef Py_ssize_t i = 0
         with nogil:
             while i < records.shape[0] and self._holds(records[i]):
@@ -216,7 +302,13 @@ cdef class Pool:
             self._check_held(records[i])
 
     def refresh(self, Py_ssize_t record):
-        """Take over a row of `X` that was changed in place since the pool was made."""
+        """Take over a row of `X` that was changed in place.
+
+        Parameters
+        ----------
+        record : int
+            Index of the row, which must be in the pool.
+        """
         cdef Py_ssize_t j
         self._check_held(record)
         for j in range(self.X.shape[1]):
@@ -273,8 +365,8 @@ cdef class Pool:
 
     cdef _forget(self):
         """Drop what was remembered of distances between records."""
-        self.outskirts = {}
-        self.diameter_search = None
+        self.farthest_by_anchor = {}
+        self.farthest_pair = None
 
     cdef _records_hit(self):
         cdef size_t place

@@ -1,1 +1,1 @@
-"""Records and groups as ranges of leaves, column by column."""
+"""Records and groups as ranges of leaves, column by column, for generalization."""

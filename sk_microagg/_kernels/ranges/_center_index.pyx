@@ -1,12 +1,12 @@
-"""The centers of groups, and which of them a new record fits best."""
+"""The centers of groups, searched for the one that a new record fits best."""
 
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 
-from ..points._boxes cimport TINY
-from ._columns cimport Columns
+from ..common._distances cimport TINY
+from ..common._interrupt cimport Watch, is_over, new_watch
+from ._range_columns cimport RangeColumns
 from ._range_tree cimport RangeTree
 
 cdef enum:
@@ -15,14 +15,14 @@ cdef enum:
 
 @cython.final
 cdef class CenterIndex(RangeTree):
-    """Finds the center that a record raises least: that would lose least more if it covered both.
+    """Finds the center whose loss rises least when it is widened to cover a record.
 
-    If there are centers that cover the record already, the one of these that loses least is the
-    answer, and the first of several.
+    Of centers that cover the record already, the answer is the one with the least loss, and the
+    first of several.
 
     Parameters
     ----------
-    columns : Columns
+    columns : RangeColumns
         What generalized values lose.
 
     low, high : ndarray of shape (n_centers, n_columns), int32, C-contiguous
@@ -31,9 +31,9 @@ cdef class CenterIndex(RangeTree):
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_microagg._kernels import CenterIndex, Columns
+    >>> from sk_microagg._kernels import CenterIndex, RangeColumns
     >>> from sk_microagg.generalization import Hierarchy
-    >>> columns = Columns([Hierarchy.intervals().domain([1, 2, 9, 10], "x")], [1.0])
+    >>> columns = RangeColumns([Hierarchy.intervals().domain([1, 2, 9, 10], "x")], [1.0])
     >>> low, high = np.array([[0], [2]], dtype=np.int32), np.array([[1], [3]], dtype=np.int32)
     >>> centers = CenterIndex(columns, low, high)  # [1, 2] and [9, 10]
     >>> position = np.arange(4, dtype=np.int32)[:, None]
@@ -45,7 +45,7 @@ cdef class CenterIndex(RangeTree):
     cdef const int *record_hi
     cdef Py_ssize_t[::1] by_loss
 
-    def __init__(self, Columns columns, const int[:, ::1] low, const int[:, ::1] high):
+    def __init__(self, RangeColumns columns, const int[:, ::1] low, const int[:, ::1] high):
         cdef Py_ssize_t center, j
         cdef double[::1] losses = np.zeros(low.shape[0])
         if high.shape[0] != low.shape[0] or low.shape[0] == 0 or not (
@@ -66,16 +66,15 @@ cdef class CenterIndex(RangeTree):
         self.build(&low[0, 0], &high[0, 0])
 
     def nearest_each(self, const int[:, ::1] lo, const int[:, ::1] hi):
-        """Index of the center that each of many records raises least."""
+        """Index of the center whose loss each of many records raises least."""
         cdef Py_ssize_t i
+        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
         cdef Py_ssize_t[::1] centers = np.empty(lo.shape[0], dtype=np.intp)
         if hi.shape[0] != lo.shape[0] or not lo.shape[1] == hi.shape[1] == self.n_columns:
             raise ValueError(f"Records must have {self.n_columns} columns, and two ends each.")
         with nogil:
             for i in range(lo.shape[0]):
-                if i % RECORDS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
+                is_over(&watch, 1)
                 self.record_lo = &lo[i, 0]
                 self.record_hi = &hi[i, 0]
                 self.search(1)
@@ -95,8 +94,8 @@ cdef class CenterIndex(RangeTree):
             ) - self.columns.loss(j, self.lo[at + j], self.hi[at + j])
             if total > limit:
                 break
-        # No record that is not covered passes for one that is, even if it raises a center by less
-        # than can be seen.
+        # A center that does not cover the record never ties with one that does, even if the rise is
+        # lost in rounding.
         return total if is_covered else max(total, TINY)
 
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:

@@ -1,7 +1,7 @@
 from libcpp.vector cimport vector
 
-from ._columns cimport Columns
-from ..common._ledger cimport Ledger
+from ..common._base_partition cimport BasePartition
+from ._range_columns cimport RangeColumns
 from ._range_tree cimport RangeTree
 
 
@@ -13,13 +13,13 @@ cdef class GroupTree(RangeTree):
     cdef vector[Py_ssize_t] fewest_known
 
 
-cdef class RangePartition(Ledger):
-    cdef Columns columns
+cdef class RangePartition(BasePartition):
+    cdef RangeColumns columns
     cdef Py_ssize_t n_columns
     cdef const int[:, ::1] lo
     cdef const int[:, ::1] hi
 
-    # By group and column: the two lowest and the two highest ends, and how many cells are known.
+    # By group and column: the two lowest and the two highest ends, and the number of known cells.
     cdef vector[int] low
     cdef vector[int] next_low
     cdef vector[int] high
@@ -27,7 +27,7 @@ cdef class RangePartition(Ledger):
     cdef vector[int] n_known
     cdef GroupTree index
 
-    cdef int settle_with_index(self) except -1 nogil
+    cdef int update_with_index(self) except -1 nogil
     cdef int nearest_groups(self, Py_ssize_t record, Py_ssize_t m, Py_ssize_t full) except -1 nogil
     cdef double cost_with(self, Py_ssize_t group, Py_ssize_t record, double limit) noexcept nogil
     cdef double cost_without(self, Py_ssize_t group, Py_ssize_t record) noexcept nogil

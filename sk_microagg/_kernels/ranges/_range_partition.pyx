@@ -1,4 +1,4 @@
-"""Groups of records that are generalized: what they lose, and every way to change them.
+"""Groups of generalized records: their losses, and moves between them.
 
 A group costs, in each column, the loss of the value that covers all its members, times the number
 of members whose value is known: a missing value that is released as missing has lost nothing.
@@ -12,21 +12,21 @@ from libc.math cimport INFINITY
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport Hit
-from ._columns cimport Columns
-from ..common._ledger cimport Ledger
+from ..common._base_partition cimport BasePartition
+from ..common._distances cimport Hit
+from ._range_columns cimport RangeColumns
 from ._range_tree cimport NOWHERE, RangeTree
 
 cdef enum:
     FEW_GROUPS = 16
 
-# A difference of costs may be off by so much.
+# Largest rounding error of a difference of costs.
 cdef double ROUNDING = 1e-9
 
 
 @cython.final
 cdef class GroupTree(RangeTree):
-    """The centers of groups, searched for those that take a record in at the least cost."""
+    """The centers of groups, searched for those that a record joins at the least cost."""
 
     def __init__(self, RangePartition partition):
         self.partition = partition
@@ -47,8 +47,8 @@ cdef class GroupTree(RangeTree):
         return self.partition.cost_with(group, self.record, before + limit + ROUNDING) - before
 
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
-        # The record loses, where its value is known, at least what the merged value loses; and the
-        # members of the group lose as much more as that is more than before.
+        # Where its value is known, the record loses at least what the merged value loses; and each
+        # known value of the group loses at least the rise above the largest loss of the node.
         cdef const int *lo = &self.partition.lo[self.record, 0]
         cdef const int *hi = &self.partition.hi[self.record, 0]
         cdef Py_ssize_t j, at = node * self.n_columns
@@ -88,12 +88,12 @@ cdef class GroupTree(RangeTree):
 
 
 @cython.final
-cdef class RangePartition(Ledger):
+cdef class RangePartition(BasePartition):
     """Groups of generalized records, with moves between them and a journal to take moves back.
 
     Parameters
     ----------
-    columns : Columns
+    columns : RangeColumns
         What generalized values lose.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32, C-contiguous
@@ -116,9 +116,9 @@ cdef class RangePartition(Ledger):
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_microagg._kernels import Columns, RangePartition
+    >>> from sk_microagg._kernels import RangeColumns, RangePartition
     >>> from sk_microagg.generalization import Hierarchy
-    >>> columns = Columns([Hierarchy.intervals().domain([1, 2, 4, 10], "x")], [1.0])
+    >>> columns = RangeColumns([Hierarchy.intervals().domain([1, 2, 4, 10], "x")], [1.0])
     >>> position = np.arange(4, dtype=np.int32)[:, None]
     >>> partition = RangePartition(columns, position, position, np.array([0, 1, 1, 1]), k=1)
     >>> partition.cost  # 3 values in [2, 10], of [1, 10]
@@ -128,13 +128,13 @@ cdef class RangePartition(Ledger):
     1.8
     """
 
-    def __init__(self, Columns columns, const int[:, ::1] lo, const int[:, ::1] hi,
+    def __init__(self, RangeColumns columns, const int[:, ::1] lo, const int[:, ::1] hi,
                  const Py_ssize_t[::1] labels, Py_ssize_t k):
         if labels.shape[0] != lo.shape[0] or lo.shape[0] == 0:
             raise ValueError(f"{labels.shape[0]} labels for {lo.shape[0]} records.")
         if hi.shape[0] != lo.shape[0] or not lo.shape[1] == hi.shape[1] == columns.n_columns:
             raise ValueError(f"Ranges must have {columns.n_columns} columns, and two ends each.")
-        Ledger.__init__(self, labels, k)
+        BasePartition.__init__(self, labels, k)
         self.columns = columns
         self.n_columns = columns.n_columns
         self.lo = lo
@@ -146,15 +146,15 @@ cdef class RangePartition(Ledger):
         self.n_known.resize(self.n_slots * self.n_columns)
         self.measure_all()
 
-    # What a partition is
+    # Questions
 
     def centers(self):
-        """First and last position of what each group is generalized to, in the order of slots."""
+        """First and last position of the value of each group, in the order of slots."""
         cdef Py_ssize_t i, j, group
         groups = self.groups()
         cdef int[:, ::1] low = np.empty((len(groups), self.n_columns), np.int32)
         cdef int[:, ::1] high = np.empty((len(groups), self.n_columns), np.int32)
-        self.settle()
+        self.update()
         for i, group in enumerate(groups):
             for j in range(self.n_columns):
                 low[i, j] = self.low[group * self.n_columns + j]
@@ -162,11 +162,11 @@ cdef class RangePartition(Ledger):
         return low.base, high.base
 
     def excess(self, Py_ssize_t group):
-        """Records of a group beyond k: those without which it would cost least."""
+        """All but k records of a group: those without which it would cost least."""
         cdef vector[Hit] hits
         cdef Py_ssize_t record
         self.check_group(group)
-        self.settle()
+        self.update()
         for record in self.members[group]:
             hits.push_back(Hit(self.cost_without(group, record), record))
         sort(hits.begin(), hits.end())
@@ -176,14 +176,14 @@ cdef class RangePartition(Ledger):
     # Changes
 
     def dissolve(self, Py_ssize_t group):
-        """Hand the records of a group, ascending, each to the group that it costs least.
+        """Move each record of a group, ascending, to the group where it costs least.
 
         No group grows beyond 2k - 1 records.
 
         Returns
         -------
         touched : list of int
-            The groups that took the records; empty if they have no room, and nothing changed.
+            The groups that took the records; empty, with nothing changed, if they have no room.
         """
         cdef vector[Py_ssize_t] records
         cdef Py_ssize_t record
@@ -193,22 +193,23 @@ cdef class RangePartition(Ledger):
             return []
         with nogil:
             for record in records:
-                self.settle_with_index()
+                self.update_with_index()
                 self.nearest_groups(record, 1, 2 * self.k - 1)
                 self.shift(record, self.index.best[0].second)
         return sorted({self.group_of[record] for record in records})
 
     def distill(self, Py_ssize_t first):
-        """Make a group of k excess records, from a first one; return its number and those it robs.
+        """Make a group of k excess records around a first one.
 
-        Every group of more than k records has an excess. Of those in the groups near the first, one
-        at a time the record joins with which the new group loses least.
+        Every group of more than k records has an excess. Of those in the groups near the first
+        record, the one with which the new group loses least joins, one at a time. Returns the
+        number of the new group, and the groups that lost records.
         """
         cdef Py_ssize_t m = FEW_GROUPS
         self.check_record(first)
         if self.n_records - self.k * self.n_groups < self.k:
             raise ValueError(f"Fewer than k={self.k} excess records in {self.n_groups} groups.")
-        self.settle_with_index()
+        self.update_with_index()
         while True:
             self.nearest_groups(first, m, self.n_records)
             near = [hit.second for hit in self.index.best] + [self.group_of[first]]
@@ -217,11 +218,11 @@ cdef class RangePartition(Ledger):
                 break
             m *= 4
         members = self._grow(first, sorted(spare))
-        robbed = {self.group_of[record] for record in members}
-        return self.create(np.array(members, dtype=np.intp)), sorted(robbed)
+        sources = {self.group_of[record] for record in members}
+        return self.create(np.array(members, dtype=np.intp)), sorted(sources)
 
     cdef vector[Py_ssize_t] _grow(self, Py_ssize_t first, vector[Py_ssize_t] spare) except *:
-        """Take k - 1 of the spare records to a first one."""
+        """Add k - 1 of the spare records to a first one."""
         cdef vector[Py_ssize_t] members
         cdef vector[int] low, high, n_known
         cdef Py_ssize_t record = first, j
@@ -335,10 +336,10 @@ cdef class RangePartition(Ledger):
 
     # Index
 
-    cdef int settle_with_index(self) except -1 nogil:
-        """Measure the groups that have changed, and have an index over the centers."""
+    cdef int update_with_index(self) except -1 nogil:
+        """Update dirty groups, and build the index over the centers if that is due."""
         cdef Py_ssize_t group
-        self.settle()
+        self.update()
         # Groups that have moved away make boxes large.
         if self.index is None or self.index.n_changes > self.n_slots:
             with gil:
@@ -358,7 +359,7 @@ cdef class RangePartition(Ledger):
     cdef int nearest_groups(self, Py_ssize_t record, Py_ssize_t m, Py_ssize_t full) except -1 nogil:
         """Find the `m` groups that a record costs least, of those smaller than `full`.
 
-        They are the `best` of the index. The record's own group is none of them.
+        They are in `index.best`. The record's own group is not among them.
         """
         self.index.record = record
         self.index.full = full

@@ -1,13 +1,12 @@
-"""The records that no group has taken yet, as leaf ranges, and the questions of greedy methods."""
+"""The records not yet grouped, as leaf ranges, with the exact queries of greedy methods."""
 
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
-from ._columns cimport Columns
+from ._range_columns cimport RangeColumns
 from ._range_tree cimport NOWHERE, RangeTree
 
 cdef enum Criterion:
@@ -20,7 +19,7 @@ _CRITERIA = {"ncp": LOSS, "entropy": ENTROPY}
 
 @cython.final
 cdef class RecordTree(RangeTree):
-    """Distinct records. What they cost depends on the center that they would be merged with."""
+    """Distinct records. Their cost depends on the center that they are merged with."""
 
     cdef Criterion criterion
     cdef const int *center_lo
@@ -30,7 +29,7 @@ cdef class RecordTree(RangeTree):
     # By node and column: the largest content of a record, which the entropy divides by.
     cdef vector[double] largest_content
 
-    def __init__(self, Columns columns, Py_ssize_t n_items, const Py_ssize_t[::1] first_row):
+    def __init__(self, RangeColumns columns, Py_ssize_t n_items, const Py_ssize_t[::1] first_row):
         cdef Py_ssize_t row
         self.columns = columns
         self.n_columns = columns.n_columns
@@ -80,7 +79,7 @@ cdef class RecordTree(RangeTree):
         )
 
     cdef int find_contents(self) except -1 nogil:
-        """Find what the bounds of the entropy need to know of each node."""
+        """Find the largest content of each node, for the bounds of the entropy."""
         cdef Py_ssize_t m = self.n_columns, node, place, left, j
         cdef double largest, content
         self.largest_content.assign(self.nodes.size() * m, 0.0)
@@ -118,21 +117,20 @@ cdef class RecordTree(RangeTree):
 
 @cython.final
 cdef class RangePool:
-    """The records not yet grouped: a set that shrinks, with exact questions.
+    """The records not yet grouped: a set that shrinks, with exact queries.
 
-    Records that are alike are looked at once. Of several that fit equally well, the one with the
-    lowest index is the answer.
+    Identical records are compared once. Ties go to the lowest index.
 
     Parameters
     ----------
-    columns : Columns
+    columns : RangeColumns
         What generalized values lose.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32, C-contiguous
         The leaf range of each cell.
 
     distance : {"ncp", "entropy"}, default="ncp"
-        What the nearest record makes least: what is lost by merging, or the generalization rates.
+        What the nearest record minimizes: the loss by merging, or the generalization rates.
 
     Attributes
     ----------
@@ -142,11 +140,11 @@ cdef class RangePool:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_microagg._kernels import Columns, RangePool
+    >>> from sk_microagg._kernels import RangeColumns, RangePool
     >>> from sk_microagg.generalization import Hierarchy
     >>> age = Hierarchy.intervals().domain([30, 34, 39, 60], "age")
     >>> position = np.arange(4, dtype=np.int32)[:, None]
-    >>> pool = RangePool(Columns([age], [1.0]), position, position)
+    >>> pool = RangePool(RangeColumns([age], [1.0]), position, position)
     >>> pool.remove(2)
     >>> known = np.ones(1, dtype=np.int32)
     >>> pool.nearest(position[2], position[2], known, 1), pool.farthest(position[2], position[2])
@@ -154,21 +152,21 @@ cdef class RangePool:
     """
 
     cdef RecordTree tree
-    cdef Columns columns
+    cdef RangeColumns columns
     cdef Criterion criterion
     cdef readonly Py_ssize_t size
     cdef int[:, ::1] item_lo
     cdef int[:, ::1] item_hi
     cdef Py_ssize_t n_items_when_built
     cdef Py_ssize_t n_items
-    # Rows that are alike, ascending: those of item i from start[i] on, the first ones gone.
+    # Identical rows, ascending: those of item i are rows[start[i]:stop[i]], without those gone.
     cdef Py_ssize_t[::1] item_of
     cdef Py_ssize_t[::1] rows
     cdef Py_ssize_t[::1] start
     cdef Py_ssize_t[::1] stop
     cdef vector[char] is_gone
 
-    def __init__(self, Columns columns, lo, hi, *, distance="ncp"):
+    def __init__(self, RangeColumns columns, lo, hi, *, distance="ncp"):
         if distance not in _CRITERIA:
             raise ValueError(f"distance={distance!r} must be one of {sorted(_CRITERIA)}.")
         if lo.shape != hi.shape or lo.shape[1:] != (columns.n_columns,) or len(lo) == 0:
@@ -189,9 +187,10 @@ cdef class RangePool:
 
     def nearest(self, const int[::1] lo, const int[::1] hi, const int[::1] n_known,
                 Py_ssize_t size):
-        """The record that a group takes in best.
+        """The record that a group can take in at the least cost.
 
-        The group has such a center, so many known values in each column, and so many records.
+        The group has the center `lo` to `hi`, `n_known` known values in each column, and `size`
+        records.
         """
         return self._find(self.criterion, lo, hi, n_known, size)
 
@@ -216,7 +215,7 @@ cdef class RangePool:
         self.tree.rerank(item, self._first_row(item))
         # Far fewer records lie in far smaller boxes.
         if 2 * self.n_items < self.n_items_when_built and self.size > 0:
-            self._build_of_what_is_left()
+            self._rebuild()
 
     def __contains__(self, Py_ssize_t record):
         return 0 <= record < self.item_of.shape[0] and not self.is_gone[record]
@@ -228,7 +227,6 @@ cdef class RangePool:
             raise ValueError("The pool is empty.")
         if not lo.shape[0] == hi.shape[0] == n_known.shape[0] == self.columns.n_columns:
             raise ValueError(f"Ranges must have {self.columns.n_columns} columns.")
-        PyErr_CheckSignals()  # Ctrl-C
         with nogil:
             record = self.tree.find(criterion, &lo[0], &hi[0], &n_known[0], size)
         return record
@@ -246,7 +244,7 @@ cdef class RangePool:
             self.tree.find_contents()
         return 0
 
-    cdef int _build_of_what_is_left(self) except -1:
+    cdef int _rebuild(self) except -1:
         left = np.flatnonzero(np.less(self.start, self.stop))
         number = np.full(self.item_lo.shape[0], -1)
         number[left] = np.arange(len(left))

@@ -1,7 +1,7 @@
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport Hit
-from ._columns cimport Columns
+from ..common._distances cimport Hit
+from ._range_columns cimport RangeColumns
 
 cdef Py_ssize_t NOWHERE
 
@@ -14,7 +14,7 @@ cdef struct Node:
 
 
 cdef class RangeTree:
-    cdef Columns columns
+    cdef RangeColumns columns
     cdef Py_ssize_t n_columns
     cdef Py_ssize_t n_items
     cdef Py_ssize_t n_changes
@@ -41,7 +41,7 @@ cdef class RangeTree:
     cdef vector[Hit] best
     cdef size_t n_wanted
 
-    # What is searched for.
+    # Overridden by each kind of tree.
     cdef double cost(self, Py_ssize_t place, double limit) noexcept nogil
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil
     cdef void enclose(self, Py_ssize_t node) noexcept nogil
@@ -55,7 +55,7 @@ cdef class RangeTree:
 
     cdef int _build(self, const int *lo, const int *hi, Py_ssize_t node,
                     vector[int] &keys) except -1 nogil
-    cdef Py_ssize_t _part(self, const int *lo, const int *hi, Py_ssize_t node,
+    cdef Py_ssize_t _split_items(self, const int *lo, const int *hi, Py_ssize_t node,
                           vector[int] &keys) except -1 nogil
     cdef void _search(self, Py_ssize_t node) noexcept nogil
     cdef double _bound_if_any(self, Py_ssize_t node, double limit) noexcept nogil

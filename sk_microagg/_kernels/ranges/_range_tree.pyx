@@ -1,9 +1,9 @@
-"""A tree over leaf ranges, for exact questions with any cost that has a bound for a box of them.
+"""A tree over leaf ranges: exact queries by any cost that has a lower bound for a box of them.
 
 An item is a record or the center of a group: in each column a range from `lo` to `hi`. Merged with
 any item of a node, a range covers at least max_lo and min_hi of that node, and at most min_lo and
-max_hi: so much for bounds. Of items that cost the same, the one with the lowest rank wins; an item
-without a rank is not there.
+max_hi: bounds follow from these. Ties go to the lowest rank; an item without a rank is not in the
+tree.
 """
 
 from libc.limits cimport INT_MAX
@@ -12,8 +12,8 @@ from libc.stdint cimport INT64_MAX
 from libcpp.algorithm cimport nth_element
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport Hit
-from ._columns cimport Columns
+from ..common._distances cimport Hit
+from ._range_columns cimport RangeColumns
 
 cdef enum:
     FEW_ITEMS = 8
@@ -23,27 +23,27 @@ cdef Py_ssize_t NOWHERE = INT64_MAX
 
 cdef class RangeTree:
 
-    # What is searched for
+    # Overridden by each kind of tree
 
     cdef double cost(self, Py_ssize_t place, double limit) noexcept nogil:
-        """What the item at a place costs; anything above `limit` if it costs more than that.
+        """Cost of the item at a place, or any number above `limit` if the cost is above it.
 
-        It is infinite for an item that must not be found.
+        Infinite for an item that must not be found.
         """
         return 0.0
 
     cdef double bound(self, Py_ssize_t node, double limit) noexcept nogil:
-        """What every item of a node costs at least; or anything above `limit` that is true."""
+        """A lower bound on the costs of a node's items; any valid one if it is above `limit`."""
         return 0.0
 
     cdef int set_up(self) except -1 nogil:
-        """Make room for what a kind of tree knows of its nodes."""
+        """Make room for what a subclass keeps of each node."""
         return 0
 
     # Search
 
     cdef int search(self, size_t n_wanted) except -1 nogil:
-        """Find the items with the least cost, `best` in the end, by cost and then by rank."""
+        """Find the items with the least cost, in `best`, sorted by cost and then by rank."""
         self.best.clear()
         self.best.reserve(n_wanted + 1)
         self.n_wanted = n_wanted
@@ -77,7 +77,7 @@ cdef class RangeTree:
             self._search(node)
 
     cdef Hit _worst(self) noexcept nogil:
-        """What an item must be better than to be among the best. An infinite cost is never."""
+        """What an item must beat to be among the best. An infinite cost never does."""
         return Hit(INFINITY, -1) if self.best.size() < self.n_wanted else self.best.back()
 
     cdef void _offer(self, Hit hit) noexcept nogil:
@@ -97,7 +97,7 @@ cdef class RangeTree:
 
     cdef int change(self, Py_ssize_t item, const int *lo, const int *hi,
                     Py_ssize_t rank) except -1 nogil:
-        """Give an item another range and rank; the boxes around it follow."""
+        """Change the range and rank of an item, and the boxes around it."""
         cdef Py_ssize_t place = self.place_of[item], node = self.leaf_of[place], j
         for j in range(self.n_columns):
             self.lo[place * self.n_columns + j] = lo[j]
@@ -110,7 +110,7 @@ cdef class RangeTree:
         return 0
 
     cdef int rerank(self, Py_ssize_t item, Py_ssize_t rank) except -1 nogil:
-        """Give an item another rank, or none. The boxes stay: they may only be too large."""
+        """Change the rank of an item. The boxes stay: they can only be too large."""
         cdef Py_ssize_t node = self.leaf_of[self.place_of[item]]
         self.rank[item] = rank
         while node >= 0:
@@ -121,7 +121,7 @@ cdef class RangeTree:
     # Structure
 
     cdef int build(self, const int *lo, const int *hi) except -1 nogil:
-        """Make the tree of all items that have a rank, from their ranges by item."""
+        """Build the tree of all items, from their ranges by item."""
         cdef Py_ssize_t m = self.n_columns, place, item, j, node
         cdef vector[int] keys
         self.item_at.clear()
@@ -162,7 +162,7 @@ cdef class RangeTree:
         cdef Node parent = self.nodes[node]
         if parent.stop - parent.start <= FEW_ITEMS:
             return 0
-        middle = self._part(lo, hi, node, keys)
+        middle = self._split_items(lo, hi, node, keys)
         left = self.nodes.size()
         self.nodes[node].left = left
         self.nodes.push_back(Node(parent.start, middle, node, 0))
@@ -170,9 +170,9 @@ cdef class RangeTree:
         self._build(lo, hi, left, keys)
         return self._build(lo, hi, left + 1, keys)
 
-    cdef Py_ssize_t _part(self, const int *lo, const int *hi, Py_ssize_t node,
+    cdef Py_ssize_t _split_items(self, const int *lo, const int *hi, Py_ssize_t node,
                           vector[int] &keys) except -1 nogil:
-        """Part the items of a node where a merger across would lose much; return the middle."""
+        """Split the items of a node where merging across would lose much; return the middle."""
         cdef Py_ssize_t m = self.n_columns, start = self.nodes[node].start
         cdef Py_ssize_t stop = self.nodes[node].stop, size = stop - start
         cdef Py_ssize_t j, place, item, n_below, best_column = -1, middle
@@ -188,7 +188,7 @@ cdef class RangeTree:
                 last = max(last, hi[item * m + j])
             nth_element(keys.begin(), keys.begin() + size // 2, keys.end())
             median = keys[size // 2]
-            # Below the median if something is, else above: a frequent value goes to one side.
+            # Split below the median, or above if nothing is below: equal values stay together.
             n_below = 0
             threshold = INT_MAX
             for key in keys:
@@ -216,13 +216,13 @@ cdef class RangeTree:
         return middle
 
     cdef void enclose(self, Py_ssize_t node) noexcept nogil:
-        """Find what a node spans."""
+        """Fit the box of a node."""
         cdef Py_ssize_t m = self.n_columns, left = self.nodes[node].left, j, here, one, other
         self._rank(node)
         if left == 0:
             self._enclose_places(node)
             return
-        # A child without items says nothing.
+        # A child without items does not count.
         if self.first_rank[left] == NOWHERE:
             left += 1
             other = left

@@ -8,7 +8,7 @@ SWEEPS_PER_ROUND = 4
 
 
 def center_weights(walls, weights, n_rounds):
-    """The same as the kernel, from a dict: (group, other) -> most that other may be above group."""
+    """As the kernel, from a dict: (group, other) -> most that other may be above group."""
     weights = list(weights)
     n_groups = len(weights)
     for _ in range(n_rounds):

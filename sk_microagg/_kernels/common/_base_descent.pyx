@@ -1,15 +1,13 @@
-"""Local search, sweep after sweep: groups that have changed are visited again.
+"""The base of local searches: sweep after sweep over groups, until no visit changes anything.
 
-What is done on a visit, a kind of search says.
+Groups that have changed are visited again in the next sweep. Subclasses say what a visit does.
 """
 
-import time
-
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from ._interrupt cimport check_now, is_over, new_watch
 from ._random cimport next_random
 
 cdef enum:
@@ -17,7 +15,7 @@ cdef enum:
     WORK_OF_A_VISIT = 64
 
 
-cdef class Sweeps:
+cdef class BaseDescent:
 
     def __init__(self, seed):
         self.shuffled = seed is not None
@@ -25,26 +23,26 @@ cdef class Sweeps:
         self.n_sweeps = 0
 
     cdef int prepare(self) except -1:
-        """Get ready for visits."""
+        """Prepare for visits."""
         return 0
 
     cdef int visit(self, Py_ssize_t group, vector[Py_ssize_t] &changed) except -1 nogil:
-        """Improve the partition around a group; note all groups that change, and count moves."""
+        """Improve the partition around a group; list all groups that change, and count moves."""
         return 0
 
     def run(self, groups, *, Py_ssize_t max_sweeps=-1, double deadline=INFINITY):
-        """Improve pairs until none can be, beginning with those that hold one of some groups.
+        """Improve pairs of groups until none can be improved.
 
         Parameters
         ----------
         groups : iterable of int
-            Groups that may be improved together with others. Those that change are visited again.
+            Groups to visit first. Those that change are visited again.
 
         max_sweeps : int, default=-1
-            Stop after so many sweeps; below 0 go on until no pair can be improved.
+            Largest number of sweeps that improve a pair; no limit if below 0.
 
         deadline : float, default=inf
-            Stop, wherever the search is, when `time.monotonic()` has passed this.
+            Stop, even within a sweep, when `time.monotonic()` has passed this.
 
         Returns
         -------
@@ -53,15 +51,14 @@ cdef class Sweeps:
         """
         cdef vector[Py_ssize_t] targets = sorted(set(groups))
         cdef Py_ssize_t n_before, n_improving = 0
-        self.stop_at = deadline
-        self.is_late = False
+        self.watch = new_watch(WORK_BETWEEN_SIGNALS, deadline)
         self.prepare()
         while not targets.empty() and n_improving != max_sweeps:
             n_before = self.n_moves
             with nogil:
                 self._sweep(targets)
             n_improving += self.n_moves > n_before
-            if time.monotonic() >= deadline:
+            if check_now(&self.watch):
                 break
         return n_improving
 
@@ -76,7 +73,7 @@ cdef class Sweeps:
             self._shuffle(targets)
         for i in range(targets.size()):
             self.visit(targets[i], changed)
-            if self.is_over(WORK_OF_A_VISIT):
+            if is_over(&self.watch, WORK_OF_A_VISIT):
                 break
         sort(changed.begin(), changed.end())
         targets.clear()
@@ -84,16 +81,6 @@ cdef class Sweeps:
             if i == 0 or changed[i] != changed[i - 1]:
                 targets.push_back(changed[i])
         return 0
-
-    cdef bint is_over(self, Py_ssize_t work) except -1 nogil:
-        """Whether it is too late to go on; asked after so much work, and now and then answered."""
-        self.work += work
-        if self.work >= WORK_BETWEEN_SIGNALS:
-            self.work = 0
-            with gil:
-                PyErr_CheckSignals()  # Ctrl-C
-                self.is_late = time.monotonic() >= self.stop_at
-        return self.is_late
 
     cdef void _shuffle(self, vector[Py_ssize_t] &groups) noexcept nogil:
         cdef size_t i, other

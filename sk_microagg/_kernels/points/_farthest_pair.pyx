@@ -1,30 +1,30 @@
-"""The two records most distant from each other, again and again while records leave.
+"""The two records most distant from each other, asked again and again while records leave.
 
-Of every record it is remembered how far away the farthest other record was when last asked. As
-records only leave, this can only overestimate, and it is still exact while that other record is
-there. Records are tried from the outermost inwards, by their distance to a fixed middle: once the
+For every record, the squared distance to its farthest other record is kept from the last search.
+As records only leave, it can only be too large, and it is exact while that other record is there.
+Records are tried from the outermost inward, by their distance to a fixed middle: once the
 distances of a record and of the outermost one to the middle together fall below the best diameter,
-no pair further inwards can reach it. So a few tree searches answer what a scan would compare all
-pairs for, in memory of a few numbers a record.
+no pair further inward is as far apart. So a few tree searches replace a comparison of all pairs,
+with a few numbers per record in memory.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
 
-from ._boxes cimport NO_HIT, SAFETY, TINY, Hit
-from ._tree cimport Tree
+from ..common._distances cimport NO_HIT, SAFETY, TINY, Hit
+from ..common._interrupt cimport Watch, is_over, new_watch
+from ._point_tree cimport PointTree
 
 cdef enum:
     SEARCHES_BETWEEN_SIGNALS = 64
 
 
-cdef class Diameter:
+cdef class FarthestPair:
 
-    def __init__(self, Tree tree, const double[::1] middle):
+    def __init__(self, PointTree tree, const double[::1] middle):
         cdef size_t place
         self.tree = tree
-        self.reach.assign(tree.X.shape[0], INFINITY)
+        self.farthest.assign(tree.X.shape[0], INFINITY)
         self.partner.assign(tree.X.shape[0], -1)
         tree.distances(&middle[0], self.order)
         for place in range(self.order.size()):
@@ -34,7 +34,8 @@ cdef class Diameter:
     cdef int ends(self, Py_ssize_t *lower, Py_ssize_t *higher) except -1 nogil:
         cdef Hit best = NO_HIT, found
         cdef double outermost, bound
-        cdef Py_ssize_t record, n_searches = 0
+        cdef Py_ssize_t record
+        cdef Watch watch = new_watch(SEARCHES_BETWEEN_SIGNALS)
         cdef size_t place, n_live = 0
         for place in range(self.order.size()):
             if self.tree.holds(self.order[place].second):
@@ -47,18 +48,15 @@ cdef class Diameter:
             bound = (outermost - self.order[place].first) * SAFETY + TINY
             if bound * bound < -best.first:
                 break
-            if not Hit(-self.reach[record], record) < best:
+            if not Hit(-self.farthest[record], record) < best:
                 continue
             if self.partner[record] < 0 or not self.tree.holds(self.partner[record]):
                 found = self.tree.farthest(&self.tree.X[record, 0], NO_HIT)
-                self.reach[record] = -found.first
+                self.farthest[record] = -found.first
                 self.partner[record] = found.second
-                n_searches += 1
-                if n_searches % SEARCHES_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
-            if Hit(-self.reach[record], record) < best:
-                best = Hit(-self.reach[record], record)
+                is_over(&watch, 1)
+            if Hit(-self.farthest[record], record) < best:
+                best = Hit(-self.farthest[record], record)
                 lower[0] = record
                 higher[0] = self.partner[record]
         return 0

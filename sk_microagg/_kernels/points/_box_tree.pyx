@@ -1,12 +1,12 @@
-"""Records in tiles of a kd-tree of boxes: what a tree keeps, and how it stays fitted.
+"""A kd-tree of boxes around tiles of records, which stays fitted while records come and go.
 
 The records lie in tiles of TILE, column by column, so that one pass of vector instructions gives
 the distances of a whole tile. Every leaf of the tree is a tile. Nodes are numbered as in a heap:
 node 1 is the root, 2i and 2i+1 are the children of i, and the leaf of tile t is n_tiles + t. For
-each node the tree knows its lowest live record, the box around its live records, how far out from
-the middle of all records they reach, and the largest `reach` of them, a number that the caller
-gives each record. These are fitted anew when a record comes, goes or moves. A box is kept as its
-low corner, its high corner, that radius, squared, and that reach.
+each node the tree keeps its lowest live record, the box around its live records, their largest
+distance from the middle of all records, and the largest of their values, which the caller gives
+(weights or radii). These are fitted anew when a record comes, goes or moves. A box is stored as its
+low corner, its high corner, that distance, squared, and that value.
 
 A tree that records may join has room for them in every tile: a record goes where its box is
 nearest among those with room. When no room is left, when half of the records have gone, or when
@@ -15,44 +15,32 @@ all have moved many times over, the tree is built anew.
 
 from libc.math cimport INFINITY, fabs
 from libcpp.algorithm cimport nth_element
+from libcpp.vector cimport vector
+
+from ..common._distances cimport NO_RECORD, SAFETY, TINY, Hit, squared_distance
 
 cdef enum:
     LANES_FILLED_IF_ROOMY = 12
-    # With so many moves a record, building anew costs little, and keeps boxes from drifting apart.
+    # Moves per record after which the tree is built anew. That costs little compared with the
+    # moves, and boxes have grown.
     MOVES_BEFORE_BUILDING_ANEW = 8
-    # Measured on normal, clustered, low-rank and heavy-tailed records of 2 to 60 columns: below so
-    # many records plain scans are faster.
+    # With fewer records, plain scans are faster: measured on normal, clustered, low-rank and
+    # heavy-tailed records of 2 to 60 columns.
     FEW_RECORDS = 500
 
-# A bound on a distance, times the one plus the other, covers rounding and squares that underflow.
-cdef double SAFETY = 1.0 + 1e-9
-cdef double TINY = 1e-150
 
-cdef Py_ssize_t NOBODY = (<size_t>-1) >> 1
-cdef Hit NO_HIT = Hit(INFINITY, NOBODY)
+cdef class BoxTree:
 
-
-cdef double squared_distance(const double *a, const double *b, Py_ssize_t n_columns) noexcept nogil:
-    cdef double total = 0.0, gap
-    cdef Py_ssize_t j
-    for j in range(n_columns):
-        gap = a[j] - b[j]
-        total += gap * gap
-    return total
-
-
-cdef class Boxes:
-
-    def __init__(self, const double[:, ::1] X, Search search, *, const double[::1] reach=None,
+    def __init__(self, const double[:, ::1] X, Search search, *, const double[::1] values=None,
                  const unsigned char[::1] is_member=None, bint roomy=False):
         """Take the rows of X that are members as records, by default all; others may join later."""
         cdef Py_ssize_t row
         self.X = X
-        self.reach = reach
+        self.values = values
         self.n_columns = X.shape[1]
         self.search = search
         self.lanes_filled = LANES_FILLED_IF_ROOMY if roomy else TILE
-        self.looked_at = 0
+        self.n_distances = 0
         self.size = 0
         self.place_of.assign(X.shape[0], -1)
         for row in range(X.shape[0]):
@@ -106,7 +94,7 @@ cdef class Boxes:
             column[j * TILE + place % TILE] = column[j * TILE + last % TILE]
         self.record_at[place] = moved
         self.radius_at[place] = self.radius_at[last]
-        self.reach_at[place] = self.reach_at[last]
+        self.value_at[place] = self.value_at[last]
         self.place_of[moved] = place
         self.place_of[record] = -1
         self.tile_size[tile] -= 1
@@ -119,7 +107,7 @@ cdef class Boxes:
         return 0
 
     cdef int refresh(self, Py_ssize_t record) except -1 nogil:
-        """Take over a row of X, or its reach, that has changed."""
+        """Take over a row of X, or its value, that has changed."""
         cdef Py_ssize_t place = self.place_of[record]
         self.n_refreshed += 1
         if self.boxed and self.n_refreshed > MOVES_BEFORE_BUILDING_ANEW * self.size_when_built:
@@ -169,13 +157,13 @@ cdef class Boxes:
         self.n_tiles = (self.size + self.lanes_filled - 1) // self.lanes_filled
         self.tiles.assign(self.n_tiles * TILE * self.n_columns, 0.0)
         self.tile_size.assign(self.n_tiles, 0)
-        self.record_at.assign(self.n_tiles * TILE, NOBODY)
+        self.record_at.assign(self.n_tiles * TILE, NO_RECORD)
         self.radius_at.assign(self.n_tiles * TILE, 0.0)
-        self.reach_at.assign(self.n_tiles * TILE, 0.0)
+        self.value_at.assign(self.n_tiles * TILE, 0.0)
         self._find_middle(live)
         self.boxed = self.search == TREE or (self.search == AUTO and self.size >= FEW_RECORDS)
         self.pruning = self.boxed
-        self.looked_at_before = self.looked_at
+        self.n_distances_before = self.n_distances
         self.queries_to_go = 0
         if not self.boxed:
             for tile in range(self.n_tiles):
@@ -187,7 +175,7 @@ cdef class Boxes:
             return 0
         self.box_size = 2 * self.n_columns + 2
         self.boxes.assign(2 * self.n_tiles * self.box_size, 0.0)
-        self.first_record.assign(2 * self.n_tiles, NOBODY)
+        self.first_record.assign(2 * self.n_tiles, NO_RECORD)
         n_leaves.assign(2 * self.n_tiles, 1)
         for node in range(self.n_tiles - 1, 0, -1):
             n_leaves[node] = n_leaves[2 * node] + n_leaves[2 * node + 1]
@@ -223,7 +211,7 @@ cdef class Boxes:
                 widest = j
         for i in range(n_records):
             records[i].first = self.X[records[i].second, widest]
-        # Only the last tile is short, so a cut at whole tiles leaves records on either side.
+        # Only the last tile is short, so a split at whole tiles leaves records on either side.
         n_left = n_leaves[2 * node] * self.lanes_filled
         nth_element(records, records + n_left, records + n_records)
         self._split(2 * node, records, n_left, n_leaves)
@@ -254,8 +242,8 @@ cdef class Boxes:
         self.radius_at[place] = squared_distance(
             &self.X[record, 0], self.middle.data(), self.n_columns
         )
-        if self.reach is not None:
-            self.reach_at[place] = self.reach[record]
+        if self.values is not None:
+            self.value_at[place] = self.values[record]
         for j in range(self.n_columns):
             column[j * TILE + place % TILE] = self.X[record, j]
 
@@ -274,13 +262,13 @@ cdef class Boxes:
         cdef const double *column = &self.tiles[tile * TILE * self.n_columns]
         cdef double *low = &self.boxes[node * self.box_size]
         cdef double *high = low + self.n_columns
-        cdef double lowest, highest, radius = -INFINITY, reach = -INFINITY
-        cdef Py_ssize_t j, lane, first = NOBODY
+        cdef double lowest, highest, radius = -INFINITY, value = -INFINITY
+        cdef Py_ssize_t j, lane, first = NO_RECORD
         cdef bint changed = False
         for lane in range(self.tile_size[tile]):
             first = min(first, self.record_at[tile * TILE + lane])
             radius = max(radius, self.radius_at[tile * TILE + lane])
-            reach = max(reach, self.reach_at[tile * TILE + lane])
+            value = max(value, self.value_at[tile * TILE + lane])
         for j in range(self.n_columns):
             lowest = INFINITY
             highest = -INFINITY
@@ -291,10 +279,10 @@ cdef class Boxes:
             low[j] = lowest
             high[j] = highest
         changed |= first != self.first_record[node]
-        changed |= radius != high[self.n_columns] or reach != high[self.n_columns + 1]
+        changed |= radius != high[self.n_columns] or value != high[self.n_columns + 1]
         self.first_record[node] = first
         high[self.n_columns] = radius
-        high[self.n_columns + 1] = reach
+        high[self.n_columns + 1] = value
         return changed
 
     cdef bint _fit_node(self, Py_ssize_t node) noexcept nogil:
@@ -340,7 +328,7 @@ cdef class Boxes:
         cdef double radius = high[self.n_columns]
         cdef double corner = 0.0, along = 0.0, gap, offset
         cdef Py_ssize_t j
-        if self.first_record[node] == NOBODY:
+        if self.first_record[node] == NO_RECORD:
             return -1.0
         for j in range(self.n_columns):
             gap = max(fabs(query[j] - low[j]), fabs(query[j] - high[j]))

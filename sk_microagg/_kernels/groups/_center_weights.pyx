@@ -1,35 +1,36 @@
-"""Power weights away from the walls that single records make.
+"""Power weights in the middle of what records allow.
 
 With the weights of all other groups given, records confine the weight of a group: its own from
 below, those of others from above. A weight at an end of this interval is tight to one record, which
-can be computed from it. In the middle, and with few digits, it tells hardly more than that there
-is no record near.
+can be computed from it. In the middle, and with few digits, it reveals little more than that no
+record is near.
 
-The wall between groups A and B is the least of |x - b|² - |x - a|² over the records x of A, with the
-centroids a and b: the most that the weight of B may be above that of A. What is left of this is the
-slack of the wall.
+The wall between groups A and B is the least of |x - b|² - |x - a|² over the records x of A, with
+the centroids a and b: the most that the weight of B may be above that of A. How much is left of
+this is the slack of the wall.
 
 Weights are moved, one at a time, toward the point where the product of all slacks is largest, the
 analytic center of what records allow. That takes very long where groups lie along a line: a wall
-there moves only if all groups behind it move together. So they do, wherever a few groups separate
-those before from those behind.
+there moves only if all groups behind it move together. So wherever a few groups separate those
+before from those behind, these are moved together.
 """
 
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, ceil, frexp, ldexp
 from libcpp.vector cimport vector
 
+from ..common._interrupt cimport Watch, is_over, new_watch
+
 cdef enum:
-    # All groups behind a place move together if no more than this many have walls to others.
+    # All groups behind a cut move together if at most this many of them have walls to others.
     MOST_AT_A_CUT = 16
-    # Single weights move so often for each time that those behind a place move together.
+    # Sweeps over single weights per sweep over cuts.
     SWEEPS_PER_ROUND = 4
     # More binary digits than a float has.
     MOST_HALVINGS = 64
 
-# A step goes at most so far toward the nearest wall.
+# The largest step, as a share of the distance to the nearest wall.
 cdef double LONGEST_STEP = 0.9
 
 
@@ -41,7 +42,7 @@ def center_weights(
     weights,
     Py_ssize_t n_rounds,
 ):
-    """Move weights to the middle of what records allow, and give them as few digits as possible.
+    """Move weights to the middle of what records allow, with as few digits as possible.
 
     Parameters
     ----------
@@ -53,14 +54,14 @@ def center_weights(
         The group on the other side of each wall.
 
     leaving, entering : ndarray of shape (n_walls,), float64
-        The most that the weight of the other group may be above that of this one, and the other
-        way round.
+        The most that the weight of the other group may be above that of this one, and that the
+        weight of this one may be above that of the other.
 
     weights : ndarray of shape (n_groups,), float64
         Weights to start from, which no wall forbids.
 
     n_rounds : int
-        How often weights are moved.
+        Number of rounds in which all weights are moved.
 
     Returns
     -------
@@ -78,23 +79,23 @@ def center_weights(
     array([0., 6.])
     """
     moved = np.array(weights, dtype=np.float64)
-    cdef Walls walls = Walls(starts, targets, leaving, entering, moved)
+    cdef WeightCentering centering = WeightCentering(starts, targets, leaving, entering, moved)
+    cdef Watch watch = new_watch(1)  # a round is long
     cdef Py_ssize_t group, number, sweep
     with nogil:
         for number in range(n_rounds):
-            with gil:
-                PyErr_CheckSignals()  # Ctrl-C
-            walls.center_cuts()
+            is_over(&watch, 1)
+            centering.center_cuts()
             for sweep in range(SWEEPS_PER_ROUND):
-                for group in range(walls.n_groups):
-                    walls.weights[group] += walls.step(group, group + 1, walls.n_groups, 0.0)
-        for group in range(walls.n_groups):
-            walls.shorten(group)
+                for group in range(centering.n_groups):
+                    centering.move(group)
+        for group in range(centering.n_groups):
+            centering.shorten(group)
     return moved
 
 
-cdef class Walls:
-    """The walls of all groups, and weights that stay within."""
+cdef class WeightCentering:
+    """Weights that are moved, and the walls that they stay within."""
 
     cdef const int[::1] starts
     cdef const int[::1] targets
@@ -130,13 +131,18 @@ cdef class Walls:
             self.last_across[group] = max(self.last_across[group], self.last_across[group - 1])
 
     cdef int center_cuts(self) except -1 nogil:
-        """Move all groups behind a place together, place after place."""
+        """Move all groups behind a cut together, one cut after the other."""
         cdef double moved = 0.0
         cdef Py_ssize_t group
         for group in range(self.n_groups):
             self.weights[group] += moved
             if 0 < self.last_across[group] - group <= MOST_AT_A_CUT:
                 moved += self.step(group + 1, self.last_across[group] + 1, group + 1, moved)
+        return 0
+
+    cdef int move(self, Py_ssize_t group) except -1 nogil:
+        """Move the weight of one group."""
+        self.weights[group] += self.step(group, group + 1, self.n_groups, 0.0)
         return 0
 
     cdef double step(
@@ -152,7 +158,7 @@ cdef class Walls:
         # From the middle: near a wall, Newton's method begins with very small steps.
         middle = (self.room_above - self.room_below) / 2.0
         if min(self.room_below + middle, self.room_above - middle) <= 0.0:
-            return 0.0  # the smallest of all floats have no middle between them
+            return 0.0  # There is no float between the smallest ones.
         for i in range(self.below.size()):
             below = unit / (self.below[i] + middle)
             above = unit / (self.above[i] - middle)
@@ -177,7 +183,7 @@ cdef class Walls:
     ) except -1 nogil:
         """Find the slacks of the walls from some groups to those before `until`.
 
-        Some have moved by `moved` already, which their weights do not tell yet.
+        The groups have moved by `moved`, which is not in their weights yet.
         """
         cdef Py_ssize_t group, wall
         cdef double ahead

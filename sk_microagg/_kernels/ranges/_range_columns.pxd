@@ -1,9 +1,9 @@
 from libcpp.vector cimport vector
 
 cdef enum Kind:
-    TABLE
-    TREE
-    SPAN
+    TABULATED
+    HIERARCHY
+    NUMBERS
 
 
 cdef struct Column:
@@ -12,16 +12,16 @@ cdef struct Column:
     int width
     double weight
 
-    # By lo * width + hi in a table, by node in a tree; of numbers, the loss of each leaf alone.
+    # By lo * width + hi if tabulated, by node of a hierarchy; of numbers, by leaf, the loss alone.
     vector[double] loss
     vector[double] info
     vector[double] content
 
-    # Of a tree.
+    # Of a hierarchy.
     vector[int] parent
     vector[int] last
 
-    # Of numbers: where a value begins that begins with a leaf, and where one ends.
+    # Of numbers: where values that begin with a leaf begin, and where those that end with it end.
     vector[double] left
     vector[double] right
     double extent
@@ -29,7 +29,7 @@ cdef struct Column:
     vector[double] mass_before
 
 
-cdef class Columns:
+cdef class RangeColumns:
     cdef readonly Py_ssize_t n_columns
     cdef vector[Column] columns
     cdef double constant

@@ -1,9 +1,10 @@
 from libcpp.vector cimport vector
 
-from ._boxes cimport Boxes, Hit
+from ..common._distances cimport Hit
+from ._box_tree cimport BoxTree
 
 
-cdef class Tree(Boxes):
+cdef class PointTree(BoxTree):
     cdef bint weighted
     cdef vector[Hit] nearest_hit
 
@@ -13,12 +14,12 @@ cdef class Tree(Boxes):
                            vector[Hit] &hits) except -1 nogil
     cdef int below(self, const double *query, double limit, vector[Hit] &hits) except -1 nogil
     cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil
-    cdef int within(self, const double *query, double distance, double reaches,
+    cdef int within(self, const double *query, double distance, double n_radii,
                     vector[Hit] &hits) except -1 nogil
     cdef int distances(self, const double *query, vector[Hit] &hits) except -1 nogil
 
-    cdef void _take_stock(self) noexcept nogil
-    cdef double _largest_reach(self, Py_ssize_t node) noexcept nogil
+    cdef void _choose_scan_or_prune(self) noexcept nogil
+    cdef double _largest_value(self, Py_ssize_t node) noexcept nogil
     cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double *left_key,
                            double *right_key) noexcept nogil
     cdef void _tile_distances(self, Py_ssize_t tile, const double *query,
@@ -36,6 +37,6 @@ cdef class Tree(Boxes):
     cdef int _below_in_tile(self, Py_ssize_t tile, const double *query, double limit,
                             vector[Hit] &hits) except -1 nogil
     cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,
-                           double reaches, vector[Hit] &hits) except -1 nogil
+                           double n_radii, vector[Hit] &hits) except -1 nogil
     cdef int _within_tile(self, Py_ssize_t tile, const double *query, double distance,
-                          double reaches, vector[Hit] &hits) except -1 nogil
+                          double n_radii, vector[Hit] &hits) except -1 nogil

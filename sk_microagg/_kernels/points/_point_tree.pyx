@@ -1,35 +1,44 @@
-"""A kd-tree over a set of records that may change: exact nearest, farthest, and within reach.
+"""Exact queries to a kd-tree of points: the nearest, the farthest, and all within a distance.
 
 Pruning is exact, bit for bit: rounding is monotone, and corners of boxes are measured by the same
 sums in the same order as records, so a bound never crosses a distance (bounds from radii have a
 margin). A node is passed over only if its bound and its lowest record together lose against the
 best so far, so ties fall as in a plain scan.
 
-Where boxes prune too little to pay for themselves (many columns, few records), every query looks
-at all tiles instead. The tree finds out by trying: it counts what a few queries look at.
+Where boxes prune too little to pay for themselves (many columns, few records), every query scans
+all tiles instead. The tree finds out by counting the distances that a few queries compute.
 """
 
 cimport cython
 from libcpp.algorithm cimport pop_heap, push_heap, sort_heap
 
-from ._boxes cimport SAFETY, TILE, TINY, TREE, Hit, Search, squared_distance
+from ..common._distances cimport SAFETY, TINY, Hit, squared_distance
+from ._box_tree cimport TILE, TREE, Search
 
 cdef enum:
     QUERIES_TO_TRY = 32
-    # Measured as FEW_RECORDS was: where boxes spare fewer than so many percent of the records,
-    # plain scans are faster.
+    # Where boxes spare a smaller percentage of the records, plain scans are faster: measured as
+    # FEW_RECORDS was.
     LEAST_PERCENT_SPARED = 55
     SCANS_BETWEEN_TRIALS = 512
 
 
 @cython.final
-cdef class Tree(Boxes):
+cdef class PointTree(BoxTree):
 
-    def __init__(self, const double[:, ::1] X, Search search, *, const double[::1] reach=None,
-                 const unsigned char[::1] is_member=None, bint roomy=False, bint weighted=False):
-        """With `weighted`, the reach of a record is its weight, which makes it seem nearer."""
-        Boxes.__init__(self, X, search, reach=reach, is_member=is_member, roomy=roomy)
-        self.weighted = weighted
+    def __init__(self, const double[:, ::1] X, Search search, *, const double[::1] weights=None,
+                 const double[::1] radii=None, const unsigned char[::1] is_member=None,
+                 bint roomy=False):
+        """Records have weights, which make them seem nearer, or radii for `within`, or neither."""
+        self.weighted = weights is not None
+        BoxTree.__init__(
+            self,
+            X,
+            search,
+            values=weights if weights is not None else radii,
+            is_member=is_member,
+            roomy=roomy,
+        )
 
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil:
         """The record farthest from `query`, keyed by minus its squared distance, or `best`."""
@@ -41,7 +50,7 @@ cdef class Tree(Boxes):
         else:
             for tile in range(self.n_tiles):
                 self._farthest_in_tile(tile, query, &best)
-        self._take_stock()
+        self._choose_scan_or_prune()
         return best
 
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil:
@@ -57,29 +66,29 @@ cdef class Tree(Boxes):
         else:
             for tile in range(self.n_tiles):
                 self._nearest_in_tile(tile, query, m, hits)
-        self._take_stock()
+        self._choose_scan_or_prune()
         sort_heap(hits.begin(), hits.end())
         return 0
 
     cdef int nearest_below(self, const double *query, Py_ssize_t m, double limit,
                            vector[Hit] &hits) except -1 nogil:
-        """The same, of the records with a key below `limit` only: there may be fewer than `m`."""
+        """Like `nearest`, but only records with a key below `limit`: fewer than `m` perhaps."""
         cdef Py_ssize_t tile
-        # They hold the places of hits that are yet to be found, and lose against any.
+        # Placeholders for hits yet to be found: they lose against any.
         hits.assign(m, Hit(limit, -1))
         if self.pruning:
             self._nearest_below(1, query, m, hits)
         else:
             for tile in range(self.n_tiles):
                 self._nearest_in_tile(tile, query, m, hits)
-        self._take_stock()
+        self._choose_scan_or_prune()
         sort_heap(hits.begin(), hits.end())
         while not hits.empty() and hits.back().second < 0:
             hits.pop_back()
         return 0
 
     cdef int below(self, const double *query, double limit, vector[Hit] &hits) except -1 nogil:
-        """All records with a squared distance less weight below `limit`, and these, in no order."""
+        """All records whose squared distance less weight is below `limit`, unordered."""
         cdef Py_ssize_t tile
         hits.clear()
         if self.pruning:
@@ -87,15 +96,15 @@ cdef class Tree(Boxes):
         else:
             for tile in range(self.n_tiles):
                 self._below_in_tile(tile, query, limit, hits)
-        self._take_stock()
+        self._choose_scan_or_prune()
         return 0
 
     cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil:
-        """The record nearest to `query`, found the sooner the nearer a `guess` is."""
+        """The record nearest to `query`; the nearer the `guess`, the faster."""
         cdef double key = squared_distance(&self.X[guess, 0], query, self.n_columns)
         cdef Py_ssize_t tile
         if self.weighted:
-            key -= self.reach[guess]
+            key -= self.values[guess]
         self.nearest_hit.clear()
         self.nearest_hit.push_back(Hit(key, guess))
         if self.pruning:
@@ -103,7 +112,7 @@ cdef class Tree(Boxes):
         else:
             for tile in range(self.n_tiles):
                 self._nearest_in_tile(tile, query, 1, self.nearest_hit)
-        self._take_stock()
+        self._choose_scan_or_prune()
         return self.nearest_hit[0].second
 
     cdef int distances(self, const double *query, vector[Hit] &hits) except -1 nogil:
@@ -118,34 +127,34 @@ cdef class Tree(Boxes):
                 hits.push_back(Hit(distances[lane], self.record_at[tile * TILE + lane]))
         return 0
 
-    cdef int within(self, const double *query, double distance, double reaches,
+    cdef int within(self, const double *query, double distance, double n_radii,
                     vector[Hit] &hits) except -1 nogil:
-        """The records nearer than `distance`, or than `reaches` times their own reach, or both.
+        """The records nearer than `distance`, or than `n_radii` times their own radius.
 
-        With their squared distances, in no order; one beyond by no more than rounding may be among
-        them.
+        With their squared distances, unordered. A record that is farther away by no more than
+        rounding may be among them.
         """
         cdef Py_ssize_t tile
         hits.clear()
         if self.pruning:
-            self._within_below(1, query, distance, reaches, hits)
+            self._within_below(1, query, distance, n_radii, hits)
         else:
             for tile in range(self.n_tiles):
-                self._within_tile(tile, query, distance, reaches, hits)
-        self._take_stock()
+                self._within_tile(tile, query, distance, n_radii, hits)
+        self._choose_scan_or_prune()
         return 0
 
-    cdef void _take_stock(self) noexcept nogil:
-        """Go over to plain scans for a while if the boxes spared too few records, or back."""
+    cdef void _choose_scan_or_prune(self) noexcept nogil:
+        """Change to plain scans for a while if the boxes spared too few records, or back."""
         self.queries_to_go -= 1
         if self.queries_to_go > 0 or not self.boxed or self.search == TREE:
             return
         self.pruning = not self.pruning or (
-            100 * (self.looked_at - self.looked_at_before)
+            100 * (self.n_distances - self.n_distances_before)
             < (100 - LEAST_PERCENT_SPARED) * QUERIES_TO_TRY * self.size
         )
         self.queries_to_go = QUERIES_TO_TRY if self.pruning else SCANS_BETWEEN_TRIALS
-        self.looked_at_before = self.looked_at
+        self.n_distances_before = self.n_distances
 
     cdef inline void _tile_distances(self, Py_ssize_t tile, const double *query,
                                      double *distances) noexcept nogil:
@@ -173,7 +182,7 @@ cdef class Tree(Boxes):
                 distances[lane] += gap0 * gap0
             column += TILE
             j += 1
-        self.looked_at += TILE
+        self.n_distances += TILE
 
     cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,
                               Hit *best) noexcept nogil:
@@ -208,7 +217,7 @@ cdef class Tree(Boxes):
                 if hit < best[0]:
                     best[0] = hit
 
-    cdef double _largest_reach(self, Py_ssize_t node) noexcept nogil:
+    cdef double _largest_value(self, Py_ssize_t node) noexcept nogil:
         return self.boxes[(node + 1) * self.box_size - 1]
 
     cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double *left_key,
@@ -227,8 +236,8 @@ cdef class Tree(Boxes):
         left_key[0] = left_total
         right_key[0] = right_total
         if self.weighted:
-            left_key[0] -= self._largest_reach(2 * node)
-            right_key[0] -= self._largest_reach(2 * node + 1)
+            left_key[0] -= self._largest_value(2 * node)
+            right_key[0] -= self._largest_value(2 * node + 1)
 
     cdef void _nearest_below(self, Py_ssize_t node, const double *query, Py_ssize_t m,
                              vector[Hit] &heap) noexcept nogil:
@@ -259,7 +268,7 @@ cdef class Tree(Boxes):
         self._tile_distances(tile, query, distances)
         if self.weighted:
             for lane in range(TILE):
-                distances[lane] -= self.reach_at[tile * TILE + lane]
+                distances[lane] -= self.value_at[tile * TILE + lane]
         for lane in range(self.tile_size[tile]):
             if <Py_ssize_t>heap.size() == m and distances[lane] > heap.front().first:
                 continue
@@ -291,37 +300,37 @@ cdef class Tree(Boxes):
         self._tile_distances(tile, query, distances)
         if self.weighted:
             for lane in range(TILE):
-                distances[lane] -= self.reach_at[tile * TILE + lane]
+                distances[lane] -= self.value_at[tile * TILE + lane]
         for lane in range(self.tile_size[tile]):
             if distances[lane] < limit:
                 hits.push_back(Hit(distances[lane], self.record_at[tile * TILE + lane]))
         return 0
 
     cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,
-                           double reaches, vector[Hit] &hits) except -1 nogil:
+                           double n_radii, vector[Hit] &hits) except -1 nogil:
         cdef Py_ssize_t child
         if node >= self.n_tiles:
-            return self._within_tile(node - self.n_tiles, query, distance, reaches, hits)
+            return self._within_tile(node - self.n_tiles, query, distance, n_radii, hits)
         for child in range(2 * node, 2 * node + 2):
             if self._nearest_possible(child, query) <= squared_bound(
-                distance, reaches * self._largest_reach(child)
+                distance, n_radii * self._largest_value(child)
             ):
-                self._within_below(child, query, distance, reaches, hits)
+                self._within_below(child, query, distance, n_radii, hits)
         return 0
 
     cdef int _within_tile(self, Py_ssize_t tile, const double *query, double distance,
-                          double reaches, vector[Hit] &hits) except -1 nogil:
+                          double n_radii, vector[Hit] &hits) except -1 nogil:
         cdef double distances[TILE]
         cdef Py_ssize_t lane
         self._tile_distances(tile, query, distances)
         for lane in range(self.tile_size[tile]):
             if distances[lane] <= squared_bound(
-                distance, reaches * self.reach_at[tile * TILE + lane]
+                distance, n_radii * self.value_at[tile * TILE + lane]
             ):
                 hits.push_back(Hit(distances[lane], self.record_at[tile * TILE + lane]))
         return 0
 
 
-cdef inline double squared_bound(double distance, double reach) noexcept nogil:
-    cdef double bound = max(distance, reach) * SAFETY + TINY
+cdef inline double squared_bound(double distance, double radius) noexcept nogil:
+    cdef double bound = max(distance, radius) * SAFETY + TINY
     return bound * bound

@@ -1,14 +1,6 @@
-from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-# A key to be made small (a squared distance, or minus one) and a record. Pairs compare by key,
-# then by record: the lowest record wins a tie.
-ctypedef pair[double, Py_ssize_t] Hit
-
-cdef Hit NO_HIT
-
-cdef double SAFETY
-cdef double TINY
+from ..common._distances cimport Hit
 
 cdef enum:
     TILE = 16
@@ -18,25 +10,20 @@ cdef enum Search:
     TREE
     SCAN
 
-cdef inline bint by_record(const Hit &one, const Hit &other) noexcept nogil:
-    return one.second < other.second
 
-cdef double squared_distance(const double *a, const double *b, Py_ssize_t n_columns) noexcept nogil
-
-
-cdef class Boxes:
+cdef class BoxTree:
     cdef const double[:, ::1] X
-    cdef const double[::1] reach
+    cdef const double[::1] values
     cdef Py_ssize_t n_columns
     cdef Py_ssize_t size
     cdef Py_ssize_t size_when_built
-    cdef Py_ssize_t looked_at
+    cdef Py_ssize_t n_distances
 
     cdef Search search
     cdef bint boxed
     cdef bint pruning
     cdef Py_ssize_t queries_to_go
-    cdef Py_ssize_t looked_at_before
+    cdef Py_ssize_t n_distances_before
     cdef Py_ssize_t lanes_filled
     cdef Py_ssize_t n_refreshed
 
@@ -48,7 +35,7 @@ cdef class Boxes:
     cdef vector[Py_ssize_t] place_of
     cdef vector[double] middle
     cdef vector[double] radius_at
-    cdef vector[double] reach_at
+    cdef vector[double] value_at
     cdef Py_ssize_t box_size
     cdef vector[double] boxes
     cdef vector[Py_ssize_t] first_record

@@ -3,7 +3,7 @@ from libcpp.set cimport set as ordered_set
 from libcpp.vector cimport vector
 
 
-cdef class Ledger:
+cdef class BasePartition:
     cdef readonly Py_ssize_t k
     cdef readonly Py_ssize_t n_slots
     cdef readonly Py_ssize_t n_groups
@@ -13,23 +13,23 @@ cdef class Ledger:
     cdef vector[vector[Py_ssize_t]] members
     cdef ordered_set[Py_ssize_t] free_slots
 
-    # Measured when a group is settled.
+    # Brought up to date by `update`; `version` is the number of the update.
     cdef vector[double] group_cost
     cdef vector[Py_ssize_t] version
-    cdef Py_ssize_t n_settled
+    cdef Py_ssize_t n_updates
     cdef double total_cost
     cdef double lost_cost
     cdef double largest_total
 
-    cdef vector[Py_ssize_t] unsettled
-    cdef vector[char] is_unsettled
+    cdef vector[Py_ssize_t] dirty
+    cdef vector[char] is_dirty
     cdef vector[Py_ssize_t] larger
     cdef vector[Py_ssize_t] place_in_larger
 
     cdef bint recording
     cdef vector[pair[Py_ssize_t, Py_ssize_t]] journal
 
-    # What a kind of partition says of its groups.
+    # Overridden by each kind of partition.
     cdef double measure(self, Py_ssize_t group) except -1 nogil
     cdef int reindex(self, Py_ssize_t group) except -1 nogil
 
@@ -38,14 +38,14 @@ cdef class Ledger:
     cdef int shift(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
     cdef int leave(self, Py_ssize_t record) except -1 nogil
     cdef int join(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
-    cdef int note(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
-    cdef int settle(self) except -1 nogil
+    cdef int log_move(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
+    cdef int update(self) except -1 nogil
     cdef Py_ssize_t free_slot(self) noexcept nogil
     cdef int check_group(self, Py_ssize_t group) except -1
     cdef int check_record(self, Py_ssize_t record) except -1
 
-    cdef int _unsettle(self, Py_ssize_t group) except -1 nogil
-    cdef int _settle_group(self, Py_ssize_t group) except -1 nogil
+    cdef int _mark_dirty(self, Py_ssize_t group) except -1 nogil
+    cdef int _update_group(self, Py_ssize_t group) except -1 nogil
     cdef void _add_to_total(self, double value) noexcept nogil
     cdef void _sum_groups(self) noexcept nogil
     cdef int _list_if_larger(self, Py_ssize_t group) except -1 nogil

@@ -2,8 +2,8 @@
 
 The leaves of a column, its categories or its distinct numbers in order, have positions 0, 1, ...
 A generalized value is the smallest node, or the interval, that covers the leaves from `lo` to `hi`.
-One position comes after all leaves and is covered by the root alone: a missing value reaches from
-the first position to that one, and so does everything that is merged with it.
+One position comes after all leaves and is covered by the root alone: a missing value covers all
+from the first position to that one, and so does everything that is merged with it.
 """
 
 import numpy as np
@@ -11,23 +11,23 @@ import numpy as np
 from libc.math cimport exp, log
 from libcpp.vector cimport vector
 
-from ..points._boxes cimport SAFETY
+from ..common._distances cimport SAFETY
 
 cdef enum:
     LARGEST_TABLE = 256
 
 
-cdef class Columns:
+cdef class RangeColumns:
     """Loss and entropy of generalized values, for every column of a table.
 
     Parameters
     ----------
     domains : list
-        For each column an object with the arrays that describe it. A tree has `parent` and `last`
-        (the last position that a node covers), `loss`, `info` and `mass` by node; the nodes begin
-        with the leaves. Numbers have by leaf `left` and `right`, where a value begins or ends that
-        reaches from or to this leaf, the `loss` of the leaf alone, `info` and `mass`; and `extent`,
-        the width of the whole. All have `is_tree` and `n_leaves`.
+        For each column an object with the arrays that describe it. A hierarchy has `parent`, `last`
+        (the last position that a node covers), `loss`, `info` and `mass` by node; the leaves come
+        first. Numbers have by leaf `left` and `right`, where a value that begins or ends with this
+        leaf begins or ends, the `loss` of the leaf alone, `info` and `mass`; and `extent`, the
+        width of the whole. All have `is_tree` and `n_leaves`.
 
     weights : sequence of float
         Weight of each column.
@@ -43,10 +43,10 @@ cdef class Columns:
 
     Examples
     --------
-    >>> from sk_microagg._kernels import Columns
+    >>> from sk_microagg._kernels import RangeColumns
     >>> from sk_microagg.generalization import Hierarchy
     >>> country = Hierarchy.from_nested({"Europe": ["France", "Spain"], "Asia": ["India"]})
-    >>> columns = Columns([country.domain(["Spain", "India", "India"], "country")], [1.0])
+    >>> columns = RangeColumns([country.domain(["Spain", "India", "India"], "country")], [1.0])
     >>> columns.loss_of(0, 0, 1), columns.loss_of(0, 0, 2)  # Europe, and all
     (0.6666666666666666, 1.0)
     """
@@ -63,7 +63,7 @@ cdef class Columns:
             column.width = domain.n_leaves + 1
             column.weight = weight
             if domain.is_tree:
-                column.kind = TREE
+                column.kind = HIERARCHY
                 column.parent = domain.parent
                 column.last = domain.last
                 column.loss = [weight * loss for loss in domain.loss]
@@ -73,7 +73,7 @@ cdef class Columns:
                     for info, mass in zip(domain.info, domain.mass, strict=True)
                 ]
             else:
-                column.kind = SPAN
+                column.kind = NUMBERS
                 column.left = domain.left
                 column.right = domain.right
                 column.loss = [weight * loss for loss in domain.loss]
@@ -89,17 +89,16 @@ cdef class Columns:
 
     @property
     def n_leaves(self):
-        """Number of leaves of each column: the position that only a missing value reaches."""
+        """Number of leaves of each column, and the position that only missing values cover."""
         return np.array([self.columns[j].width - 1 for j in range(self.n_columns)], np.int32)
 
     def costs(self, const int[:, ::1] center_lo, const int[:, ::1] center_hi,
               const int[:, ::1] n_known, const Py_ssize_t[::1] sizes, const int[::1] lo,
               const int[::1] hi, *, bint by_entropy=False):
-        """What it costs each of several groups to take a record in.
+        """Cost of adding a record to each of several groups.
 
-        Groups have such centers, so many known values in each column, and so many members. All that
-        is known loses what the merged center loses, instead of what the old center did; or by
-        entropy, members and record are generalized at certain rates.
+        By loss, all known values lose what the merged center loses instead of what the old one did.
+        By entropy, it is the sum of the rates at which members and record are generalized.
         """
         cdef double[::1] costs = np.zeros(sizes.shape[0])
         cdef Py_ssize_t group, j
@@ -121,7 +120,7 @@ cdef class Columns:
         return costs.base
 
     def info_of(self, Py_ssize_t column, int lo, int hi):
-        """Information of a generalized value, and what the entropy divides by for it."""
+        """Information of a generalized value, and its content, by which the entropy divides."""
         return self.info(column, lo, hi), self.content(column, lo, hi)
 
     cdef double loss(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
@@ -130,9 +129,9 @@ cdef class Columns:
         Never less than that of a value that it covers, to the last bit.
         """
         cdef Column *column = &self.columns[j]
-        if column.kind == TABLE:
+        if column.kind == TABULATED:
             return column.loss[lo * column.width + hi]
-        if column.kind == TREE:
+        if column.kind == HIERARCHY:
             return column.loss[lowest_common(column, lo, hi)]
         if hi == column.width - 1:
             return column.weight
@@ -144,20 +143,20 @@ cdef class Columns:
     cdef double info(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
         """The information that is lost when a value gets as general as this."""
         cdef Column *column = &self.columns[j]
-        if column.kind == TABLE:
+        if column.kind == TABULATED:
             return column.info[lo * column.width + hi]
-        if column.kind == TREE:
+        if column.kind == HIERARCHY:
             return column.info[lowest_common(column, lo, hi)]
         if lo == hi:
             return 0.0
         return column.info_before[min(hi + 1, column.width - 1)] - column.info_before[lo]
 
     cdef double content(self, Py_ssize_t j, int lo, int hi) noexcept nogil:
-        """What the entropy divides by when this value is generalized."""
+        """The content of a value: what the entropy divides by when it is generalized."""
         cdef Column *column = &self.columns[j]
-        if column.kind == TABLE:
+        if column.kind == TABULATED:
             return column.content[lo * column.width + hi]
-        if column.kind == TREE:
+        if column.kind == HIERARCHY:
             return column.content[lowest_common(column, lo, hi)]
         return self.info(j, lo, hi) + self._constant(
             column.mass_before[min(hi + 1, column.width - 1)] - column.mass_before[lo]
@@ -165,17 +164,17 @@ cdef class Columns:
 
     cdef double lost(self, Py_ssize_t j, int center_lo, int center_hi, int n_known, int lo,
                      int hi) noexcept nogil:
-        """What a group has lost with a record taken in: a missing value has nothing to lose."""
+        """Loss of a group with one more record; a missing value has nothing to lose."""
         return (n_known + (not self.is_missing(j, hi))) * self.loss(
             j, min(center_lo, lo), max(center_hi, hi)
         )
 
     cdef double rate(self, Py_ssize_t j, int center_lo, int center_hi, double size, int lo,
                      int hi) noexcept nogil:
-        """What it costs, by entropy, to merge a value with the center of so many.
+        """Cost, by entropy, of merging a value with the center of `size` records.
 
-        The rates at which all of them are generalized to the value that covers both, and that value
-        to itself.
+        It is the sum of the rates at which all of them are generalized to the value that covers
+        both, and that value to itself.
         """
         cdef int merged_lo = min(center_lo, lo), merged_hi = max(center_hi, hi)
         cdef double info = self.info(j, merged_lo, merged_hi)
@@ -187,9 +186,9 @@ cdef class Columns:
 
     cdef double least_rate(self, Py_ssize_t j, int center_lo, int center_hi, double size, int lo,
                            int hi, double largest_content) noexcept nogil:
-        """What no value costs less than, if it covers `lo` and `hi` and has no larger content."""
+        """Lower bound on the rate of values that cover `lo` to `hi`, with limited content."""
         cdef double info = self.info(j, min(center_lo, lo), max(center_hi, hi))
-        # The rate of a value to itself need not grow with the value; this bound of it does.
+        # The rate of a value to itself need not grow with the value; this bound on it does.
         cdef double to_itself = share(info, info + self.largest_constant)
         return self.columns[j].weight / SAFETY * (
             (share(info, largest_content) + to_itself)
@@ -205,7 +204,7 @@ cdef class Columns:
         return -mass * log(mass) if 0.0 < mass < 1.0 else 0.0
 
     cdef int _tabulate(self, Py_ssize_t j) except -1:
-        """Write down all values of a column with few leaves."""
+        """Tabulate all values of a column with few leaves."""
         cdef Column *column = &self.columns[j]
         cdef int lo, hi, width = column.width
         cdef vector[double] loss, info, content
@@ -220,7 +219,7 @@ cdef class Columns:
         column.loss = loss
         column.info = info
         column.content = content
-        column.kind = TABLE
+        column.kind = TABULATED
         return 0
 
 

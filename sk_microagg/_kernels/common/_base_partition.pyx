@@ -1,9 +1,9 @@
-"""The books of a partition: who is in which group, what that costs, and how to go back.
+"""The base of all partitions: the members and cost of each group, moves, and a journal of moves.
 
 All that is known of a group is a function of its members alone, taken in ascending order: it does
 not depend on the moves that led there, errors never pile up, and groups that are rolled back are
-the same to the last bit. So a move only notes that two groups have changed. They are measured, from
-their members, when they are next looked at. What there is to measure, a kind of partition says.
+the same to the last bit. So a move only marks two groups as dirty. They are measured anew, from
+their members, when something about them is next asked. Subclasses say what there is to measure.
 
 Groups are numbered by slots. A group that loses its last record vanishes, and a new one takes the
 lowest free slot.
@@ -17,12 +17,12 @@ from libcpp.algorithm cimport lower_bound
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-# The sum of all costs is summed anew when it has fallen to this share: what rounding took from the
-# large sum would show in the small one.
+# The total cost is summed anew when it has fallen to this share of its largest value: the rounding
+# error of the large sum would show in the small one.
 cdef double SHARE_TO_SUM_ANEW = 1e-3
 
 
-cdef class Ledger:
+cdef class BasePartition:
 
     def __init__(self, const Py_ssize_t[::1] labels, Py_ssize_t k):
         cdef Py_ssize_t record, group
@@ -44,13 +44,13 @@ cdef class Ledger:
             self.free_slots.insert(group)
         self.group_cost.assign(self.n_slots, 0.0)
         self.version.assign(self.n_slots, 0)
-        self.is_unsettled.assign(self.n_slots, 0)
+        self.is_dirty.assign(self.n_slots, 0)
         self.place_in_larger.assign(self.n_slots, -1)
-        self.n_settled = 0
+        self.n_updates = 0
         self.recording = False
 
     cdef int measure_all(self) except -1 nogil:
-        """Measure every group. A kind of partition does so when it is ready to."""
+        """Measure every group. Subclasses call this at the end of their `__init__`."""
         cdef Py_ssize_t group
         for group in range(self.n_groups):
             self.group_cost[group] = self.measure(group)
@@ -58,7 +58,7 @@ cdef class Ledger:
         self._sum_groups()
         return 0
 
-    # What a partition is
+    # Questions
 
     @property
     def cost(self):
@@ -68,15 +68,27 @@ cdef class Ledger:
     @property
     def n_larger(self):
         """Number of groups with more than k records."""
-        self.settle()
+        self.update()
         return self.larger.size()
 
     def groups(self):
-        """Numbers of the groups, ascending."""
+        """Numbers of the groups.
+
+        Returns
+        -------
+        groups : ndarray of shape (n_groups,)
+            The numbers, ascending.
+        """
         return np.array([g for g in range(self.n_slots) if not self.members[g].empty()], np.intp)
 
     def labels(self):
-        """Group of each record, numbered from 0 in the order of the groups' slots."""
+        """Label of each record.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+            The place of each record's group in `groups`.
+        """
         cdef Py_ssize_t record, n_before = 0, group
         cdef Py_ssize_t[::1] number = np.empty(self.n_slots, np.intp)
         cdef Py_ssize_t[::1] labels = np.empty(self.n_records, np.intp)
@@ -88,36 +100,96 @@ cdef class Ledger:
         return labels.base
 
     def group(self, Py_ssize_t record):
-        """Group of a record."""
+        """Group of a record.
+
+        Parameters
+        ----------
+        record : int
+            The record.
+
+        Returns
+        -------
+        group : int
+            Its group.
+        """
         self.check_record(record)
         return self.group_of[record]
 
     def size(self, Py_ssize_t group):
-        """Number of records in a group; 0 if the slot is free."""
+        """Number of records in a group.
+
+        Parameters
+        ----------
+        group : int
+            A number below `n_slots`.
+
+        Returns
+        -------
+        size : int
+            Its size; 0 if there is no group of this number.
+        """
         if not 0 <= group < self.n_slots:
             raise ValueError(f"group={group} must be from 0 to {self.n_slots - 1}.")
         return self.members[group].size()
 
     def members_of(self, Py_ssize_t group):
-        """Records of a group, ascending."""
+        """Records of a group.
+
+        Parameters
+        ----------
+        group : int
+            The group.
+
+        Returns
+        -------
+        records : ndarray of shape (size,)
+            The records, ascending.
+        """
         self.check_group(group)
         return np.array(self.members[group], dtype=np.intp)
 
     def cost_of(self, Py_ssize_t group):
-        """Cost of a group."""
+        """Cost of a group: its share of the total `cost`.
+
+        Parameters
+        ----------
+        group : int
+            The group.
+
+        Returns
+        -------
+        cost : float
+            The cost.
+        """
         self.check_group(group)
-        self.settle()
+        self.update()
         return self.group_cost[group]
 
     def all_costs(self):
-        """Costs of all groups, in the order of their slots."""
-        self.settle()
+        """Costs of all groups.
+
+        Returns
+        -------
+        costs : ndarray of shape (n_groups,)
+            The costs, in the order of `groups`.
+        """
+        self.update()
         return np.array(self.group_cost)[self.groups()]
 
     def larger_group(self, Py_ssize_t place):
-        """One of the groups with more than k records, which have places from 0 to `n_larger` - 1.
+        """One of the groups with more than k records, to draw one at random.
+
+        Parameters
+        ----------
+        place : int
+            A number from 0 to `n_larger` - 1.
+
+        Returns
+        -------
+        group : int
+            The group.
         """
-        self.settle()
+        self.update()
         if not 0 <= place < <Py_ssize_t>self.larger.size():
             n_larger = <Py_ssize_t>self.larger.size()
             raise ValueError(f"place={place} must be from 0 to {n_larger - 1}.")
@@ -126,14 +198,29 @@ cdef class Ledger:
     # Changes
 
     def move(self, Py_ssize_t record, Py_ssize_t group):
-        """Move a record to another group."""
+        """Move a record to another group.
+
+        Parameters
+        ----------
+        record : int
+            The record.
+
+        group : int
+            The group that it joins. The one that it leaves vanishes if that was its last record.
+        """
         self.check_record(record)
         self.check_group(group)
         if self.group_of[record] != group:
             self.shift(record, group)
 
     def swap(self, Py_ssize_t one, Py_ssize_t other):
-        """Let two records change places."""
+        """Swap two records between their groups.
+
+        Parameters
+        ----------
+        one, other : int
+            The records.
+        """
         cdef Py_ssize_t group
         self.check_record(one)
         self.check_record(other)
@@ -143,7 +230,18 @@ cdef class Ledger:
             self.shift(other, group)
 
     def create(self, const Py_ssize_t[::1] records):
-        """Make a group of records of any groups; return its number."""
+        """Make a group of records of any groups.
+
+        Parameters
+        ----------
+        records : ndarray of shape (size,), intp
+            The records.
+
+        Returns
+        -------
+        group : int
+            The new group.
+        """
         cdef Py_ssize_t i, group
         for i in range(records.shape[0]):
             self.check_record(records[i])
@@ -155,9 +253,20 @@ cdef class Ledger:
         return group
 
     def split(self, Py_ssize_t group, const Py_ssize_t[::1] parts):
-        """Part the records of a group, ascending, by the numbers given; return all the groups.
+        """Split a group into parts.
 
-        Part 0 stays, every other becomes a new group.
+        Parameters
+        ----------
+        group : int
+            The group.
+
+        parts : ndarray of shape (size,), intp
+            Part of each of its records, ascending. Part 0 stays, every other becomes a new group.
+
+        Returns
+        -------
+        groups : list of int
+            The group of each part.
         """
         members = self.members_of(group)
         if parts.shape[0] != len(members):
@@ -170,12 +279,12 @@ cdef class Ledger:
     # Journal
 
     def mark(self):
-        """Remember this partition: `rollback` will return to it."""
+        """Mark the current state, for `rollback` to return to."""
         self.journal.clear()
         self.recording = True
 
     def rollback(self):
-        """Return to the partition as it was at the last `mark`, which stays marked."""
+        """Return to the state at the last `mark`, which stays marked."""
         if not self.recording:
             raise ValueError("rollback needs a mark to return to.")
         self.recording = False
@@ -184,38 +293,38 @@ cdef class Ledger:
             self.journal.pop_back()
         self.recording = True
 
-    # Moves and measures
+    # Inside
 
     cdef double measure(self, Py_ssize_t group) except -1 nogil:
-        """Find what is to be known of a group's members, which may be none; return its cost."""
+        """Compute all that is kept of a group, which may be empty; return its cost."""
         return 0.0
 
     cdef int reindex(self, Py_ssize_t group) except -1 nogil:
-        """Let an index over the groups know that a group has been measured anew."""
+        """Update an index over the groups after a group has been measured."""
         return 0
 
     cdef double cost_of_all(self) except -1 nogil:
-        self.settle()
+        self.update()
         return self.total_cost + self.lost_cost
 
     cdef int shift(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
         """Move a record to another group, or to a free slot."""
-        self.note(record, self.group_of[record])
+        self.log_move(record, self.group_of[record])
         self.leave(record)
         return self.join(record, group)
 
-    cdef int note(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
-        """Write down where a record comes from."""
+    cdef int log_move(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
+        """Write into the journal which group a record leaves."""
         if self.recording:
             self.journal.push_back(pair[Py_ssize_t, Py_ssize_t](record, group))
         return 0
 
-    cdef int settle(self) except -1 nogil:
-        """Measure the groups that have changed."""
+    cdef int update(self) except -1 nogil:
+        """Measure all dirty groups."""
         cdef size_t i
-        for i in range(self.unsettled.size()):
-            self._settle_group(self.unsettled[i])
-        self.unsettled.clear()
+        for i in range(self.dirty.size()):
+            self._update_group(self.dirty[i])
+        self.dirty.clear()
         return 0
 
     cdef Py_ssize_t free_slot(self) noexcept nogil:
@@ -230,7 +339,7 @@ cdef class Ledger:
         if members.empty():
             self.free_slots.insert(group)
             self.n_groups -= 1
-        return self._unsettle(group)
+        return self._mark_dirty(group)
 
     cdef int join(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
         cdef vector[Py_ssize_t] *members = &self.members[group]
@@ -239,18 +348,18 @@ cdef class Ledger:
             self.n_groups += 1
         members.insert(lower_bound(members.begin(), members.end(), record), record)
         self.group_of[record] = group
-        return self._unsettle(group)
+        return self._mark_dirty(group)
 
-    cdef int _unsettle(self, Py_ssize_t group) except -1 nogil:
-        if not self.is_unsettled[group]:
-            self.is_unsettled[group] = 1
-            self.unsettled.push_back(group)
+    cdef int _mark_dirty(self, Py_ssize_t group) except -1 nogil:
+        if not self.is_dirty[group]:
+            self.is_dirty[group] = 1
+            self.dirty.push_back(group)
         return 0
 
-    cdef int _settle_group(self, Py_ssize_t group) except -1 nogil:
-        self.is_unsettled[group] = 0
-        self.n_settled += 1
-        self.version[group] = self.n_settled
+    cdef int _update_group(self, Py_ssize_t group) except -1 nogil:
+        self.is_dirty[group] = 0
+        self.n_updates += 1
+        self.version[group] = self.n_updates
         self._add_to_total(-self.group_cost[group])
         self.group_cost[group] = self.measure(group)
         self._add_to_total(self.group_cost[group])

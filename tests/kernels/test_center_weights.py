@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import walls as oracle
+from oracles import center_weights as oracle
 from scipy.sparse import csr_array
 
 from sk_microagg._kernels import center_weights
@@ -45,12 +45,12 @@ WIDTHS = {
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("n_groups", [1, 2, 3, 4, 5, 17])
 @pytest.mark.parametrize("n_rounds", [0, 1, 4])
-def test_the_kernel_does_as_the_plain_version(width, n_groups, n_rounds):
+def test_kernel_and_oracle_agree(width, n_groups, n_rounds):
     for seed in range(5):
         rng = np.random.default_rng([seed, n_groups])
         walls, weights = some_walls(rng, n_groups, rng.random(), WIDTHS[width])
         expected = oracle.center_weights(walls, weights, n_rounds)
-        # A shortest number is another one at once if an end of its interval is rounded otherwise.
+        # The shortest number may change if an end of its interval is rounded differently.
         found = centered(walls, weights, n_rounds)
         assert np.mean(np.isclose(found, expected, rtol=1e-6, atol=1e-9)) > 0.9
         if n_rounds == 0:
@@ -58,7 +58,7 @@ def test_the_kernel_does_as_the_plain_version(width, n_groups, n_rounds):
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_groups=st.integers(2, 40), n_rounds=st.integers(0, 6))
-def test_no_wall_is_crossed_and_none_is_touched_that_need_not_be(seed, n_groups, n_rounds):
+def test_weights_stay_clear_of_all_walls(seed, n_groups, n_rounds):
     rng = np.random.default_rng(seed)
     walls, weights = some_walls(rng, n_groups, 0.3, WIDTHS["many magnitudes"])
     assert slacks(walls, centered(walls, weights, n_rounds)).min() > 0
@@ -98,7 +98,7 @@ def test_weights_have_few_digits():
 )
 def test_the_shortest_number_is_a_multiple_of_the_largest_power_of_two(low, high, shortest):
     assert oracle.shortest_between(low, high) == shortest
-    # Beside a weight of 0, the middle half of what the first may be is just from low to high.
+    # With the other weight 0, the middle half of what the first may be is from low to high.
     beyond = (high - low) / 2
     walls = {(1, 0): high + beyond, (0, 1): beyond - low}
     assert centered(walls, [(low + high) / 2, 0.0], 0).tolist() == [shortest, 0.0]
