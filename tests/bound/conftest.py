@@ -1,7 +1,6 @@
-import sys
+import time
 from collections import Counter
 from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 
@@ -26,16 +25,11 @@ class Clock:
 
 @pytest.fixture
 def set_clock(monkeypatch):
-    """Replace `time.monotonic` in all modules of the package, kernels too, by a fake clock.
-
-    Not everywhere: the threads of joblib need the real one.
-    """
+    """Replace `time.monotonic` by a fake clock, for Python code and kernels alike."""
 
     def set_clock(seconds_per_reading):
         clock = Clock(seconds_per_reading)
-        for name, module in list(sys.modules.items()):
-            if name.startswith("sk_microagg.") and hasattr(vars(module).get("time"), "monotonic"):
-                monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock))
+        monkeypatch.setattr(time, "monotonic", clock)
         return clock
 
     return set_clock

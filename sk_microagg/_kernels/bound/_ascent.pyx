@@ -7,15 +7,14 @@ gradient (Chambolle and Pock, 2011) with steps that are scaled column by column 
 2011). The primal variables say how much of each column a fractional partition uses.
 """
 
-import time
-
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
+
+from ..common._interrupt cimport Watch, is_over, new_watch
 
 cdef enum:
     WORK_BETWEEN_SIGNALS = 2_000_000
@@ -112,10 +111,11 @@ cdef class Ascent:
             Stop early when `time.monotonic()` has passed this.
         """
         cdef Py_ssize_t n_duals = duals.shape[0], n_columns = use.shape[0]
-        cdef Py_ssize_t work = 0, n_counted = 0, iteration, i
+        cdef Py_ssize_t n_counted = 0, iteration, i
         cdef double[::1] mean_duals = np.zeros(n_duals)
         cdef double[::1] mean_use = np.zeros(n_columns)
-        cdef bint is_late = False
+        cdef Watch watch = new_watch(WORK_BETWEEN_SIGNALS, deadline)
+        cdef bint is_late
         self.ahead.resize(n_duals)
         for i in range(n_duals):
             self.ahead[i] = duals[i] if i < self.n_records else -duals[i]
@@ -123,12 +123,7 @@ cdef class Ascent:
             for iteration in range(n_iter):
                 self._step_of_use(use, 1.0 / weight)
                 self._step_of_duals(duals, lowest, highest, weight)
-                work += self.entry.shape[0] + n_duals
-                if work >= WORK_BETWEEN_SIGNALS:
-                    work = 0
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
-                        is_late = time.monotonic() >= deadline
+                is_late = is_over(&watch, self.entry.shape[0] + n_duals)
                 if iteration >= n_iter // 2 or is_late:
                     n_counted += 1
                     for i in range(n_duals):

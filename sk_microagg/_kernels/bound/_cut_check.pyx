@@ -6,17 +6,15 @@ members still to be decided the sum would not exceed the SSE of those chosen, si
 only raise the SSE.
 """
 
-import time
-
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
+from ..common._interrupt cimport Watch, check_now, new_watch
 
 cdef enum:
     MAX_MEMBERS = 32
@@ -104,10 +102,10 @@ cdef class CutCheck:
         cdef Py_ssize_t cut, i
         cdef unsigned int chosen
         cdef list found = []
+        cdef Watch watch = new_watch(1, deadline)
         self.duals = duals
         for cut in range(cut_duals.shape[0]):
-            PyErr_CheckSignals()  # Ctrl-C
-            if time.monotonic() >= deadline:
+            if check_now(&watch):
                 return None
             if cut_duals[cut] <= 0.0:
                 continue

@@ -8,7 +8,6 @@ becomes the k neighbors with the least |x - c|² - u(x), u the duals, and so on.
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libcpp.algorithm cimport nth_element
@@ -16,6 +15,7 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
+from ..common._interrupt cimport Watch, is_over, new_watch
 
 ctypedef pair[double, int32_t] Ranked
 
@@ -80,12 +80,11 @@ cdef class GroupFinder:
         """
         cdef Py_ssize_t record, i
         cdef int32_t[:, ::1] members
+        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
         self.found.clear()
         with nogil:
             for record in range(self.X.shape[0]):
-                if record % RECORDS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()  # Ctrl-C
+                is_over(&watch, 1)
                 for i in range(self.X.shape[1]):
                     self.mean[i] = self.X[record, i]
                 self._improve(record, duals, tolerance)

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 from ..common._distances cimport Hit
+from ..common._interrupt cimport Watch
 from ..points._point_tree cimport PointTree
 
 
@@ -42,8 +43,8 @@ cdef class RootCandidates:
     cdef vector[double] weight
     cdef vector[double] smallest
 
-    # Operations since the caller last set this to 0, to decide when to read the clock.
-    cdef Py_ssize_t work
+    # Counts the work of the search that calls.
+    cdef Watch watch
 
     cdef int set_duals(self, const double[::1] duals, const double[::1] shift) except -1
     cdef int set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,

@@ -97,7 +97,7 @@ cdef class RootCandidates:
         cdef double last = 0.0
         cdef size_t i
         self.root = root
-        self.work += self.n_records // 8
+        self.watch.work += self.n_records // 8
         self.tree.nearest(point, self.k, self.hits)
         for i in range(self.hits.size()):
             if self.hits[i].second != root and n_counted < self.k - 1:
@@ -126,7 +126,7 @@ cdef class RootCandidates:
                 self.record_of.push_back(self.hits[i].second)
         n = self.record_of.size()
         self.n = n
-        self.work += n * (self.n_columns + self.k)
+        self.watch.work += n * (self.n_columns + self.k)
         self.coordinates.resize(n * self.n_columns)
         self.star.resize(n)
         self.joining.resize(n)
@@ -219,5 +219,5 @@ cdef class RootCandidates:
                     row[other] += gap * gap
             for other in range(n):
                 row[other] /= self.k
-            self.work += n * self.n_columns
+            self.watch.work += n * self.n_columns
         return &self.rows[self.row_start[place]]

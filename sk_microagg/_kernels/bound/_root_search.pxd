@@ -27,8 +27,6 @@ cdef class RootSearch:
     cdef Py_ssize_t n_nodes
     cdef Py_ssize_t node_limit
 
-    cdef double stop_at
-    cdef bint is_late
 
     cdef double _least(self, Py_ssize_t root) except? -1.0 nogil
     cdef int _start_greedily(self) except -1 nogil
@@ -41,4 +39,3 @@ cdef class RootSearch:
     cdef int _try_last(self, Py_ssize_t depth, double cost, uint64_t cuts) except -1 nogil
     cdef int _try_last_two(self, Py_ssize_t depth, double cost, uint64_t cuts) except -1 nogil
     cdef void _keep_if_best(self, double value, uint64_t cuts) noexcept nogil
-    cdef bint _is_over(self, Py_ssize_t work) except -1 nogil

@@ -23,16 +23,14 @@ A cut is a set of records with a dual of its own, which raises the reduced costs
 inside. Bounds ignore cuts, which only makes them lower; complete sets count them.
 """
 
-import time
-
 import numpy as np
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.algorithm cimport sort
 
+from ..common._interrupt cimport check_now, is_over, new_watch
 from ._root_candidates cimport RootCandidates, sum_of_smallest
 
 cdef enum:
@@ -130,23 +128,22 @@ cdef class RootSearch:
         cdef double[::1] values = np.zeros(roots.shape[0])
         cdef int32_t[:, ::1] members = np.full((roots.shape[0], self.k), -1, dtype=np.int32)
         self.node_limit = node_limit
-        self.stop_at = deadline
-        self.is_late = time.monotonic() >= deadline
-        self.candidates.work = 0
+        self.candidates.watch = new_watch(WORK_BETWEEN_SIGNALS, deadline)
+        check_now(&self.candidates.watch)
         with nogil:
             for i in range(roots.shape[0]):
-                if self._is_over(0):
+                if is_over(&self.candidates.watch, 0):
                     break
                 values[i] = self._least(roots[i])
                 for j in range(<Py_ssize_t>self.best_members.size()):
                     members[i, j] = self.best_members[j]
                 if lower and values[i] < 0.0:
                     self.candidates.lower(values[i])
-        return values.base, members.base, not self.is_late
+        return values.base, members.base, not self.candidates.watch.is_late
 
     def stop(self):
         """End a sweep in another thread soon, as if its time were up."""
-        self.stop_at = -INFINITY
+        self.candidates.watch.deadline = -INFINITY
 
     cdef double _least(self, Py_ssize_t root) except? -1.0 nogil:
         """A lower bound on the reduced costs of the sets of a root, at most 0."""
@@ -206,7 +203,7 @@ cdef class RootSearch:
         """
         cdef Py_ssize_t need = self.k - depth
         self.n_nodes += 1
-        if self._is_over(8 * self.listed[depth].size()):
+        if is_over(&self.candidates.watch, 8 * self.listed[depth].size()):
             return 0
         if need == 1:
             return self._try_last(depth, cost, cuts)
@@ -276,7 +273,7 @@ cdef class RootSearch:
             for q in range(first, first + need):
                 least += ranked[q].first
             least = max(least, bound)
-            if least >= self.best or self.is_late:
+            if least >= self.best or self.candidates.watch.is_late:
                 return 0
             if 0 <= self.node_limit <= self.n_nodes:
                 self.least_open = min(self.least_open, least)
@@ -346,13 +343,3 @@ cdef class RootSearch:
         self.best_members[0] = self.candidates.root
         for i in range(1, self.k):
             self.best_members[i] = self.candidates.record_of[self.chosen[i]]
-
-    cdef bint _is_over(self, Py_ssize_t work) except -1 nogil:
-        """Whether the deadline has passed; the clock is read whenever enough work has been done."""
-        self.candidates.work += work
-        if self.candidates.work >= WORK_BETWEEN_SIGNALS:
-            self.candidates.work = 0
-            with gil:
-                PyErr_CheckSignals()  # Ctrl-C
-                self.is_late = time.monotonic() >= self.stop_at
-        return self.is_late
