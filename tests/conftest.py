@@ -1,4 +1,6 @@
 import os
+import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,13 @@ def records():
 @pytest.fixture(name="new")
 def new_records():
     return in_units(n=150, seed=1)
+
+
+@pytest.fixture
+def fake_clock(monkeypatch):
+    """Let the package's clock advance by a hundredth of a second whenever it is read.
+
+    A time limit of a second then ends a search after a hundred readings, on any machine.
+    """
+    readings = count()
+    monkeypatch.setattr(time, "monotonic", lambda: next(readings) / 100)

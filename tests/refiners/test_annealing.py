@@ -145,8 +145,8 @@ def test_transform_is_exact(refiner, load, X):
 
 @either
 @pytest.mark.parametrize("n_init", [1, 2])
+@pytest.mark.usefixtures("fake_clock")
 def test_long_jobs_end_at_the_time_limit_with_a_partition(refiner, n_init, X, labels):
-    # Without the limit there are steps for days.
     name = {Annealing: "max_iter", Recombination: "n_steps"}[type(refiner)]
     search = clone(refiner).set_params(n_init=n_init, time_limit=0.3, **{name: 10**13})
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
@@ -155,6 +155,7 @@ def test_long_jobs_end_at_the_time_limit_with_a_partition(refiner, n_init, X, la
 
 @either
 @pytest.mark.parametrize("n_init", [1, 3])
+@pytest.mark.usefixtures("fake_clock")
 def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless(refiner, n_init):
     X = np.random.default_rng(0).normal(size=(3000, 3))
     labels = MDAV().build(X, 4)
@@ -223,8 +224,8 @@ from sk_microagg.refiners import Annealing, Recombination
 X = np.random.default_rng(0).normal(size=(2000, 4))
 labels = MDAV().build(X, 5)
 refiner = {refiner}
-threading.Timer(0.7, _thread.interrupt_main).start()
 try:
+    threading.Timer(0.7, _thread.interrupt_main).start()
     refiner.refine(X, labels, 5, random_state=0)
 except KeyboardInterrupt:
     print("interrupted")
@@ -372,6 +373,7 @@ def test_by_default_there_are_more_steps_the_more_records():
         assert search.n_iter_ == 20_000 * n
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_the_time_limit_decides_on_the_number_of_steps(X, labels):
     search = Annealing(time_limit=0.2, n_init=2)
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)

@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from oracles.partition import canonical, total_sse
@@ -135,7 +133,7 @@ def test_with_few_nodes_the_result_is_a_partition_nevertheless(node_limit):
 def test_a_deadline_that_has_passed_leaves_the_partition_as_it_is():
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
-    best = recombined(groups, partitions[0], deadline=time.monotonic() - 1)
+    best = recombined(groups, partitions[0], deadline=-np.inf)
     assert np.array_equal(best, partitions[0])
 
 

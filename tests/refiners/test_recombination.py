@@ -125,8 +125,8 @@ def test_by_name(X, monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.usefixtures("fake_clock")
 def test_time_limit_without_a_number_of_steps(X, labels, n_jobs):
-    # Without the limit there are rounds for days.
     search = Recombination(time_limit=0.5, max_iter=10**7, n_jobs=n_jobs)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
     assert search.n_iter_ < 10**7
