@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from oracles.byte_search import found_in, rare_numbers, recognizable
+from attacks.byte_search import found_in, rare_numbers, recognizable
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from tables.mixed import HIERARCHIES, draw, ends_of

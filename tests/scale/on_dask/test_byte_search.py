@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from oracles.byte_search import TABLES, found_in, rare_numbers
+from attacks.byte_search import TABLES, found_in, rare_numbers
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from oracles.attacks import TABLES, diagrams_in, precisions
+from attacks.lattice import TABLES, diagrams_in, precisions
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 

@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from oracles.attacks import TABLES, diagrams, precisions
+from attacks.lattice import TABLES, diagrams, precisions
 
 from sk_microagg import MicroAggregator
 from sk_microagg._model import _power

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from oracles.byte_search import TABLES, found_in, rare_numbers
+from attacks.byte_search import TABLES, found_in, rare_numbers
 from sklearn.decomposition import PCA
 
 from sk_microagg import MicroAggregator
