@@ -24,7 +24,7 @@ from sk_microagg.refiners import Chain, Exchange, IteratedLocalSearch, LocalSear
 
 OTHERS = [
     MicroAggregator(builder="gsms", refiner=IteratedLocalSearch(max_iter=20)),
-    MicroAggregator(k=10, block_size=30),
+    MicroAggregator(k=4, block_size=12),
 ]
 NEARLY_THE_SAME = [
     *(MicroAggregator(builder=name) for name in ("cbfs", "tfrp", "gsms", "dbfs")),

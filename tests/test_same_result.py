@@ -101,6 +101,7 @@ def start_dask():
         yield client
 
 
+@pytest.mark.slow
 def test_same_result_on_dask(dask_client, fit, expected, new):
     with parallel_config(backend="dask"):
         aggregator = fit()

@@ -14,6 +14,8 @@ from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_adult
 from sk_microagg.generalization import KMember
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 

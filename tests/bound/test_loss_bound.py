@@ -50,6 +50,7 @@ def random_partition(rng, n, k):
     return rng.permutation(labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), SMALL_SIZES)
 def test_no_partition_of_a_small_table_is_below_the_bound(k, n):
     tables = small_tables(np.random.default_rng(n), n)
@@ -175,6 +176,7 @@ def test_labels_must_be_a_partition():
         optimality_gap(X, [0] * 19, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "d", "k"), [(20_000, 2, 3), (3_000, 30, 40), (500, 2, 240)])
 def test_large_tables_and_groups_keep_to_the_time(n, d, k):
     X = np.random.default_rng(0).normal(size=(n, d))
@@ -201,6 +203,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "k", "proven", "known"), KNOWN)
 def test_bounds_of_the_reference_data_sets(data_folder, monkeypatch, name, k, proven, known):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))

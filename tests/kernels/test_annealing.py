@@ -253,6 +253,7 @@ except KeyboardInterrupt:
 
 
 # In a process of its own: an interrupt that comes too late would stop the tests.
+@pytest.mark.slow
 def test_a_long_run_can_be_interrupted_and_leaves_a_partition():
     # Uninterrupted, it would take months.
     done = subprocess.run(

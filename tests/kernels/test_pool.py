@@ -181,6 +181,7 @@ except KeyboardInterrupt:
 
 
 # In a process of its own: an interrupt that comes too late would stop the tests.
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["nearest_each(-X)", "around_each(9)", "diameter()"])
 def test_long_work_can_be_interrupted(question):
     script = INTERRUPTED.format(question=question)

@@ -235,6 +235,7 @@ print([name for name in vars(refiner) if name.endswith("_")])
 
 # In a process of its own: an interrupt that comes too late would stop the tests. Uninterrupted,
 # these would take days.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "refiner",
     [
@@ -442,6 +443,7 @@ def test_bad_parameters(X, labels, parameters, error, message):
     assert not [name for name in vars(search) if name.endswith("_")]
 
 
+@pytest.mark.slow
 def test_below_the_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, mean of 20", 3]

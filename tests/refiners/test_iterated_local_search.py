@@ -34,6 +34,7 @@ def test_ends_below_local_search_and_exchange(X, labels):
         assert total_sse(X, refined) < 0.97 * total_sse(X, other)
 
 
+@pytest.mark.slow
 def test_about_as_good_as_the_plain_program(X, labels):
     ours = [IteratedLocalSearch(max_iter=30).refine(X, labels, 4, random_state=s) for s in range(3)]
     plain = [iterated_local_search(X, labels, 4, max_iter=30, seed=s) for s in range(3)]
@@ -243,12 +244,14 @@ def interrupted(n, refiner):
 
 
 # Uninterrupted, it would take hours.
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_iterated_local_search_can_be_interrupted(n_jobs):
     search = IteratedLocalSearch(max_iter=10**7, n_init=2, n_jobs=n_jobs)
     assert interrupted(2000, search)[:2] == ["interrupted", "[]"]
 
 
+@pytest.mark.slow
 def test_exchange_is_interrupted_inside_its_kernels():
     *outcome, place = interrupted(20_000, Exchange())
     assert outcome == ["interrupted", "[]"]

@@ -186,6 +186,7 @@ def test_bad_parameters(X, labels, parameters, error, message):
     assert not [name for name in vars(search) if name.endswith("_")]
 
 
+@pytest.mark.slow
 def test_below_the_best_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, best of 20", 3]

@@ -96,6 +96,7 @@ for seed in range(40):
 
 
 # In a process of its own: an endless search would stop the tests.
+@pytest.mark.slow
 @pytest.mark.parametrize("refiner", [Exchange(), IteratedLocalSearch(max_iter=30)], ids=str)
 def test_squares_that_underflow_keep_no_search_from_ending(refiner):
     script = UNDERFLOW.format(refiner=refiner)

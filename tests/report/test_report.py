@@ -353,6 +353,7 @@ def test_matplotlib_is_missing(path, searched, release, monkeypatch):
         make_report(PATIENTS, release, searched, path)
 
 
+@pytest.mark.slow
 def test_matplotlib_is_not_imported_before_it_is_needed():
     code = (
         "import sys, sk_microagg.plotting, sk_microagg.report; print('matplotlib' in sys.modules)"

@@ -16,9 +16,10 @@ from sk_microagg.report import make_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason=f"needs one of {', '.join(BROWSERS)} on the PATH"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason=f"needs one of {', '.join(BROWSERS)} on the PATH"),
+]
 
 # A frame is as narrow as it is told to be; a window has a least width.
 FRAME = """<!doctype html><title>not measured</title>

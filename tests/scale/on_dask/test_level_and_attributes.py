@@ -160,6 +160,7 @@ def test_verbose_tells_of_each_step(X, capsys):
 # Without Dask
 
 
+@pytest.mark.slow
 def test_without_dask_everything_else_works():
     script = """
         import sys
