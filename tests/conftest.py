@@ -11,11 +11,11 @@ from tables.numbers import in_units
 def data_folder():
     """Folder with the real data files; the test is skipped where there is none."""
     named = os.environ.get("SK_MICROAGG_DATA")
-    beside = Path(__file__).parents[2] / "shared" / "data"
+    default = Path(__file__).parents[2] / "shared" / "data"
     if named:
         return Path(named).expanduser()
-    if beside.is_dir():
-        return beside
+    if default.is_dir():
+        return default
     pytest.skip("needs the real data files: set SK_MICROAGG_DATA to the folder that holds them")
 
 

@@ -90,7 +90,7 @@ def leaves(column):
 
 
 def invented():
-    """Rows of text as in a file: every value of every column occurs, and so do holes."""
+    """Rows of text as in a file: every value of every column occurs, and missing values too."""
     cells = [[str(age) for age in range(17, 91)]]
     cells += [[*leaves(column), "?"] for column in CATEGORICAL]
     cells += [["<=50K", ">50K"]]
@@ -154,9 +154,9 @@ def test_frame_from_own_folder(own_folder):
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.columns) == COLUMNS
     assert frame["age"].dtype == np.int64
-    holes = frame.isna().to_numpy()
-    np.testing.assert_array_equal(holes, np.equal(X, None))
-    np.testing.assert_array_equal(frame.to_numpy(dtype=object)[~holes], X[~holes])
+    is_missing = frame.isna().to_numpy()
+    np.testing.assert_array_equal(is_missing, np.equal(X, None))
+    np.testing.assert_array_equal(frame.to_numpy(dtype=object)[~is_missing], X[~is_missing])
 
 
 @pytest.mark.parametrize("as_frame", [False, True])
@@ -199,14 +199,14 @@ def test_real_table(real):
 
 
 def test_missing_values_of_the_real_table(real):
-    holes = np.equal(real, None)
-    assert dict(zip(COLUMNS, holes.sum(axis=0), strict=True)) == {
+    is_missing = np.equal(real, None)
+    assert dict(zip(COLUMNS, is_missing.sum(axis=0), strict=True)) == {
         **dict.fromkeys(COLUMNS, 0),
         "workclass": 2799,
         "occupation": 2809,
         "native-country": 857,
     }
-    quasi_identifiers = holes[:, :8]
+    quasi_identifiers = is_missing[:, :8]
     assert f"{quasi_identifiers.mean():.2%}" == "1.65%"
     assert f"{quasi_identifiers.any(axis=1).mean():.2%}" == "7.41%"
 

@@ -21,7 +21,7 @@ def adult_with_hierarchies(data_folder):
         data = fetch_adult(as_frame=True).data.drop(columns="salary-class")
     files = {path.stem: path for path in (data_folder / "adult_hierarchies").glob("*.csv")}
     if not files:
-        pytest.skip("needs the folder adult_hierarchies beside adult.csv")
+        pytest.skip("needs the folder adult_hierarchies next to adult.csv")
     del files["age"]  # released as intervals
     return data, files
 

@@ -287,10 +287,10 @@ def test_what_is_published_forgets_every_value_that_is_in_no_cell(kind, values):
     domain = domain_of(hierarchy, values)
     cells = [(), *(cell_of(domain, value) for value in values[:3]), cell_of(domain, *values[3:5])]
     published = hierarchy.published(cells, domain)
-    told = values[:5] if kind == "intervals" else values[:3]
+    shown = values[:5] if kind == "intervals" else values[:3]
     for value in values:
         assert holds(domain, value)
-        assert holds(published, value) == (value in told)
+        assert holds(published, value) == (value in shown)
     for cell in cells:
         assert published.label(cell) == domain.label(cell)
         if kind == "flat":

@@ -184,7 +184,7 @@ def test_local_search_makes_no_more_sweeps_than_allowed(case, max_iter):
 
 
 @pytest.mark.parametrize("n_init", [1, 3])
-def test_trace_tells_every_improvement_and_ends_at_the_result(case, labels, n_init):
+def test_trace_has_every_improvement_and_ends_at_the_result(case, labels, n_init):
     search = IteratedLocalSearch(max_iter=100, n_init=n_init)
     result = refined(case, labels, 4, search)
     iteration, seconds, cost = search.trace_.T
@@ -193,7 +193,7 @@ def test_trace_tells_every_improvement_and_ends_at_the_result(case, labels, n_in
     assert np.all(np.diff(iteration) > 0)
     assert np.all(np.diff(seconds) >= 0)
     assert np.all(np.diff(cost) < 0)
-    # Costs are told as multiples of that of the result.
+    # Costs are multiples of the cost of the result.
     assert cost[-1] == 1
     assert loss(case, result) < loss(case, labels)
     assert search.n_iter_ == n_init * 100
@@ -232,7 +232,7 @@ def test_time_limit_ends_the_search_with_the_best_so_far(case, labels, n_init):
 
 
 @pytest.mark.usefixtures("fake_clock")
-def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless(case, labels):
+def test_a_time_limit_that_ends_immediately_still_gives_a_partition(case, labels):
     search = IteratedLocalSearch(time_limit=1e-9)
     assert_valid(case, labels, refined(case, labels, 4, search))
     assert search.n_iter_ == 0

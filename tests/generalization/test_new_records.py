@@ -84,10 +84,10 @@ def test_the_tightest_of_the_centers_that_cover_a_record():
 
 def test_unknown_values_count_as_missing(X, new):
     kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0).fit(X)
-    stranger, hole = new.copy(), new.copy()
-    stranger["country"], hole["country"] = "Atlantis", None
-    stranger["sex"], hole["sex"] = "X", None
-    assert_array_equal(kaim.transform(stranger), kaim.transform(hole))
+    unknown, missing = new.copy(), new.copy()
+    unknown["country"], missing["country"] = "Atlantis", None
+    unknown["sex"], missing["sex"] = "X", None
+    assert_array_equal(kaim.transform(unknown), kaim.transform(missing))
 
 
 def test_numbers_beyond_the_training_data_count_as_the_last_ones(X, new):
@@ -173,7 +173,7 @@ def test_a_fitted_model_does_not_tell_what_was_suppressed(hierarchy):
     for secret in (1_234_567, 7_654_321):
         X = [[0, "a"], [1, "a"], [2, "b"], [3, "b"], [secret, "c"], [None, "c"]]
         kaim = KAIM(2, hierarchies={0: hierarchy}, refiner=None, random_state=0).fit(X)
-        # How much is lost depends on the range of the column, and is told.
+        # The loss depends on the range of the column and is public.
         models.append(pickle.dumps((kaim.centers_, kaim._centers)))
     assert models[0] == models[1]
 

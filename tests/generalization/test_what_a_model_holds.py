@@ -171,7 +171,7 @@ def test_loss_follows_from_the_release():
     X = mixed(0.3)
     kaim = KAIM(4, hierarchies=HIERARCHIES, random_state=0)
     release = pd.DataFrame(kaim.fit_transform(X), columns=X.columns)
-    # Somebody who knows which cells are missing, and of the rest what the release tells.
+    # An intruder who knows which cells are missing, and of the others what the release shows.
     guess = X.copy()
     for name in X:
         known = X[name].notna()

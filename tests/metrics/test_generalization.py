@@ -55,7 +55,7 @@ def leaves_below(tree, above=()):
 def loss_of_tree(tree, label):
     nodes = [above for _, above in leaves_below(tree)]
     n_below = sum(label in above for above in nodes)
-    # A node above a single leaf tells which value it was.
+    # A node above a single leaf reveals the value.
     return n_below / len(nodes) if n_below > 1 else 0.0
 
 
@@ -161,7 +161,7 @@ def test_loss_of_a_release_is_what_the_estimator_tells(seed, grid, distance):
     kaim = KAIM(k=4, hierarchies=HIERARCHIES, distance=distance, grid=grid, random_state=seed)
     release = kaim.set_params(refiner=None).fit_transform(X)
     assert_losses(X, release, losses_of_cells(X, release), hierarchies=HIERARCHIES)
-    # The estimator does not tell how far numbers reach that are released as the root.
+    # The estimator hides the range of numbers that are released as the root.
     shown = limited_to_what_is_shown(X, release)
     loss = generalization_loss(shown, release, hierarchies=HIERARCHIES)
     assert loss == pytest.approx(kaim.information_loss_, rel=1e-12)

@@ -1,4 +1,4 @@
-"""Cuts between blocks tell nothing of single records: attacks on pickled models."""
+"""Cuts between blocks reveal nothing of single records: attacks on pickled models."""
 
 import pickle
 from fractions import Fraction
@@ -94,7 +94,7 @@ def spending(seed):
 
 
 def claims(X):
-    """What somebody who knows all records but the one next to the cut computes of that one."""
+    """The record next to the cut, as computed by an intruder who knows all others."""
     cut, values = cut_of(fit_in_blocks(X)), np.sort(X[:, 0])
     below, above = values[values <= cut].max(), values[values > cut].min()
     # From the value on the left that on the right, and the other way round.

@@ -1,4 +1,4 @@
-"""Blocks as they are described, one record at a time: its way down the cuts, then its power cell.
+"""Blocks as described, one record at a time: down the cuts to its block, then to its power cell.
 
 A leaf of the tree is the number of a block, from the left to the right; any other node is a tuple
 of column, cut, what is on the left and what is on the right.

@@ -37,18 +37,18 @@ def least_squared_errors(tables, k):
         by_lowest[(group & -group).bit_length() - 1].append((group, number))
     least = {0: np.zeros(len(tables))}
     for subset in range(1, 1 << n):
-        ways = [
+        totals = [
             least[subset ^ group] + costs[:, number]
             for group, number in by_lowest[(subset & -subset).bit_length() - 1]
             if group & subset == group and subset ^ group in least
         ]
-        if ways:
-            least[subset] = np.min(ways, axis=0)
+        if totals:
+            least[subset] = np.min(totals, axis=0)
     return least[(1 << n) - 1]
 
 
 def value_of_program(X, k):
-    """The largest sum of prices with which no group of k records pays more than its SSE."""
+    """The largest sum of dual variables that stays at or below the SSE in every group of k."""
     groups = admissible_groups(len(X), k, k)[k]
     costs = squared_errors_of(X[None], groups)[0]
     rows = np.zeros((len(groups), len(X)))

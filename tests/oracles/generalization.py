@@ -1,8 +1,8 @@
 """Generalization as its description reads, in plain Python.
 
 A node of a tree is the tuple of labels from below the root down to it, an interval the pair of its
-ends. The root is the empty tuple, and so is a missing value. A record is a tuple of nodes, one a
-column. Sums run column after column, so that they round as in the kernel and ties are ties in both.
+ends. The root is the empty tuple, and so is a missing value. A record is a tuple of nodes, one
+per column. Sums run column after column, so that they round, and tie, as in the kernel.
 """
 
 import itertools

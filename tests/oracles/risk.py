@@ -26,7 +26,7 @@ def deviation(values):
 def linkage(X, release, scaled_X, scaled_release):
     """`linked`, `expected_matches` and `expected_if_linked`.
 
-    Released rows are told apart as they were released, and distances are those of scaled rows.
+    Released rows are distinguished as they were released, and distances are those of scaled rows.
     """
     own = rows_of(release)
     scaled = dict(zip(own, rows_of(scaled_release), strict=True))

@@ -1,4 +1,4 @@
-"""Annealing, and what it has in common with recombination, which is made of such runs."""
+"""Annealing, and what it shares with recombination, which combines such runs."""
 
 import subprocess
 import sys
@@ -156,7 +156,7 @@ def test_long_jobs_end_at_the_time_limit_with_a_partition(refiner, n_init, X, la
 @either
 @pytest.mark.parametrize("n_init", [1, 3])
 @pytest.mark.usefixtures("fake_clock")
-def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless(refiner, n_init):
+def test_a_time_limit_that_ends_immediately_still_gives_a_partition(refiner, n_init):
     X = np.random.default_rng(0).normal(size=(3000, 3))
     labels = MDAV().build(X, 4)
     search = type(refiner)(time_limit=1e-9, n_init=n_init)
@@ -279,7 +279,7 @@ class StopAfter:
 
 
 @either
-def test_a_callback_hears_of_the_search_and_can_end_it(refiner, X, labels):
+def test_a_callback_follows_the_search_and_can_end_it(refiner, X, labels):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     callback = StopAfter(3)
     search = clone(refiner).set_callbacks(callback)
@@ -295,8 +295,8 @@ def test_a_callback_hears_of_the_search_and_can_end_it(refiner, X, labels):
 def test_a_callback_changes_no_result(refiner, X, labels):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     callback = StopAfter(1000)
-    heard = clone(refiner).set_callbacks(callback).refine(X, labels, 4, random_state=0)
-    assert np.array_equal(heard, refiner.refine(X, labels, 4, random_state=0))
+    followed = clone(refiner).set_callbacks(callback).refine(X, labels, 4, random_state=0)
+    assert np.array_equal(followed, refiner.refine(X, labels, 4, random_state=0))
     if isinstance(refiner, Annealing):
         assert callback.events.count("step ends") == 100
 

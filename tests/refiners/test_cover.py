@@ -121,7 +121,7 @@ def test_a_region_of_one_group_leaves_all_as_it_is(monkeypatch):
 
 
 @pytest.mark.parametrize("node_limit", [1, 2])
-def test_with_few_nodes_the_result_is_a_partition_nevertheless(node_limit):
+def test_few_nodes_still_give_a_partition(node_limit):
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
     for labels in partitions:

@@ -44,7 +44,7 @@ def test_about_as_good_as_the_plain_program(X, labels):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_init", [1, 3])
-def test_trace_tells_every_improvement_and_ends_at_the_result(X, labels, seed, n_init):
+def test_trace_has_every_improvement_and_ends_at_the_result(X, labels, seed, n_init):
     search = IteratedLocalSearch(max_iter=100, n_init=n_init)
     refined = search.refine(X, labels, 4, random_state=seed)
     iteration, seconds, sse = search.trace_.T
@@ -88,7 +88,7 @@ def test_time_limit_ends_the_search_with_the_best_so_far(X, labels, n_init):
 
 
 @pytest.mark.usefixtures("fake_clock")
-def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless():
+def test_a_time_limit_that_ends_immediately_still_gives_a_partition():
     X = np.random.default_rng(0).normal(size=(5000, 3))
     labels = MDAV().build(X, 4)
     search = IteratedLocalSearch(time_limit=1e-9)
@@ -97,7 +97,7 @@ def test_a_time_limit_that_is_over_at_once_gives_a_partition_nevertheless():
 
 
 @pytest.mark.parametrize("patience", [1, 20])
-def test_stops_after_so_many_iterations_without_a_better_partition(X, labels, patience):
+def test_stops_after_n_iter_no_change_iterations_without_a_better_partition(X, labels, patience):
     search = IteratedLocalSearch(max_iter=10**6, n_iter_no_change=patience)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
     # The last row is the closing exchange.
@@ -279,7 +279,7 @@ class StopAfter:
         return self.events.count("step ends") >= self.n_steps
 
 
-def test_a_callback_hears_of_the_search_and_can_end_it(X, labels):
+def test_a_callback_follows_the_search_and_can_end_it(X, labels):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     callback = StopAfter(3)
     search = IteratedLocalSearch(max_iter=1000).set_callbacks(callback)

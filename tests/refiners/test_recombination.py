@@ -64,7 +64,7 @@ def test_a_partition_better_than_all_runs_is_kept_or_made_better(X, labels):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_trace_tells_every_improvement_and_ends_at_the_result(X, labels, seed):
+def test_trace_has_every_improvement_and_ends_at_the_result(X, labels, seed):
     search = short()
     refined = search.refine(X, labels, 4, random_state=seed)
     number, seconds, sse = search.trace_.T
@@ -98,7 +98,7 @@ def test_more_rounds_end_lower(X, labels):
 
 def test_finds_the_optimum_of_few_records():
     # In one column, groups of an optimum are neighbors (Hansen and Mukherjee, 2003): all such
-    # partitions are looked at, by the number of records left of a group.
+    # partitions are compared, by the number of records left of a group.
     k = 3
     X = np.sort(np.random.default_rng(0).normal(size=(25, 1)), axis=0)
     least = [0.0] + [np.inf] * len(X)
@@ -110,7 +110,7 @@ def test_finds_the_optimum_of_few_records():
     assert total_sse(X, refined) == pytest.approx(least[-1], rel=1e-9)
 
 
-def test_node_limit_1_gives_a_partition_nevertheless(X, labels):
+def test_node_limit_1_still_gives_a_partition(X, labels):
     assert_valid(X, labels, short(node_limit=1).refine(X, labels, 4, random_state=0))
 
 

@@ -1,4 +1,4 @@
-"""Tables with categories, numbers and holes."""
+"""Tables with categories, numbers and missing values."""
 
 from types import SimpleNamespace
 
@@ -52,7 +52,7 @@ def ends_of(cell):
 def limited_to_what_is_shown(X, release):
     """A table with `age` and `income` within the intervals of a release, where there are any.
 
-    Those beyond were released as the root, so how far they reach is not told.
+    Those beyond were released as the root, which hides their range.
     """
     X = X.copy()
     for name, cells in zip(X, np.asarray(release, dtype=object).T, strict=True):
@@ -90,7 +90,7 @@ SMALL = {
 
 
 def two_outliers(rng, n):
-    """The same number but for two, so that no range tells how wide a step should be."""
+    """The same number but for two, so that no range suggests a step width."""
     return rng.permutation([1.3, 99.7, *[7.1] * n][:n]).tolist()
 
 
@@ -122,7 +122,10 @@ def some_table(rng, n, kinds, missing=0.15):
     """Cells by column and the tree of each, with some cells missing."""
     made = [KINDS[kind](rng, n) for kind in kinds]
     cells = [
-        [None if hole else cell for cell, hole in zip(c, rng.random(n) < missing, strict=True)]
+        [
+            None if is_missing else cell
+            for cell, is_missing in zip(c, rng.random(n) < missing, strict=True)
+        ]
         for c, _ in made
     ]
     return cells, [tree for _, tree in made]
