@@ -58,6 +58,7 @@ def test_groups_are_those_of_the_description(method, seed, n, k, kinds):
     assert_same_groups(np.random.default_rng(seed), n, min(k, n), kinds, method)
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize(

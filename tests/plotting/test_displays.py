@@ -88,6 +88,7 @@ def test_axes_are_used_and_used_again(X, plt, number):
     figure.canvas.draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table",
     [

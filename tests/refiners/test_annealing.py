@@ -60,6 +60,7 @@ def assert_refined(X, labels, refined, k):
     assert total_sse(X, refined) <= (1 + 1e-12) * total_sse(X, canonical(labels))
 
 
+@pytest.mark.slow
 @either
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=6)

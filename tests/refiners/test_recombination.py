@@ -114,6 +114,7 @@ def test_node_limit_1_still_gives_a_partition(X, labels):
     assert_valid(X, labels, short(node_limit=1).refine(X, labels, 4, random_state=0))
 
 
+@pytest.mark.slow
 def test_by_name(X, monkeypatch):
     # As many as it does by default would take half a minute.
     monkeypatch.setattr(recombination, "STEPS_A_RECORD", 20)
