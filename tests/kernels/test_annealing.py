@@ -84,6 +84,7 @@ def twins(rng, n, d, k):
 WITHOUT_TIES = ["normal", "constant_column", "line", "heavy_tails", "huge"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", ALL_STAGES)
 @pytest.mark.parametrize(
     ("k", "d", "chance_of_jump"),
@@ -120,6 +121,7 @@ def test_same_partitions_on_any_table(table, k, d, n_neighbors):
 # power of 2, stay so: nothing but swaps is possible, which the kernel then finds without rounding.
 # Groups that begin to dissolve, in vain, have up to 2k - 1 records: of these multiples, means are
 # integers whatever the size.
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", ALL_STAGES)
 @pytest.mark.parametrize(("k", "unit"), [(2, 6), (4, 420)])
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -61,6 +61,7 @@ def test_same_partition_as_by_trying_all_swaps_and_shifts_of_all_pairs(table, k,
         assert_same_as_oracle(X, MDAV().build(X, k), k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 1), (3, 4), (5, 1), (5, 2), (5, 4)])
 def test_same_partition_on_more_records(table, k, d):
