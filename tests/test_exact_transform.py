@@ -180,6 +180,7 @@ def test_values_of_many_magnitudes_are_said_to_be_inexact_or_are_exact(spread):
     assert moved.sum() <= (nearest != aggregator.labels_).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refiner", ["exchange", "iterated_local_search", "local_search"])
 @pytest.mark.parametrize("scale", [0.0, 1e-161, 1e-300])
 @pytest.mark.parametrize("k", [1, 3])
@@ -210,6 +211,7 @@ def moves_of_rows_alone(aggregator, X, release):
         return (in_batches(aggregator, X, size=1) != release).any(axis=1).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", ["auto", 20])
 def test_a_scaler_that_rounds_differently_by_batch_is_not_said_to_be_exact(block_size):
     # A component without variance holds rounding only, which whitening makes as wide as others.

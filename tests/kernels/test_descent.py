@@ -90,6 +90,7 @@ def test_no_pair_can_be_improved_in_the_end(table, seed):
     assert no_pair_improves(X, descend(X, some_labels(rng, 90, 4), 4, seed), 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("seed", [None, 7])
 def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(table, seed):
@@ -98,6 +99,7 @@ def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(table, seed):
     assert is_local_optimum(X, descend(X, MDAV().build(X, 3), 3, seed), 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 def test_from_the_groups_that_were_touched_it_finds_all_that_can_be_improved(table):
     rng = np.random.default_rng(2)

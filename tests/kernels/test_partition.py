@@ -221,6 +221,7 @@ def test_rollback_from_far_worse_partitions_gives_the_same_sse():
         assert partition.sse == pytest.approx(sse, rel=1e-12, abs=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_nearest_among_hundreds_of_groups_that_come_go_and_move(table):
     # So many that the tree prunes, and is built anew after thousands of changes.

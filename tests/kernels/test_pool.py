@@ -50,6 +50,7 @@ def test_answers_as_a_scan_does_until_empty(search, table, seed, n, d):
 
 
 # Enough records for a tree to be built, given up, tried again and rebuilt.
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize(("n", "d"), [(3000, 2), (2000, 20)])

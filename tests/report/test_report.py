@@ -296,6 +296,7 @@ def test_dask(path):
     assert page.row("Groups built by") == ["'mdav'"]
 
 
+@pytest.mark.slow
 def test_many_columns_make_a_small_file(path):
     table = np.random.RandomState(0).normal(size=(300, 60))
     aggregator = MicroAggregator(k=3, refiner=None)

@@ -115,6 +115,7 @@ def test_a_seed_makes_the_release_reproducible():
 # A sample
 
 
+@pytest.mark.slow
 @every_shuffle
 def test_a_release_from_a_small_sample_is_k_anonymous(shuffle, small_bundles):
     X = dd.from_pandas(draw(6000), npartitions=4)
@@ -163,6 +164,7 @@ def test_small_blocks_are_merged(monkeypatch, shuffle):
     assert anonymity_level(release.compute()) >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ["grid", "heavy_tails", "constant_column"])
 @settings(deadline=None, max_examples=8)
 @given(
