@@ -68,6 +68,7 @@ def test_transform_of_census_is_the_release(data_folder, k):
     assert_transform_is_the_release(load_reference(data_folder, "census"), k)
 
 
+@pytest.mark.slow
 @every_k
 @pytest.mark.parametrize("name", ["tarragona", "eia"])
 def test_only_twins_of_another_group_move(data_folder, name, k):
@@ -226,6 +227,7 @@ def test_a_scaler_that_rounds_differently_by_batch_is_not_said_to_be_exact(block
     assert n_inexact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", ["auto", 60])
 def test_a_scaler_that_only_rounds_is_exact(block_size):
     for scaler in (

@@ -67,6 +67,7 @@ def test_the_least_reduced_cost_is_found(make, k, n_cuts):
                 assert_array_equal(found, -1)
 
 
+@pytest.mark.slow
 @every_table
 @every_k
 @pytest.mark.parametrize("node_limit", [0, 3])

@@ -43,6 +43,7 @@ def assert_shuffles_are_noticed(X, ks):
         assert not any(correspond(X, shuffled) for shuffled in shuffles(release))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tarragona", "census", "eia"])
 def test_reference_tables(data_folder, name):
     table = pd.read_csv(data_folder / f"{name}.csv").select_dtypes("number").dropna(axis=1)
@@ -69,6 +70,7 @@ def test_no_loss_is_too_large(name, builder):
         assert correspond(X, release.round(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("n", [4, 7, 12, 20])
 def test_small_tables(n, seed):

@@ -225,6 +225,7 @@ def test_leaves_are_the_values_of_the_real_table(real):
         assert set(values) - {None} == set(leaves(column))
 
 
+@pytest.mark.slow
 def test_openml_gives_the_real_table(real, real_file, monkeypatch, cached):
     text = real_file.read_text(encoding="utf-8")
     rows = list(csv.reader(text.splitlines()))[1:]

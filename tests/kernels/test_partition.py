@@ -165,6 +165,7 @@ def assert_same_nearest(partition, plain, rng):
         assert partition.nearest(point, m).tolist() == plain.nearest(point, m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=30)
 @given(**SMALL)

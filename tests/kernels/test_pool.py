@@ -60,6 +60,7 @@ def test_answers_as_a_scan_does_on_many_records(search, table, n, d):
     assert_same_answers(Pool(X, search=search), ScanPool(X), X, rng, n_rounds=n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 def test_farthest_from_a_drifting_point(search, table):
@@ -77,6 +78,7 @@ def test_farthest_from_a_drifting_point(search, table):
         oracle.remove(leaving)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n", [1, 2, 5, 60, 700])

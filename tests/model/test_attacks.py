@@ -41,6 +41,7 @@ def test_weights_do_not_reveal_records(table, model):
     assert of_best_slab <= 1 / K
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "k"), [(table, 3) for table in TABLES] + [(table, 10) for table in SPARSE]
 )

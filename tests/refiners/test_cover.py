@@ -48,6 +48,7 @@ def assert_of_seen_groups(groups, labels, k):
     assert sorted(record for group in members for record in group) == list(range(len(labels)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize(("n", "k"), [(6, 2), (11, 2), (12, 3), (12, 4)])
 def test_the_cheapest_of_all_covers_is_found(table, n, k):
@@ -92,6 +93,7 @@ def local_optima(n=90, k=3):
     return X, [LocalSearch().refine(X, start, k, random_state=seed) for seed in range(8)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_groups", "n_in_the_middle"), [(3, 1), (3, 2), (6, 3), (6, 6)])
 def test_small_regions_make_a_partition_better_and_never_worse(
     monkeypatch, n_groups, n_in_the_middle

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame
 K = 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaler", ["standard", None])
 @pytest.mark.parametrize("table", TABLES)
 def test_no_rare_value_is_found(table, scaler, tmp_path):

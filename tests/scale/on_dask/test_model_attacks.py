@@ -22,6 +22,7 @@ def attack(X, folder):
     return precisions(diagrams_in(folder, aggregator.scaler_), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_weights_do_not_tell_records(table, tmp_path):
     of_equal_slacks, of_best_slab = attack(TABLES[table], tmp_path)
