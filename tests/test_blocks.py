@@ -265,6 +265,7 @@ class Interleaved:
 # Stitches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refiner", [None, "exchange", SEARCH])
 @pytest.mark.parametrize("block_size", [1, 60])
 def test_stitched_blocks_are_one_and_lose_no_more(X, refiner, block_size):
@@ -361,6 +362,7 @@ def test_a_fit_that_fails_leaves_the_last_one_whole(X, new):
 # Anything
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=20)
 @given(

@@ -78,6 +78,7 @@ def test_a_search_that_is_cut_short_gives_a_bound(make, k, node_limit):
         assert np.all(values <= case.least_of_roots() + 1e-9)
 
 
+@pytest.mark.slow
 @every_table
 @every_k
 @pytest.mark.parametrize("node_limit", [-1, 0, 3])

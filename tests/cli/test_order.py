@@ -50,6 +50,7 @@ def test_reference_tables(data_folder, name):
     assert_shuffles_are_noticed(table.to_numpy(dtype=float), (3, 10, 50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_other_tables(name):
     assert_shuffles_are_noticed(SYNTHETIC[name], (1, 3, 5, 10))

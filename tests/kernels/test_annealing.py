@@ -97,6 +97,7 @@ def test_same_partitions_as_with_errors_from_scratch(k, d, chance_of_jump, stage
         assert_same_way(X, k, rng, ALL_STAGES[stages], chance_of_jump)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_same_partitions_while_groups_come_and_go(k):
     # Heat dissolves groups, cold makes new ones.
@@ -161,6 +162,7 @@ def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_is_that_of_the_labels(table
 
 # Running means are measured anew whenever somebody looks at the sum of squared errors. If they had
 # drifted away in between, the one who looks would go another way from there.
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.05, 1.0, 1e6])
 def test_running_means_do_not_drift_in_a_million_steps(temperature):
     rng = np.random.default_rng(0)

@@ -50,6 +50,7 @@ def assert_same_as_oracle(X, labels, k):
     assert np.array_equal(canonical(descend(X, labels, k)), canonical(local_search(X, labels, k)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 @pytest.mark.parametrize("d", [1, 2, 4])

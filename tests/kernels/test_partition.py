@@ -277,6 +277,7 @@ def test_distill_takes_the_nearest_excess_record_each_time(table, n_groups):
     assert partition.labels().tolist() == labels_of(plain.groups).tolist()
 
 
+@pytest.mark.slow
 def test_sse_is_right_after_a_million_moves_of_small_and_huge_records():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)) * 10 ** rng.uniform(-3, 6, size=(300, 1))

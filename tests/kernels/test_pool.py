@@ -105,6 +105,7 @@ def test_nearest_each_asks_for_every_point(table):
     assert Pool(X).nearest_each(points).tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n", [1, 2, 30, 500])

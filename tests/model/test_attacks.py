@@ -51,6 +51,7 @@ def test_weights_do_not_reveal_records_whatever_k_is(table, k):
     assert of_best_slab <= 1 / k
 
 
+@pytest.mark.slow
 @every_table
 def test_the_attacks_find_records_where_weights_are_tight(table, monkeypatch):
     monkeypatch.setattr(_power, "_centered", lambda walls, weights: weights)

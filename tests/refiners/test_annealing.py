@@ -109,6 +109,7 @@ def test_a_partition_without_error_is_kept(refiner, X, k):
     assert refined.n_iter_ == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [-300, 1, 300])
 @either
 def test_the_unit_of_the_table_does_not_matter(refiner, exponent, X, labels):

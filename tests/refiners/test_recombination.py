@@ -40,6 +40,7 @@ def test_ends_below_local_search_and_exchange(X, labels):
         assert total_sse(X, refined) < 0.95 * total_sse(X, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
     runs = []
@@ -86,6 +87,7 @@ def test_number_of_rounds(X, labels, max_iter):
     assert search.n_iter_ == max_iter
 
 
+@pytest.mark.slow
 def test_more_rounds_end_lower(X, labels):
     # The first rounds are the same.
     sse = [

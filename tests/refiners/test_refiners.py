@@ -60,6 +60,7 @@ def assert_refined(X, labels, refined, k):
     assert total_sse(X, canonical(refined)) <= total_sse(X, canonical(labels)) + 5e-324 * X.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("refiner", "table"),
     [(refiner, table) for refiner in FAST for table in TABLES]

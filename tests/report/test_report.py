@@ -178,6 +178,7 @@ def test_no_original_record_is_in_it(path):
         assert f"{value / 1e6:.3f}" not in html
 
 
+@pytest.mark.slow
 def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
     def pictures(table):
         make_report(table, release, searched, path)
