@@ -1,4 +1,5 @@
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,11 @@ from tables.numbers import in_units
 def data_folder():
     """Folder with the real data files; the test is skipped where there is none."""
     named = os.environ.get("SK_MICROAGG_DATA")
-    beside = Path(__file__).parents[2] / "shared" / "data"
+    default = Path(__file__).parents[2] / "shared" / "data"
     if named:
         return Path(named).expanduser()
-    if beside.is_dir():
-        return beside
+    if default.is_dir():
+        return default
     pytest.skip("needs the real data files: set SK_MICROAGG_DATA to the folder that holds them")
 
 
@@ -25,3 +26,45 @@ def records():
 @pytest.fixture(name="new")
 def new_records():
     return in_units(n=150, seed=1)
+
+
+class Clock:
+    """A clock that stands still between two readings, and counts them."""
+
+    def __init__(self, seconds_per_reading):
+        self.seconds_per_reading = seconds_per_reading
+        self.now = 1000.0
+        self.n_readings = 0
+
+    def __call__(self):
+        self.n_readings += 1
+        self.now += self.seconds_per_reading
+        return self.now
+
+
+@pytest.fixture
+def set_clock(monkeypatch):
+    """Replace `time.monotonic` by a fake clock, for Python code and kernels alike."""
+
+    def set_clock(seconds_per_reading):
+        clock = Clock(seconds_per_reading)
+        monkeypatch.setattr(time, "monotonic", clock)
+        return clock
+
+    return set_clock
+
+
+@pytest.fixture
+def fake_clock(set_clock):
+    """Let the clock advance by a hundredth of a second whenever it is read.
+
+    A time limit of a second then ends a search after a hundred readings, on any machine.
+    """
+    return set_clock(0.01)
+
+
+def pytest_collection_modifyitems(items):
+    """Measure coverage by the quick set alone: tracing would make slow tests half as slow again."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker("no_cover")

@@ -46,6 +46,7 @@ def sizes_of_blocks(aggregator):
 # The release
 
 
+@pytest.mark.slow
 @every_builder
 @pytest.mark.parametrize("k", [2, 5])
 @pytest.mark.parametrize("block_size", [1, 50, 390])
@@ -193,6 +194,7 @@ def test_k_1_is_the_identity(X):
 # New records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refiner", [None, "exchange", SEARCH])
 @pytest.mark.parametrize("block_size", [1, 60, 400])
 def test_new_records_go_to_the_cell_they_are_in_within_their_block(X, new, refiner, block_size):
@@ -263,6 +265,7 @@ class Interleaved:
 # Stitches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refiner", [None, "exchange", SEARCH])
 @pytest.mark.parametrize("block_size", [1, 60])
 def test_stitched_blocks_are_one_and_lose_no_more(X, refiner, block_size):
@@ -359,6 +362,7 @@ def test_a_fit_that_fails_leaves_the_last_one_whole(X, new):
 # Anything
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=20)
 @given(

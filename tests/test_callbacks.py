@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, which are experimental, hear of a fit and of the steps of a search."""
+"""scikit-learn's callbacks, which are experimental, follow a fit and the steps of a search."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def records():
     return np.random.default_rng(0).normal(size=(80, 2))
 
 
-def test_callback_hears_of_fit_search_and_steps(X):
+def test_callback_follows_fit_search_and_steps(X):
     recorder = Recorder()
     aggregator = MicroAggregator(k=3, refiner=IteratedLocalSearch(max_iter=200), random_state=0)
     aggregator.set_callbacks(recorder).fit(X)
@@ -54,7 +54,7 @@ def test_callback_hears_of_fit_search_and_steps(X):
     ]
 
 
-def test_callback_of_a_fast_refiner_hears_of_fit(X):
+def test_callback_of_a_fast_refiner_follows_fit(X):
     recorder = Recorder()
     MicroAggregator(k=3).set_callbacks(recorder).fit(X)
     assert recorder.events == [

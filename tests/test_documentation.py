@@ -61,6 +61,7 @@ def test_every_parameter_is_documented(name):
     assert undocumented == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Pool, Partition])
 def test_every_parameter_of_the_methods_of_a_public_kernel_is_documented(kernel):
     for name, method in inspect.getmembers(kernel, inspect.isroutine):
@@ -74,6 +75,7 @@ def test_python_in_the_readme():
 
 
 # Dask says this to pandas 3.1.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 @pytest.mark.parametrize("page", sorted(ROOT.glob("doc/*.rst")), ids=lambda path: path.stem)
 def test_python_in_the_documentation(page, tmp_path, monkeypatch):
@@ -95,6 +97,7 @@ def test_everything_public_is_in_the_reference():
 
 
 # A script calls plt.show(), which cannot show anything here.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
 def test_example_runs(example):

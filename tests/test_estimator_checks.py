@@ -15,26 +15,36 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import RobustScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
+from sklearn_checks import A_FEW, with_checks
 
 from sk_microagg import MicroAggregator
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import Chain, Exchange, IteratedLocalSearch, LocalSearch
 
-ESTIMATORS = [
-    *(MicroAggregator(builder=name) for name in ("mdav", "cbfs", "tfrp", "gsms", "dbfs")),
+OTHERS = [
+    MicroAggregator(builder="gsms", refiner=IteratedLocalSearch(max_iter=20)),
+    MicroAggregator(k=4, block_size=12),
+]
+NEARLY_THE_SAME = [
+    *(MicroAggregator(builder=name) for name in ("cbfs", "tfrp", "gsms", "dbfs")),
     *(MicroAggregator(k=k) for k in (1, 2, 3, 8, 10)),
-    MicroAggregator(refiner=IteratedLocalSearch(max_iter=20)),
 ]
 
-marked = parametrize_with_checks(ESTIMATORS)
-names, checks = marked.args
 
-
-# As a list: up to scikit-learn 1.9.0 the checks are a generator, of which pytest 9.1 warns.
-@pytest.mark.parametrize(names, list(checks), **marked.kwargs)
+@with_checks([MicroAggregator()])
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@with_checks(OTHERS)
+def test_scikit_learn_check_of_others(estimator, check):
+    check(estimator)
+
+
+@with_checks(NEARLY_THE_SAME, only=A_FEW)
+def test_one_of_a_few_scikit_learn_checks(estimator, check):
     check(estimator)
 
 

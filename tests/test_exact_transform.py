@@ -10,7 +10,6 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer, PowerTransformer, QuantileTransformer
-from sklearn.utils.estimator_checks import check_estimator
 
 from sk_microagg import MicroAggregator
 from sk_microagg._model._power import near_walls, nearest_cells
@@ -69,6 +68,7 @@ def test_transform_of_census_is_the_release(data_folder, k):
     assert_transform_is_the_release(load_reference(data_folder, "census"), k)
 
 
+@pytest.mark.slow
 @every_k
 @pytest.mark.parametrize("name", ["tarragona", "eia"])
 def test_only_twins_of_another_group_move(data_folder, name, k):
@@ -181,6 +181,7 @@ def test_values_of_many_magnitudes_are_said_to_be_inexact_or_are_exact(spread):
     assert moved.sum() <= (nearest != aggregator.labels_).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refiner", ["exchange", "iterated_local_search", "local_search"])
 @pytest.mark.parametrize("scale", [0.0, 1e-161, 1e-300])
 @pytest.mark.parametrize("k", [1, 3])
@@ -211,6 +212,7 @@ def moves_of_rows_alone(aggregator, X, release):
         return (in_batches(aggregator, X, size=1) != release).any(axis=1).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", ["auto", 20])
 def test_a_scaler_that_rounds_differently_by_batch_is_not_said_to_be_exact(block_size):
     # A component without variance holds rounding only, which whitening makes as wide as others.
@@ -225,6 +227,7 @@ def test_a_scaler_that_rounds_differently_by_batch_is_not_said_to_be_exact(block
     assert n_inexact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", ["auto", 60])
 def test_a_scaler_that_only_rounds_is_exact(block_size):
     for scaler in (
@@ -284,8 +287,3 @@ def test_a_pickled_model_holds_no_training_row(k):
         assert row.tobytes() not in pickled
     # The search would find a row if there were one.
     assert aggregator.centroids_[0].tobytes() in pickled
-
-
-def test_no_check_of_scikit_learn_fails():
-    checks = check_estimator(MicroAggregator(), on_skip=None)
-    assert {check["status"] for check in checks} <= {"passed", "skipped"}

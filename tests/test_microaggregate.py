@@ -247,6 +247,7 @@ tables = array_shapes(min_dims=2, max_dims=2, max_side=25).flatmap(
 )
 
 
+@pytest.mark.slow
 @every_builder
 @pytest.mark.parametrize("scaler", ["standard", None])
 @settings(deadline=None)

@@ -156,6 +156,7 @@ def test_float32_is_kept_but_computed_in_float64(X, new):
     assert single.score(new) == double.score(new.astype(np.float64))
 
 
+@pytest.mark.slow
 @every_builder
 @pytest.mark.parametrize("make", [draw, tied])
 @pytest.mark.parametrize(

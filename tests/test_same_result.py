@@ -76,7 +76,7 @@ def test_same_result_of_any_number_of_jobs(fit, expected, n_jobs):
     [
         {"backend": "sequential"},
         {"backend": "threading"},
-        # Arrays of so many bytes reach other processes as files that can only be read.
+        # Larger arrays reach other processes as read-only files.
         {"backend": "loky", "max_nbytes": 100},
     ],
     ids=lambda backend: backend["backend"],
@@ -101,6 +101,7 @@ def start_dask():
         yield client
 
 
+@pytest.mark.slow
 def test_same_result_on_dask(dask_client, fit, expected, new):
     with parallel_config(backend="dask"):
         aggregator = fit()

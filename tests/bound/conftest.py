@@ -1,4 +1,3 @@
-import time
 from collections import Counter
 from contextlib import contextmanager
 
@@ -7,32 +6,6 @@ import pytest
 from sk_microagg._bound._cuts import Cuts
 from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._scheme import Scheme
-
-
-class Clock:
-    """A clock that stands still between two readings, and counts them."""
-
-    def __init__(self, seconds_per_reading):
-        self.seconds_per_reading = seconds_per_reading
-        self.now = 1000.0
-        self.n_readings = 0
-
-    def __call__(self):
-        self.n_readings += 1
-        self.now += self.seconds_per_reading
-        return self.now
-
-
-@pytest.fixture
-def set_clock(monkeypatch):
-    """Replace `time.monotonic` by a fake clock, for Python code and kernels alike."""
-
-    def set_clock(seconds_per_reading):
-        clock = Clock(seconds_per_reading)
-        monkeypatch.setattr(time, "monotonic", clock)
-        return clock
-
-    return set_clock
 
 
 @contextmanager

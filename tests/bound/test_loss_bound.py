@@ -47,6 +47,7 @@ def random_partition(rng, n, k):
     return rng.permutation(labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), SMALL_SIZES)
 def test_no_partition_of_a_small_table_is_below_the_bound(k, n, counting_work):
     tables = small_tables(np.random.default_rng(n), n)
@@ -211,6 +212,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "k", "max_iter", "proven", "known"), KNOWN)
 def test_bounds_of_the_reference_data_sets(
     data_folder, monkeypatch, name, k, max_iter, proven, known

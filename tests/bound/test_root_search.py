@@ -65,6 +65,7 @@ def test_the_least_reduced_cost_is_found(make, k, n_cuts):
                 assert_array_equal(found, -1)
 
 
+@pytest.mark.slow
 @every_table
 @every_k
 @pytest.mark.parametrize("node_limit", [0, 3])
@@ -75,6 +76,7 @@ def test_a_search_that_is_cut_short_gives_a_bound(make, k, node_limit):
         assert np.all(values <= case.least_of_roots() + 1e-9)
 
 
+@pytest.mark.slow
 @every_table
 @every_k
 @pytest.mark.parametrize("node_limit", [-1, 0, 3])

@@ -62,6 +62,7 @@ def test_at_the_smallest_numbers_of_records(builder, oracle, k):
 
 
 # Enough records for the tree, the choice of scans and the sorted outermost records to matter.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("builder", "oracle"), [pair for pair in GROWING if pair[1] is not oracles.dbfs], ids=name_of
 )
@@ -72,6 +73,7 @@ def test_same_partition_on_many_records(builder, oracle, table, d):
     assert same_partition(builder, oracle, X, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_dbfs_on_many_records(table):
     # The oracle compares all pairs of records for every two groups.
@@ -123,6 +125,7 @@ def test_every_group_has_k_to_2k_minus_1_records(builder, seed, table, n, k):
     assert sizes.max() < 2 * k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("builder", BUILDERS, ids=str)
 def test_same_partition_from_two_threads_at_once(builder):
     tables = [np.random.default_rng(seed).normal(size=(3000, 3)) for seed in range(4)]

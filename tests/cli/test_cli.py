@@ -58,6 +58,7 @@ def test_without_the_extra_for_tables(fails, monkeypatch, command, package):
     assert line == f"Reading tables needs {package}: install sk-microagg[table]."
 
 
+@pytest.mark.slow
 def test_other_commands_need_no_extra():
     code = """
 import sys
@@ -107,6 +108,7 @@ def test_a_bug_is_not_hidden(run, monkeypatch):
         run("methods")
 
 
+@pytest.mark.slow
 def test_as_a_process(command, tmp_path):
     table = tmp_path / "table.csv"
     table.write_bytes(b"a,b\n1,2\n3\n")
@@ -120,6 +122,7 @@ def test_as_a_process(command, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break in another way")
 def test_nobody_reads_what_is_printed(command):
     reading, writing = os.pipe()

@@ -33,6 +33,7 @@ def _without_figures(certificate):
     return re.sub(r"[\d.]+%", "-%", " ".join(certificate[0].split())) + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "n_expected"), [("command_line", 13), ("how_good", 2)])
 def test_transcript(run, tmp_path, monkeypatch, page, n_expected):
     monkeypatch.chdir(tmp_path)

@@ -218,6 +218,7 @@ def test_ctrl_c_while_writing(run, numbers, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [numbers]
 
 
+@pytest.mark.slow
 def test_a_full_disk(write, tmp_path):
     pytest.importorskip("resource")
     rng = np.random.default_rng(0)

@@ -43,12 +43,14 @@ def assert_shuffles_are_noticed(X, ks):
         assert not any(correspond(X, shuffled) for shuffled in shuffles(release))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tarragona", "census", "eia"])
 def test_reference_tables(data_folder, name):
     table = pd.read_csv(data_folder / f"{name}.csv").select_dtypes("number").dropna(axis=1)
     assert_shuffles_are_noticed(table.to_numpy(dtype=float), (3, 10, 50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_other_tables(name):
     assert_shuffles_are_noticed(SYNTHETIC[name], (1, 3, 5, 10))
@@ -69,6 +71,7 @@ def test_no_loss_is_too_large(name, builder):
         assert correspond(X, release.round(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("n", [4, 7, 12, 20])
 def test_small_tables(n, seed):

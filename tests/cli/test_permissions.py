@@ -169,6 +169,7 @@ def test_drafts_are_private(tmp_path):
     assert sorted(path.name for path in tmp_path.glob(".*")) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_leaves_is_private(tmp_path):
     pytest.importorskip("dask.dataframe", reason="Dask is an extra")
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(60_000, 6)), columns=list("abcdef"))

@@ -44,6 +44,7 @@ def pipe(tmp_path):
         assert not writer.is_alive()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pipe.csv", "pipe", "pipe.csv.gz"])
 def test_no_row_is_lost(run, pipe, tmp_path, cells, name):
     path = pipe(name, gzip.compress(CONTENT) if name.endswith(".gz") else CONTENT)
@@ -68,6 +69,7 @@ def test_a_header_that_comes_late(run, pipe, tmp_path):
     assert (tmp_path / "out.csv").read_text() == "x,y\n2.0,3.0\n2.0,3.0\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_file", [False, True])
 def test_standard_input(command, tmp_path, write, is_file):
     arguments = [*command, "anonymize", "/dev/stdin", tmp_path / "out.csv", "--quiet"]

@@ -97,6 +97,7 @@ def test_the_line_is_gone_after_an_error(terminal, stderr_on_terminal):
     assert terminal.text == f"\r{'x' * 78}\r{' ' * 78}\rend"
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_searching(command, search, patients, tmp_path, terminal):
     process = subprocess.Popen(
         [*command, *search, "300"], stdout=subprocess.PIPE, stderr=terminal.inner

@@ -49,6 +49,7 @@ def is_clean(folder):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_rows_on_their_way_are_removed(start, tmp_path, name):
     process = start([*COMMAND, *ON_DASK])
@@ -60,6 +61,7 @@ def test_rows_on_their_way_are_removed(start, tmp_path, name):
     assert is_clean(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed(start, tmp_path):
     outer, inner = os.openpty()
     # The terminal becomes that of the session, whose leader gets a signal when it is closed.

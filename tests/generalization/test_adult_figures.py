@@ -7,6 +7,8 @@ from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_adult
 from sk_microagg.generalization import KMember
 
+pytestmark = pytest.mark.slow
+
 SIZES = (2, 5, 10)
 
 

@@ -149,6 +149,7 @@ every_kind_of_number = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     st.data(),

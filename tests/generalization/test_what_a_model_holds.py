@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from oracles.byte_search import found_in, rare_numbers, recognizable
+from attacks.byte_search import found_in, rare_numbers, recognizable
+from marks import slow_but_first
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from tables.mixed import HIERARCHIES, draw, ends_of
@@ -111,7 +112,7 @@ def found(X, model):
     return found_in(pickle.dumps(model), secrets_of(X))
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("model", slow_but_first(MODELS.values()), ids=MODELS)
 def test_a_model_holds_no_rare_number_that_is_not_released(X, model):
     model = clone(model)
     release = model.fit_transform(X)

@@ -84,6 +84,7 @@ def twins(rng, n, d, k):
 WITHOUT_TIES = ["normal", "constant_column", "line", "heavy_tails", "huge"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", ALL_STAGES)
 @pytest.mark.parametrize(
     ("k", "d", "chance_of_jump"),
@@ -96,6 +97,7 @@ def test_same_partitions_as_with_errors_from_scratch(k, d, chance_of_jump, stage
         assert_same_way(X, k, rng, ALL_STAGES[stages], chance_of_jump)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_same_partitions_while_groups_come_and_go(k):
     # High temperatures dissolve groups, low ones create new ones.
@@ -120,6 +122,7 @@ def test_same_partitions_on_any_table(table, k, d, n_neighbors):
 # of 2, allow nothing but swaps, whose costs the kernel computes without rounding. Attempts to
 # dissolve a group make groups of up to 2k - 1 records: with these multiples, means are integers at
 # any size.
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", ALL_STAGES)
 @pytest.mark.parametrize(("k", "unit"), [(2, 6), (4, 420)])
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -159,6 +162,7 @@ def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_is_that_of_the_labels(table
 
 # Running means are computed anew whenever the SSE is read. If they had drifted in between, a run
 # that reads it would continue differently.
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.05, 1.0, 1e6])
 def test_running_means_do_not_drift_in_a_million_steps(temperature):
     rng = np.random.default_rng(0)
@@ -253,6 +257,7 @@ except KeyboardInterrupt:
 
 
 # In a separate process: an interrupt that comes too late would stop the tests.
+@pytest.mark.slow
 def test_a_long_run_can_be_interrupted_and_leaves_a_partition():
     # Uninterrupted, it would take months.
     done = subprocess.run(

@@ -50,6 +50,7 @@ def assert_same_as_oracle(X, labels, k):
     assert np.array_equal(canonical(descend(X, labels, k)), canonical(local_search(X, labels, k)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 @pytest.mark.parametrize("d", [1, 2, 4])
@@ -61,6 +62,7 @@ def test_same_partition_as_by_trying_all_swaps_and_shifts_of_all_pairs(table, k,
         assert_same_as_oracle(X, MDAV().build(X, k), k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 1), (3, 4), (5, 1), (5, 2), (5, 4)])
 def test_same_partition_on_more_records(table, k, d):
@@ -89,6 +91,7 @@ def test_no_pair_can_be_improved_in_the_end(table, seed):
     assert no_pair_improves(X, descend(X, some_labels(rng, 90, 4), 4, seed), 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("seed", [None, 7])
 def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(table, seed):
@@ -97,6 +100,7 @@ def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(table, seed):
     assert is_local_optimum(X, descend(X, MDAV().build(X, 3), 3, seed), 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 def test_starting_from_touched_groups_finds_every_pair_that_can_be_improved(table):
     rng = np.random.default_rng(2)

@@ -67,6 +67,7 @@ def centroids_of(X, labels):
     return np.array([centroid(X, members) for members in groups_of(labels)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("near", [2, 8])
 def test_the_margin_is_nearly_the_widest_there_is(table, near):

@@ -165,6 +165,7 @@ def assert_same_nearest(partition, plain, rng):
         assert partition.nearest(point, m).tolist() == plain.nearest(point, m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=30)
 @given(**SMALL)
@@ -221,6 +222,7 @@ def test_rollback_from_far_worse_partitions_gives_the_same_sse():
         assert partition.sse == pytest.approx(sse, rel=1e-12, abs=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_nearest_among_hundreds_of_groups_that_come_go_and_move(table):
     # Enough for the tree to prune, and to be built anew after thousands of changes.
@@ -275,6 +277,7 @@ def test_distill_takes_the_nearest_excess_record_each_time(table, n_groups):
     assert partition.labels().tolist() == labels_of(plain.groups).tolist()
 
 
+@pytest.mark.slow
 def test_sse_is_right_after_a_million_moves_of_small_and_huge_records():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)) * 10 ** rng.uniform(-3, 6, size=(300, 1))

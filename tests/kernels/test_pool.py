@@ -50,6 +50,7 @@ def test_answers_as_a_scan_does_until_empty(search, table, seed, n, d):
 
 
 # Enough records for a tree to be built, given up, tried again and rebuilt.
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize(("n", "d"), [(3000, 2), (2000, 20)])
@@ -59,6 +60,7 @@ def test_answers_as_a_scan_does_on_many_records(search, table, n, d):
     assert_same_answers(Pool(X, search=search), ScanPool(X), X, rng, n_rounds=n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 def test_farthest_from_a_drifting_point(search, table):
@@ -76,6 +78,7 @@ def test_farthest_from_a_drifting_point(search, table):
         oracle.remove(leaving)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n", [1, 2, 5, 60, 700])
@@ -102,6 +105,7 @@ def test_nearest_each_equals_nearest_for_every_point(table):
     assert Pool(X).nearest_each(points).tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n", [1, 2, 30, 500])
@@ -181,6 +185,7 @@ except KeyboardInterrupt:
 
 
 # In a separate process: an interrupt that comes too late would stop the tests.
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["nearest_each(-X)", "around_each(9)", "diameter()"])
 def test_long_work_can_be_interrupted(question):
     script = INTERRUPTED.format(question=question)

@@ -45,6 +45,7 @@ def test_nearest_is_by_squared_distance_less_weight(search, table, seed, n, d):
     assert pool.nearest_each(points).tolist() == expected
 
 
+@pytest.mark.slow
 @every_search
 @every_table
 @pytest.mark.parametrize(("n", "d"), [(3000, 2), (2000, 12)])

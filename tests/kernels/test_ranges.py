@@ -134,6 +134,7 @@ def test_pool_answers_as_a_scan_does_until_it_is_empty(distance, c, seed, n, kin
     assert_same_as_a_scan_until_empty(rng, some_case(rng, n, kinds, c), distance)
 
 
+@pytest.mark.slow
 @every_distance
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["deep", "flat", "uneven"]], ids="-".join)
@@ -263,6 +264,7 @@ def test_rollback_returns_to_the_mark(seed, n, k, kinds):
         assert_same(partition, plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["deep", "decimals"]], ids="-".join)
 def test_groups_that_come_and_go_among_a_hundred(kinds):
     # Enough for the index over the centers to prune, and to be built anew after many changes.
@@ -430,6 +432,7 @@ def test_a_record_goes_to_the_center_that_it_raises_least(seed, n, kinds, n_cent
     assert_same_centers(rng, some_case(rng, n, kinds), n_centers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["deep", "decimals"]], ids="-".join)
 def test_a_record_goes_to_the_best_of_a_hundred_centers(kinds):
     rng = np.random.default_rng(0)

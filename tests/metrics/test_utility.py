@@ -199,6 +199,7 @@ def test_very_different_tables_are_distinguished():
     assert 0.24 < error <= 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, RandomForestClassifier(20, random_state=0)])
 def test_larger_groups_are_easier_to_distinguish(estimator):
     X = in_units(300, d=2)
@@ -221,6 +222,7 @@ def test_a_linear_model_sees_no_difference_if_means_are_preserved():
     assert propensity_mse(X, release, random_state=0) > 0.1
 
 
+@pytest.mark.slow
 def test_the_seed_decides():
     X = in_units(200)
     release = MicroAggregator(k=5).fit_transform(X)

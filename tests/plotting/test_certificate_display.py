@@ -112,6 +112,7 @@ class TestFromData:
             CertificateDisplay.from_data(0.1, BOUNDS, TRACE, total=0)
 
 
+@pytest.mark.usefixtures("fake_clock")
 class TestFromEstimator:
     @pytest.mark.parametrize(
         "refiner", SEARCHES, ids=["iterated", "annealing", "recombine", "list"]
@@ -142,7 +143,6 @@ class TestFromEstimator:
         assert_allclose(display.loss_.get_ydata(), aggregator.information_loss_)
         scaled = scale(aggregator.scaler_, X)
         assert display.loss_.get_ydata()[0] == information_loss(scaled, aggregator.labels_)
-        # The first thing that is proven takes no luck with the time.
         first = loss_bound(scaled, 4, time_limit=0.2, return_trace=True)[1][0, 1]
         assert display.bound_.get_ydata()[0] == first
 

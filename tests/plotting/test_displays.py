@@ -88,6 +88,7 @@ def test_axes_are_used_and_used_again(X, plt, number):
     figure.canvas.draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table",
     [
@@ -110,6 +111,7 @@ def test_degenerate_tables(table):
         assert np.isfinite(limits).all()
 
 
+@pytest.mark.slow
 def test_frames_of_pandas_and_polars(frame):
     for table in (frame, pl.from_pandas(frame)):
         for display in draw_all(MicroAggregator(k=5).fit(table), table):

@@ -60,6 +60,7 @@ def assert_refined(X, labels, refined, k):
     assert total_sse(X, refined) <= (1 + 1e-12) * total_sse(X, canonical(labels))
 
 
+@pytest.mark.slow
 @either
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=6)
@@ -108,6 +109,7 @@ def test_a_partition_without_error_is_kept(refiner, X, k):
     assert refined.n_iter_ == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [-300, 1, 300])
 @either
 def test_the_unit_of_the_table_does_not_matter(refiner, exponent, X, labels):
@@ -145,6 +147,7 @@ def test_transform_is_exact(refiner, load, X):
 
 @either
 @pytest.mark.parametrize("n_init", [1, 2])
+@pytest.mark.usefixtures("fake_clock")
 def test_long_searches_end_at_the_time_limit_with_a_partition(refiner, n_init, X, labels):
     # Without the limit it would run for days.
     name = {Annealing: "max_iter", Recombination: "annealing_max_iter"}[type(refiner)]
@@ -155,6 +158,7 @@ def test_long_searches_end_at_the_time_limit_with_a_partition(refiner, n_init, X
 
 @either
 @pytest.mark.parametrize("n_init", [1, 3])
+@pytest.mark.usefixtures("fake_clock")
 def test_a_time_limit_that_is_over_at_once_still_gives_a_partition(refiner, n_init):
     X = np.random.default_rng(0).normal(size=(3000, 3))
     labels = MDAV().build(X, 4)
@@ -224,8 +228,8 @@ from sk_microagg.refiners import Annealing, Recombination
 X = np.random.default_rng(0).normal(size=(2000, 4))
 labels = MDAV().build(X, 5)
 refiner = {refiner}
-threading.Timer(0.7, _thread.interrupt_main).start()
 try:
+    threading.Timer(0.7, _thread.interrupt_main).start()
     refiner.refine(X, labels, 5, random_state=0)
 except KeyboardInterrupt:
     print("interrupted")
@@ -234,6 +238,7 @@ print([name for name in vars(refiner) if name.endswith("_")])
 
 
 # In a separate process: a late interrupt would stop the tests. Without it, these would take days.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "refiner",
     [
@@ -372,6 +377,7 @@ def test_the_default_number_of_steps_is_proportional_to_the_records():
         assert search.n_iter_ == 20_000 * n
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_the_time_limit_determines_the_number_of_steps(X, labels):
     search = Annealing(time_limit=0.2, n_init=2)
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
@@ -440,6 +446,7 @@ def test_bad_parameters(X, labels, parameters, error, message):
     assert not [name for name in vars(search) if name.endswith("_")]
 
 
+@pytest.mark.slow
 def test_better_than_the_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, mean of 20", 3]

@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from oracles.partition import canonical, total_sse
@@ -50,6 +48,7 @@ def assert_of_seen_groups(groups, labels, k):
     assert sorted(record for group in members for record in group) == list(range(len(labels)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize(("n", "k"), [(6, 2), (11, 2), (12, 3), (12, 4)])
 def test_the_cheapest_of_all_covers_is_found(table, n, k):
@@ -94,6 +93,7 @@ def local_optima(n=90, k=3):
     return X, [LocalSearch().refine(X, start, k, random_state=seed) for seed in range(8)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_groups", "n_core_groups"), [(3, 1), (3, 2), (6, 3), (6, 6)])
 def test_small_regions_improve_a_partition_and_never_worsen_it(
     monkeypatch, n_groups, n_core_groups
@@ -135,7 +135,7 @@ def test_with_few_nodes_the_result_is_still_a_partition(node_limit):
 def test_a_deadline_that_has_passed_changes_nothing():
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
-    best = recombined(groups, partitions[0], deadline=time.monotonic() - 1)
+    best = recombined(groups, partitions[0], deadline=-np.inf)
     assert np.array_equal(best, partitions[0])
 
 

@@ -40,6 +40,7 @@ def test_ends_below_local_search_and_exchange(X, labels):
         assert total_sse(X, refined) < 0.95 * total_sse(X, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
     runs = []
@@ -86,6 +87,7 @@ def test_number_of_rounds(X, labels, max_iter):
     assert search.n_iter_ == max_iter
 
 
+@pytest.mark.slow
 def test_more_rounds_end_lower(X, labels):
     # The first rounds are the same.
     sse = [
@@ -116,6 +118,7 @@ def test_node_limit_1_still_gives_a_partition(X, labels):
     assert_valid(X, labels, short(node_limit=1).refine(X, labels, 4, random_state=0))
 
 
+@pytest.mark.slow
 def test_by_name(X, monkeypatch):
     # The default would take half a minute.
     monkeypatch.setattr(recombination, "STEPS_PER_RECORD", 20)
@@ -127,6 +130,7 @@ def test_by_name(X, monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.usefixtures("fake_clock")
 def test_time_limit_without_annealing_max_iter(X, labels, n_jobs):
     # Without the limit it would run for days.
     search = Recombination(time_limit=0.5, max_iter=10**7, n_jobs=n_jobs)
@@ -195,6 +199,7 @@ def test_bad_parameters(X, labels, parameters, error, message):
 # The old name of annealing_max_iter
 
 
+@pytest.mark.slow
 def test_n_steps_still_works_with_a_warning(X, labels):
     expected = short(annealing_max_iter=100).refine(X, labels, 4, random_state=0)
     search = Recombination(n_init=3, max_iter=2, n_steps=100)

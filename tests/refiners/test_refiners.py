@@ -60,6 +60,7 @@ def assert_refined(X, labels, refined, k):
     assert total_sse(X, canonical(refined)) <= total_sse(X, canonical(labels)) + 5e-324 * X.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("refiner", "table"),
     [(refiner, table) for refiner in FAST for table in TABLES]
@@ -96,6 +97,7 @@ for seed in range(40):
 
 
 # In a separate process: an endless search would stop the tests.
+@pytest.mark.slow
 @pytest.mark.parametrize("refiner", [Exchange(), IteratedLocalSearch(max_iter=30)], ids=str)
 def test_searches_terminate_if_squares_underflow(refiner):
     script = UNDERFLOW.format(refiner=refiner)

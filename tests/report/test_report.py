@@ -163,6 +163,7 @@ def test_no_original_record_is_in_it(path):
         assert f"{value / 1e6:.3f}" not in html
 
 
+@pytest.mark.slow
 def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
     def pictures(table):
         make_report(table, release, searched, path)
@@ -281,6 +282,7 @@ def test_dask(path):
     assert page.row("Groups built by") == ["'mdav'"]
 
 
+@pytest.mark.slow
 def test_many_columns_make_a_small_file(path):
     table = np.random.RandomState(0).normal(size=(300, 60))
     aggregator = MicroAggregator(k=3, refiner=None)
@@ -342,6 +344,7 @@ def test_a_dependency_is_missing(path, searched, release, monkeypatch, module):
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_dependencies_are_not_imported_before_they_are_needed():
     code = (
         "import sys, sk_microagg.plotting, sk_microagg.report; "

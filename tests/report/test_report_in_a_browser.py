@@ -16,9 +16,10 @@ from sk_microagg.report import make_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason=f"needs one of {', '.join(BROWSERS)} on the PATH"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason=f"needs one of {', '.join(BROWSERS)} on the PATH"),
+]
 
 # A frame can be as narrow as needed; a window has a minimum width.
 FRAME = """<!doctype html><title>not measured</title>

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from oracles.byte_search import TABLES, found_in, rare_numbers
+from attacks.byte_search import TABLES, found_in, rare_numbers
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame
 K = 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaler", ["standard", None])
 @pytest.mark.parametrize("table", TABLES)
 def test_no_rare_value_is_found(table, scaler, tmp_path):

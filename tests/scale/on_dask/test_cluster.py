@@ -20,6 +20,8 @@ distributed = pytest.importorskip("distributed", reason="Dask is an extra")
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["age", "income", "share"]
 PARAMETERS = {
     "k": 3,

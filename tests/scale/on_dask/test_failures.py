@@ -164,6 +164,7 @@ def fill_disks(tmp_path_factory):
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "file"), FULL_DISKS.items(), ids=FULL_DISKS)
 def test_a_disk_that_is_full(full_disks, case, file):
     said = (full_disks / case / "said").read_text()
@@ -176,6 +177,7 @@ def test_a_disk_that_is_full(full_disks, case, file):
         assert not any(row.tobytes() in content for row in rows), path.name
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_no_model_behind(full_disks):
     left = (full_disks / "memory-10000" / "folder").rglob("*")
     assert [path.name for path in left] == []

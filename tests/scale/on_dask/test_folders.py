@@ -49,6 +49,7 @@ def test_a_folder_holds_the_model_and_no_training_row(table, X, tmp_path, shuffl
     assert release <= found
 
 
+@pytest.mark.slow
 @every_shuffle
 def test_temporary_folders_go_away_with_estimator_and_release(X, temporary, shuffle):
     aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle)
@@ -84,6 +85,7 @@ def test_rows_do_not_outlive_a_failure(X, temporary, shuffle):
     assert left_in(temporary) == []
 
 
+@pytest.mark.slow
 @every_shuffle
 def test_a_release_outlives_its_estimator(X, shuffle):
     aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60, shuffle=shuffle)

@@ -169,6 +169,7 @@ def test_verbose_prints_a_line_for_each_step(X, capsys):
 # Without Dask
 
 
+@pytest.mark.slow
 def test_without_dask_everything_else_works():
     script = """
         import sys

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from oracles.attacks import TABLES, diagrams_in, precisions
+from attacks.lattice import TABLES, diagrams_in, precisions
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 
@@ -22,6 +22,7 @@ def attack(X, folder):
     return precisions(diagrams_in(folder, aggregator.scaler_), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_weights_do_not_disclose_records(table, tmp_path):
     of_equal_slacks, of_best_slab = attack(TABLES[table], tmp_path)

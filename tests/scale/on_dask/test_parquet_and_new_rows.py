@@ -56,6 +56,7 @@ def test_release_into_a_parquet_folder(X, tmp_path, shuffle, as_path):
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
 def test_pandas_reads_the_index_of_a_release(table, tmp_path, index):
     table = table.set_axis(index, axis=0)
@@ -127,6 +128,7 @@ def test_parts_that_dask_would_join(table, tmp_path):
 # New rows
 
 
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("block_size", [None, 200])
 def test_transform_of_the_training_data_is_the_release(shuffle, block_size, small_bundles):

@@ -46,6 +46,7 @@ def test_release_is_that_of_micro_aggregator(X, shuffle, refiner, block_size, sm
     assert aggregator.n_blocks_ == (1 if block_size is None else 8)
 
 
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("npartitions", [1, 20])
 def test_any_number_of_partitions(table, shuffle, npartitions, small_bundles):
@@ -115,6 +116,7 @@ def test_a_seed_makes_the_release_reproducible():
 # A sample
 
 
+@pytest.mark.slow
 @every_shuffle
 def test_a_release_from_a_small_sample_is_k_anonymous(shuffle, small_bundles):
     X = dd.from_pandas(draw(6000), npartitions=4)
@@ -163,6 +165,7 @@ def test_small_blocks_are_merged(monkeypatch, shuffle):
     assert anonymity_level(release.compute()) >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ["grid", "heavy_tails", "constant_column"])
 @settings(deadline=None, max_examples=8)
 @given(
@@ -191,6 +194,7 @@ def test_groups_of_k_and_an_accurate_exact_transform(make, seed, n, k, block_siz
 # Rows stay where they are
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
 def test_index_and_divisions_are_kept(table, index):
     table = table.set_axis(index, axis=0)
@@ -205,6 +209,7 @@ def test_index_and_divisions_are_kept(table, index):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sort", [True, False])
 @pytest.mark.parametrize("npartitions", [1, 7])
 def test_number_of_partitions(table, sort, npartitions):
@@ -253,6 +258,7 @@ def test_an_empty_partition(table, shuffle):
     assert list(release.map_partitions(len).compute()) == [100, 0, 200, 0]
 
 
+@pytest.mark.slow
 @every_shuffle
 def test_partitions_of_one_row(table, shuffle):
     X = from_parts([table[i : i + 1] for i in range(15)])

@@ -1,4 +1,4 @@
-"""What somebody who has a fitted model, and knows that values are integers, can find out.
+"""Attacks by an intruder who has a fitted model and knows that all values are integers.
 
 The attacks list the points of the lattice of integers in each power cell, with their slack: how
 much farther the second nearest group is than the nearest. Weights that are tight to records make
@@ -57,9 +57,9 @@ def lattice(diagrams):
         centroids, weights = diagram.centroids, diagram.weights
         squared = ((centroids[:, None] - centroids) ** 2).sum(axis=2)
         for cell, center in enumerate(centroids):
-            reach = 1.6 * np.sqrt(np.sort(squared[cell])[:4][-1])
-            low = np.floor(diagram.mean + diagram.deviation * (center - reach))
-            high = np.ceil(diagram.mean + diagram.deviation * (center + reach))
+            radius = 1.6 * np.sqrt(np.sort(squared[cell])[:4][-1])
+            low = np.floor(diagram.mean + diagram.deviation * (center - radius))
+            high = np.ceil(diagram.mean + diagram.deviation * (center + radius))
             if len(centroids) == 1 or np.prod(high - low + 1) > MOST_POINTS:
                 continue
             axes = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
@@ -102,7 +102,7 @@ def points_of_one_slack(points, cells, slacks, tolerance=1e-12):
 def best_slab(slacks, hits):
     """The largest share of records among points whose slack is from t to 1.5 t, for the best t.
 
-    The attacker is told which t is best, which nobody could know.
+    The attacker is given the best t, which nobody could know.
     """
     best = 0.0
     for t in np.geomspace(1e-8, 1, 150):

@@ -4,7 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from oracles.byte_search import TABLES, found_in, rare_numbers
+from attacks.byte_search import TABLES, found_in, rare_numbers
+from marks import slow_but_first
 from sklearn.decomposition import PCA
 
 from sk_microagg import MicroAggregator
@@ -22,7 +23,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", slow_but_first(MODELS))
 @pytest.mark.parametrize("table", TABLES)
 def test_no_rare_number_is_found(table, model):
     X = TABLES[table](np.random.default_rng(0))

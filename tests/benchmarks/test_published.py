@@ -7,6 +7,8 @@ from io import StringIO
 import published
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FIGURES = published.published_figures()
 BUILT = [row for row in FIGURES if row[1] in published.METHODS]
 DECOMPOSED = [row for row in FIGURES if row[1] in published.DECOMPOSED | published.SHRUNK]

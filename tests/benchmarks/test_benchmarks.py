@@ -14,7 +14,9 @@ from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_adult
 from sk_microagg.generalization import KMember
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+pytestmark = pytest.mark.slow
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def run(script, *arguments):

@@ -3,7 +3,8 @@
 import pickle
 
 import pytest
-from oracles.attacks import TABLES, diagrams, precisions
+from attacks.lattice import TABLES, diagrams, precisions
+from marks import slow_but_first
 
 from sk_microagg import MicroAggregator
 from sk_microagg._model import _power
@@ -33,22 +34,24 @@ def attack(X, k=K, **parameters):
 
 
 @every_table
-@pytest.mark.parametrize("model", MODELS)
-def test_weights_do_not_tell_records(table, model):
+@pytest.mark.parametrize("model", slow_but_first(MODELS))
+def test_weights_do_not_reveal_records(table, model):
     of_equal_slacks, of_best_slab = attack(TABLES[table], **MODELS[model])
     assert of_equal_slacks <= 1 / K
     assert of_best_slab <= 1 / K
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "k"), [(table, 3) for table in TABLES] + [(table, 10) for table in SPARSE]
 )
-def test_weights_do_not_tell_records_whatever_k_is(table, k):
+def test_weights_do_not_reveal_records_whatever_k_is(table, k):
     of_equal_slacks, of_best_slab = attack(TABLES[table], k=k)
     assert of_equal_slacks <= 1 / k
     assert of_best_slab <= 1 / k
 
 
+@pytest.mark.slow
 @every_table
 def test_the_attacks_find_records_where_weights_are_tight(table, monkeypatch):
     monkeypatch.setattr(_power, "_centered", lambda walls, weights: weights)

@@ -5,7 +5,7 @@ import re
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
-# Four bytes stand somewhere by chance, if there are many numbers to look for.
+# With many numbers to search for, some four bytes match by chance.
 MOST_SHORT = 200
 
 

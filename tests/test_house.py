@@ -1,0 +1,164 @@
+"""How the package is built: which part may import which, and how long a function may be."""
+
+import ast
+import re
+import tokenize
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "sk_microagg"
+
+# From the bottom up: a part may import itself and what stands in rows before its own, at the top of
+# a module or inside a function. Parts in one row do not know each other. "" is the package's own
+# __init__.py with the public names.
+LAYERS = [
+    ["_kernels"],
+    ["_utils"],
+    ["builders", "_model", "_bound"],
+    ["refiners"],
+    ["_blocks", "_microaggregate"],
+    ["_microaggregator", "generalization"],
+    [""],
+    ["datasets", "metrics"],
+    ["_certificate", "scale"],
+    ["plotting"],
+    ["report"],
+    ["_cli"],
+    ["cli"],
+    ["__main__"],
+]
+LAYER_OF = {part: number for number, layer in enumerate(LAYERS) for part in layer}
+
+MOST_LINES = 60
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+KERNELS = sorted([*PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd")])
+
+
+def name_of(path):
+    """The dotted name of a module, relative to the package."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__")
+
+
+def part_of(module):
+    return module.split(".")[0]
+
+
+@cache
+def imports_of(path):
+    """Modules of the package that a file imports anywhere in it, and the names taken from them."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        pattern = r"^\s*(?:from|import|cimport) +sk_microagg\b\.?([\w.]*)"
+        return [(module, []) for module in re.findall(pattern, text, re.MULTILINE)]
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, []) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            found.append((node.module, [alias.name for alias in node.names]))
+    return [
+        (module.removeprefix("sk_microagg").removeprefix("."), names)
+        for module, names in found
+        if part_of(module) == "sk_microagg"
+    ]
+
+
+def imported_modules(path):
+    """Modules that a file imports, where `from a import b` imports a.b if that is a module."""
+    for module, names in imports_of(path):
+        submodules = [f"{module}.{name}".removeprefix(".") for name in names]
+        known = [name for name in submodules if name in FILES]
+        yield from known
+        if len(known) < len(names) or not names:
+            yield module
+
+
+FILES = {name_of(path).removesuffix("."): path for path in MODULES}
+
+
+def test_no_import_runs_back_up():
+    wrong = [
+        f"{name_of(path)} imports {module or 'sk_microagg'}"
+        for path in [*MODULES, *KERNELS]
+        for module in imported_modules(path)
+        if not is_allowed(part_of(name_of(path)), part_of(module))
+    ]
+    assert wrong == []
+
+
+def is_allowed(part, imported):
+    return part == imported or LAYER_OF[imported] < LAYER_OF[part]
+
+
+def test_every_part_has_a_layer():
+    parts = {part_of(name) for name in FILES}
+    assert parts == set(LAYER_OF)
+
+
+def test_no_module_imports_itself_through_others():
+    graph = {name: {*imported_modules(path)} for name, path in FILES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def logical_lines(path):
+    """Tokens of each statement or header of a block; an indent or dedent stands alone."""
+    line = []
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type in (tokenize.INDENT, tokenize.DEDENT):
+                yield [token]
+            elif token.type == tokenize.NEWLINE and line:
+                yield line
+                line = []
+            elif token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING):
+                line.append(token)
+
+
+def is_function(line):
+    words = [token.string for token in line]
+    opens_block = words[0] in ("def", "async", "cdef", "cpdef") and words[-1] == ":"
+    return opens_block and "(" in words and not {"class", "extern"} & {*words[: words.index("(")]}
+
+
+def lengths_of_functions(path):
+    """Name and number of lines of each function, without its docstring."""
+    lengths, open_functions = [], []
+    depth = last_row = 0
+    for line in logical_lines(path):
+        first = line[0]
+        if first.type == tokenize.INDENT:
+            depth += 1
+        elif first.type == tokenize.DEDENT:
+            depth -= 1
+            if open_functions and open_functions[-1][0] == depth:
+                _, name, start = open_functions.pop()
+                lengths.append((name, last_row - start + 1))
+        elif is_function(line):
+            words = [token.string for token in line]
+            open_functions.append([depth, words[words.index("(") - 1], first.start[0]])
+        elif is_docstring(line) and open_functions:
+            open_functions[-1][2] += line[0].end[0] - line[0].start[0] + 1
+        last_row = line[-1].end[0] if line[-1].string.strip() else last_row
+    return lengths
+
+
+def is_docstring(line):
+    return len(line) == 1 and line[0].string.endswith('"""')
+
+
+def test_functions_are_short():
+    long = [
+        f"{name_of(path)}: {name} has {n_lines} lines"
+        for path in [*MODULES, *KERNELS]
+        for name, n_lines in lengths_of_functions(path)
+        if n_lines > MOST_LINES
+    ]
+    assert long == []
