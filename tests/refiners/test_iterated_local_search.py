@@ -235,17 +235,8 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-# In a separate process: a late interrupt would stop the tests.
-@pytest.mark.parametrize(
-    ("n", "refiner"),
-    [
-        (60_000, Exchange()),
-        (2000, IteratedLocalSearch(max_iter=10**7, n_init=2)),
-        (2000, IteratedLocalSearch(max_iter=10**7, n_init=2, n_jobs=2)),
-    ],
-    ids=str,
-)
-def test_long_work_can_be_interrupted(n, refiner):
+def interrupted(n, refiner):
+    """Lines printed by a separate process: a late interrupt would stop the tests."""
     script = INTERRUPTED.format(n=n, refiner=refiner)
     command = [sys.executable, "-P", "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -264,7 +255,7 @@ def test_iterated_local_search_can_be_interrupted(n_jobs):
 def test_exchange_is_interrupted_inside_its_kernels():
     *outcome, place = interrupted(20_000, Exchange())
     assert outcome == ["interrupted", "[]"]
-    assert place.endswith(".pyx")
+    assert "_kernels" in place
 
 
 class StopAfter:
