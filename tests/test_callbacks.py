@@ -69,7 +69,7 @@ def test_callback_stops_a_search(X):
     refiner = IteratedLocalSearch(max_iter=1000, n_init=2)
     aggregator = MicroAggregator(k=3, refiner=refiner, random_state=0)
     aggregator.set_callbacks(Recorder(stop_after=5)).fit(X)
-    # 5 % of the two thousand iterations of both searches.
+    # 5% of the two thousand iterations of both searches.
     assert aggregator.n_iter_ == 100
     assert aggregator.exact_transform_
 

@@ -10,7 +10,7 @@ from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
 
 NUMBERS = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 MIXED = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
-HOLES = pd.DataFrame({"a": [1, 2], "b": [0.5, None]})
+INCOMPLETE = pd.DataFrame({"a": [1, 2], "b": [0.5, None]})
 
 
 def make(values, *arguments, hierarchies=()):
@@ -32,7 +32,7 @@ def test_settings_of_the_user():
     assert (estimator.random_state, estimator.n_jobs) == (7, 2)
 
 
-@pytest.mark.parametrize("values", [MIXED, HOLES])
+@pytest.mark.parametrize("values", [MIXED, INCOMPLETE])
 def test_others_are_generalized(values):
     estimator = make(values)
     assert isinstance(estimator, KAIM)
@@ -48,7 +48,7 @@ def test_numbers_with_a_hierarchy_are_generalized():
 
 @pytest.mark.parametrize(
     ("values", "why"),
-    [(MIXED, "column 'b' holds categories"), (HOLES, "column 'b' has missing values")],
+    [(MIXED, "column 'b' holds categories"), (INCOMPLETE, "column 'b' has missing values")],
 )
 @pytest.mark.parametrize("arguments", [["--builder", "mdav"], ["--refiner", "exchange"]])
 def test_options_for_numbers_only(values, why, arguments):

@@ -30,12 +30,12 @@ def test_floats():
     assert values.tolist() == [1.1, -2.0, 0.5, 1000.0, -0.04, 0.5, 7.0]
 
 
-@pytest.mark.parametrize("hole", ["", " ", "NA", "NaN", "nan", "null", "NULL", "?", "*"])
-def test_missing(hole):
-    numbers = of_text("1", hole, "2")
+@pytest.mark.parametrize("text", ["", " ", "NA", "NaN", "nan", "null", "NULL", "?", "*"])
+def test_missing(text):
+    numbers = of_text("1", text, "2")
     assert np.isnan(numbers[1])
     assert numbers[[0, 2]].tolist() == [1.0, 2.0]
-    assert of_text("x", hole).tolist() == ["x", None]
+    assert of_text("x", text).tolist() == ["x", None]
 
 
 @pytest.mark.parametrize(
