@@ -21,7 +21,7 @@ LAYERS = [
     ["refiners"],
     ["_blocks", "_microaggregate"],
     ["_microaggregator", "generalization"],
-    ["", "_release"],
+    [""],
     ["datasets", "metrics"],
     ["_certificate", "scale"],
     ["plotting"],
