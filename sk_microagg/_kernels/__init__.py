@@ -34,21 +34,22 @@ Which object holds which:
     RootSearch (bound) ─▶ PointTree
 """
 
-from sk_microagg._kernels.bound._ascent import Ascent
-from sk_microagg._kernels.bound._cut_check import CutCheck
-from sk_microagg._kernels.bound._group_finder import GroupFinder
-from sk_microagg._kernels.bound._root_search import RootSearch
-from sk_microagg._kernels.groups._annealing import Annealer
-from sk_microagg._kernels.groups._center_weights import center_weights
-from sk_microagg._kernels.groups._descent import Descent
-from sk_microagg._kernels.groups._exchange_graph import ExchangeGraph
-from sk_microagg._kernels.groups._partition import Partition
-from sk_microagg._kernels.points._pool import Pool
-from sk_microagg._kernels.ranges._center_index import CenterIndex
-from sk_microagg._kernels.ranges._range_columns import RangeColumns
-from sk_microagg._kernels.ranges._range_descent import RangeDescent
-from sk_microagg._kernels.ranges._range_partition import RangePartition
-from sk_microagg._kernels.ranges._range_pool import RangePool
+from sk_microagg._kernels.bound._bound import Ascent, CutCheck, GroupFinder, RootSearch
+from sk_microagg._kernels.groups._groups import (
+    Annealer,
+    Descent,
+    ExchangeGraph,
+    Partition,
+    center_weights,
+)
+from sk_microagg._kernels.points._points import Pool
+from sk_microagg._kernels.ranges._ranges import (
+    CenterIndex,
+    RangeColumns,
+    RangeDescent,
+    RangePartition,
+    RangePool,
+)
 
 __all__ = [
     "Annealer",

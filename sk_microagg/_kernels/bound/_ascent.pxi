@@ -17,7 +17,7 @@ from libcpp.vector cimport vector
 from ..common._interrupt cimport Watch, is_over, new_watch
 
 cdef enum:
-    WORK_BETWEEN_SIGNALS = 2_000_000
+    ASCENT_WORK_BETWEEN_SIGNALS = 2_000_000
 
 
 @cython.final
@@ -114,7 +114,7 @@ cdef class Ascent:
         cdef Py_ssize_t n_counted = 0, iteration, i
         cdef double[::1] mean_duals = np.zeros(n_duals)
         cdef double[::1] mean_use = np.zeros(n_columns)
-        cdef Watch watch = new_watch(WORK_BETWEEN_SIGNALS, deadline)
+        cdef Watch watch = new_watch(ASCENT_WORK_BETWEEN_SIGNALS, deadline)
         cdef bint is_late
         self.ahead.resize(n_duals)
         for i in range(n_duals):

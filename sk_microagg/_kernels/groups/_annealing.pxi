@@ -12,10 +12,9 @@ from libc.stdint cimport uint64_t
 
 from ..common._interrupt cimport Watch, is_over, new_watch
 from ..common._random cimport next_random, random_below, random_share
-from ._partition cimport Partition
 
 cdef enum:
-    STEPS_BETWEEN_SIGNALS = 1 << 20
+    ANNEALING_STEPS_BETWEEN_SIGNALS = 1 << 20
 
 cdef double CHANCE_OF_ACTIVE = 0.9
 cdef double CHANCE_OF_GROUP = 0.01
@@ -88,7 +87,7 @@ cdef class Annealer:
         chance_of_jump : float
             Probability of a long jump: that the partner of a record is no neighbor.
         """
-        cdef Watch watch = new_watch(STEPS_BETWEEN_SIGNALS)
+        cdef Watch watch = new_watch(ANNEALING_STEPS_BETWEEN_SIGNALS)
         cdef Py_ssize_t step
         self.temperature = temperature
         self.first_active = first_active

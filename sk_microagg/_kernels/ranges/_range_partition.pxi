@@ -12,10 +12,8 @@ from libc.math cimport INFINITY
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..common._base_partition cimport BasePartition
+from ..common._common cimport BasePartition
 from ..common._distances cimport Hit
-from ._range_columns cimport RangeColumns
-from ._range_tree cimport NOWHERE, RangeTree
 
 cdef enum:
     FEW_GROUPS = 16

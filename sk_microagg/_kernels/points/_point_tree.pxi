@@ -13,7 +13,6 @@ cimport cython
 from libcpp.algorithm cimport pop_heap, push_heap, sort_heap
 
 from ..common._distances cimport SAFETY, TINY, Hit, squared_distance
-from ._box_tree cimport TILE, TREE, Search
 
 cdef enum:
     QUERIES_TO_TRY = 32

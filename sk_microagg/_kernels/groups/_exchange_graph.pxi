@@ -23,11 +23,9 @@ from libc.math cimport INFINITY, fabs
 from libcpp.vector cimport vector
 
 from ..common._interrupt cimport is_over, new_watch
-from ._arcs cimport Arc, Arcs
-from ._partition cimport Partition
 
 cdef enum:
-    STEPS_BETWEEN_SIGNALS = 4096
+    SEARCH_STEPS_BETWEEN_SIGNALS = 4096
     # Most cycles are short. Longer ones are looked for only now and then: in a table of one column
     # a path back leads through all groups.
     SHORT_CYCLE = 64
@@ -77,7 +75,7 @@ cdef class ExchangeGraph:
         self.arcs = Arcs(partition, twins)
         self.partition = partition
         self.dummy = partition.n_groups
-        self.watch = new_watch(STEPS_BETWEEN_SIGNALS)
+        self.watch = new_watch(SEARCH_STEPS_BETWEEN_SIGNALS)
         self.potential = np.zeros(partition.n_groups + 1)
         self.is_queued.assign(partition.n_groups + 1, 0)
 

@@ -7,10 +7,6 @@ from libcpp.vector cimport vector
 
 from ..common._distances cimport NO_HIT, Hit
 from ..common._interrupt cimport Watch, is_over, new_watch
-from ._anchored_farthest cimport AnchoredFarthest
-from ._box_tree cimport AUTO, SCAN, TREE, BoxTree
-from ._farthest_pair cimport FarthestPair
-from ._point_tree cimport PointTree
 
 
 cdef enum:

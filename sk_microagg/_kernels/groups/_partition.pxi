@@ -7,10 +7,9 @@ from libc.math cimport INFINITY, sqrt
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..common._base_partition cimport BasePartition
+from ..common._common cimport BasePartition
 from ..common._distances cimport NO_HIT, Hit, squared_distance
-from ..points._box_tree cimport AUTO
-from ..points._point_tree cimport PointTree
+from ..points._points cimport AUTO, PointTree
 
 cdef enum:
     FEW_LARGER_GROUPS = 64

@@ -17,15 +17,13 @@ from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
 from ..common._interrupt cimport Watch, is_over, new_watch
-from ..points._box_tree cimport AUTO
-from ..points._point_tree cimport PointTree
-from ._partition cimport Partition
+from ..points._points cimport AUTO, PointTree
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 4096
 
 # Share of the distances behind a cost that may be rounding.
-cdef double ROUNDING = 1e-13
+cdef double DISTANCE_ROUNDING = 1e-13
 
 
 @cython.final
@@ -183,7 +181,7 @@ cdef class Arcs:
                 arc.wall = min(arc.wall, cost)
             if has_twin or self.is_exempt[record]:
                 # Rounding is added, so that twins that go round in a cycle cost nothing.
-                cost += ROUNDING * (distance + self.partition.own_distance[record])
+                cost += DISTANCE_ROUNDING * (distance + self.partition.own_distance[record])
                 if cost < arc.twin_cost:
                     arc.twin_cost = cost
                     arc.twin = record
@@ -203,7 +201,7 @@ cdef class Arcs:
 
     cdef double rounding(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
         """How far rounding may have moved the cost of sending a record to a group."""
-        return ROUNDING * (
+        return DISTANCE_ROUNDING * (
             squared_distance(
                 &self.partition.X[record, 0],
                 &self.partition.centroids[group, 0],

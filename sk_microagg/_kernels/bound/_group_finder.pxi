@@ -17,8 +17,6 @@ from libcpp.vector cimport vector
 from ..common._distances cimport squared_distance
 from ..common._interrupt cimport Watch, is_over, new_watch
 
-ctypedef pair[double, int32_t] Ranked
-
 cdef enum:
     MAX_ROUNDS = 8
     RECORDS_BETWEEN_SIGNALS = 256

@@ -6,8 +6,6 @@ cimport cython
 
 from ..common._distances cimport TINY
 from ..common._interrupt cimport Watch, is_over, new_watch
-from ._range_columns cimport RangeColumns
-from ._range_tree cimport RangeTree
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 1024

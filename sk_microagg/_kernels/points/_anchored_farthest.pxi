@@ -16,7 +16,6 @@ from libc.math cimport sqrt
 from libcpp.algorithm cimport equal, nth_element, sort
 
 from ..common._distances cimport NO_HIT, SAFETY, TINY, Hit, squared_distance
-from ._point_tree cimport PointTree
 
 cdef enum:
     LONG_SCAN = 256

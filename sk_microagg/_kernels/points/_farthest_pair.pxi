@@ -13,7 +13,6 @@ from libcpp.algorithm cimport sort
 
 from ..common._distances cimport NO_HIT, SAFETY, TINY, Hit
 from ..common._interrupt cimport Watch, is_over, new_watch
-from ._point_tree cimport PointTree
 
 cdef enum:
     SEARCHES_BETWEEN_SIGNALS = 64

@@ -31,10 +31,9 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from ..common._interrupt cimport check_now, is_over, new_watch
-from ._root_candidates cimport RootCandidates, sum_of_smallest
 
 cdef enum:
-    WORK_BETWEEN_SIGNALS = 400_000
+    SEARCH_WORK_BETWEEN_SIGNALS = 400_000
 
 
 @cython.final
@@ -128,7 +127,7 @@ cdef class RootSearch:
         cdef double[::1] values = np.zeros(roots.shape[0])
         cdef int32_t[:, ::1] members = np.full((roots.shape[0], self.k), -1, dtype=np.int32)
         self.node_limit = node_limit
-        self.candidates.watch = new_watch(WORK_BETWEEN_SIGNALS, deadline)
+        self.candidates.watch = new_watch(SEARCH_WORK_BETWEEN_SIGNALS, deadline)
         check_now(&self.candidates.watch)
         with nogil:
             for i in range(roots.shape[0]):

@@ -6,8 +6,6 @@ cimport cython
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
-from ._range_columns cimport RangeColumns
-from ._range_tree cimport NOWHERE, RangeTree
 
 cdef enum Criterion:
     LOSS

@@ -12,8 +12,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from ..common._distances cimport by_record, squared_distance
-from ..points._box_tree cimport AUTO
-from ..points._point_tree cimport PointTree
+from ..points._points cimport AUTO, PointTree
 
 cdef enum:
     # All distances between the candidates of a root may be kept in memory.

@@ -7,9 +7,8 @@ of them if its own group has more than k records, or change places with any reco
 cimport cython
 from libcpp.vector cimport vector
 
-from ..common._base_descent cimport BaseDescent
+from ..common._common cimport BaseDescent
 from ..common._interrupt cimport is_over
-from ._range_partition cimport RangePartition
 
 # A gain below this may be rounding.
 cdef double LEAST_ABSOLUTE_GAIN = 1e-9

@@ -17,9 +17,8 @@ from libc.math cimport sqrt
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..common._base_descent cimport BaseDescent
+from ..common._common cimport BaseDescent
 from ..common._distances cimport SAFETY, TINY, Hit, by_record, squared_distance
-from ._partition cimport Partition
 
 # A gain below this share of two groups' SSE may be rounding.
 cdef double LEAST_RELATIVE_GAIN = 1e-12
@@ -27,7 +26,7 @@ cdef double LEAST_RELATIVE_GAIN = 1e-12
 # Centroids nearer than this share of the radii are taken for one; what a squared distance across
 # the line through two that are farther apart may lose in rounding.
 cdef double CLOSE = 1e-3
-cdef double ROUNDING = 1e-10
+cdef double PLACE_ROUNDING = 1e-10
 
 
 @cython.final
@@ -169,7 +168,7 @@ cdef class Descent(BaseDescent):
             along = (apart * apart + to_b - self.partition.own_distance[from_a[0][i]]) / 2.0
             pull2 = weight * (weight * to_b - 2.0 * along) + apart * apart
             missing = least + 2.0 * along - weight * (to_b + radius * radius)
-            missing -= ROUNDING * (to_b + apart * apart + radius * radius) + TINY * TINY
+            missing -= PLACE_ROUNDING * (to_b + apart * apart + radius * radius) + TINY * TINY
             if missing < 0.0 or 2.0 * sqrt(max(pull2, 0.0)) * radius * SAFETY > missing:
                 self.may_swap.push_back(i)
         return not self.may_swap.empty()
@@ -253,6 +252,6 @@ cdef inline Place place_of(double to_a, double to_b, double apart) noexcept nogi
     cdef Place place
     place.along = (to_a + apart * apart - to_b) / (2.0 * apart) if apart > 0.0 else 0.0
     place.across = sqrt(
-        max(to_a - place.along * place.along, 0.0) + ROUNDING * (to_a + to_b + apart * apart)
+        max(to_a - place.along * place.along, 0.0) + PLACE_ROUNDING * (to_a + to_b + apart * apart)
     )
     return place

@@ -13,7 +13,6 @@ from libcpp.algorithm cimport nth_element
 from libcpp.vector cimport vector
 
 from ..common._distances cimport Hit
-from ._range_columns cimport RangeColumns
 
 cdef enum:
     FEW_ITEMS = 8

@@ -1,0 +1,128 @@
+"""The state of the kernels in this folder."""
+
+from libcpp.vector cimport vector
+
+from ..common._distances cimport Hit
+
+
+cdef enum:
+    TILE = 16
+
+cdef enum Search:
+    AUTO
+    TREE
+    SCAN
+
+
+cdef class BoxTree:
+    cdef const double[:, ::1] X
+    cdef const double[::1] values
+    cdef Py_ssize_t n_columns
+    cdef Py_ssize_t size
+    cdef Py_ssize_t size_when_built
+    cdef Py_ssize_t n_distances
+
+    cdef Search search
+    cdef bint boxed
+    cdef bint pruning
+    cdef Py_ssize_t queries_to_go
+    cdef Py_ssize_t n_distances_before
+    cdef Py_ssize_t lanes_filled
+    cdef Py_ssize_t n_refreshed
+
+    cdef Py_ssize_t n_tiles
+    cdef vector[double] tiles
+    cdef vector[Py_ssize_t] tile_size
+    cdef vector[Py_ssize_t] room
+    cdef vector[Py_ssize_t] record_at
+    cdef vector[Py_ssize_t] place_of
+    cdef vector[double] middle
+    cdef vector[double] radius_at
+    cdef vector[double] value_at
+    cdef Py_ssize_t box_size
+    cdef vector[double] boxes
+    cdef vector[Py_ssize_t] first_record
+
+    cdef bint holds(self, Py_ssize_t record) noexcept nogil
+    cdef double coordinate(self, Py_ssize_t record, Py_ssize_t column) noexcept nogil
+    cdef int in_order(self, vector[Py_ssize_t] &records) except -1 nogil
+    cdef int insert(self, Py_ssize_t record) except -1 nogil
+    cdef int remove(self, Py_ssize_t record) except -1 nogil
+    cdef int refresh(self, Py_ssize_t record) except -1 nogil
+
+    cdef int _build(self) except -1 nogil
+    cdef int _split(self, Py_ssize_t node, Hit *records, Py_ssize_t n_records,
+                    const Py_ssize_t *n_leaves) except -1 nogil
+    cdef void _fill_tile(self, Py_ssize_t tile, const Hit *records,
+                         Py_ssize_t n_records) noexcept nogil
+    cdef void _fill_place(self, Py_ssize_t place, Py_ssize_t record) noexcept nogil
+    cdef Py_ssize_t _tile_with_room(self, const double *point) noexcept nogil
+    cdef void _change_room(self, Py_ssize_t tile, Py_ssize_t change) noexcept nogil
+    cdef void _find_middle(self, const vector[Hit] &records) noexcept nogil
+    cdef void _refit(self, Py_ssize_t tile) noexcept nogil
+    cdef bint _fit_leaf(self, Py_ssize_t tile) noexcept nogil
+    cdef bint _fit_node(self, Py_ssize_t node) noexcept nogil
+    cdef double _nearest_possible(self, Py_ssize_t node, const double *query) noexcept nogil
+    cdef double _farthest_possible(self, Py_ssize_t node, const double *query,
+                                   double query_radius) noexcept nogil
+
+
+cdef class PointTree(BoxTree):
+    cdef bint weighted
+    cdef vector[Hit] nearest_hit
+
+    cdef Hit farthest(self, const double *query, Hit best) noexcept nogil
+    cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil
+    cdef int nearest_below(self, const double *query, Py_ssize_t m, double limit,
+                           vector[Hit] &hits) except -1 nogil
+    cdef int below(self, const double *query, double limit, vector[Hit] &hits) except -1 nogil
+    cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil
+    cdef int within(self, const double *query, double distance, double n_radii,
+                    vector[Hit] &hits) except -1 nogil
+    cdef int distances(self, const double *query, vector[Hit] &hits) except -1 nogil
+
+    cdef void _choose_scan_or_prune(self) noexcept nogil
+    cdef double _largest_value(self, Py_ssize_t node) noexcept nogil
+    cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double *left_key,
+                           double *right_key) noexcept nogil
+    cdef void _tile_distances(self, Py_ssize_t tile, const double *query,
+                              double *distances) noexcept nogil
+    cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,
+                              Hit *best) noexcept nogil
+    cdef void _farthest_in_tile(self, Py_ssize_t tile, const double *query,
+                                Hit *best) noexcept nogil
+    cdef void _nearest_below(self, Py_ssize_t node, const double *query, Py_ssize_t m,
+                             vector[Hit] &heap) noexcept nogil
+    cdef void _nearest_in_tile(self, Py_ssize_t tile, const double *query, Py_ssize_t m,
+                               vector[Hit] &heap) noexcept nogil
+    cdef int _below_node(self, Py_ssize_t node, const double *query, double limit,
+                         vector[Hit] &hits) except -1 nogil
+    cdef int _below_in_tile(self, Py_ssize_t tile, const double *query, double limit,
+                            vector[Hit] &hits) except -1 nogil
+    cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,
+                           double n_radii, vector[Hit] &hits) except -1 nogil
+    cdef int _within_tile(self, Py_ssize_t tile, const double *query, double distance,
+                          double n_radii, vector[Hit] &hits) except -1 nogil
+
+
+cdef class AnchoredFarthest:
+    cdef PointTree tree
+    cdef vector[double] anchor
+    cdef vector[Hit] order
+    cdef size_t top
+    cdef bint complete
+    cdef double beyond
+    cdef Py_ssize_t size_when_sorted
+    cdef Py_ssize_t n_distances
+
+    cdef Py_ssize_t farthest(self, const double *query) except -1 nogil
+    cdef int _sort(self, const double *query) except -1 nogil
+
+
+cdef class FarthestPair:
+    cdef PointTree tree
+    cdef vector[Hit] order
+    cdef vector[double] farthest
+    cdef vector[Py_ssize_t] partner
+
+    cdef int ends(self, Py_ssize_t *lower, Py_ssize_t *higher) except -1 nogil
