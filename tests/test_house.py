@@ -35,7 +35,7 @@ LAYER_OF = {part: number for number, layer in enumerate(LAYERS) for part in laye
 MOST_LINES = 60
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
-KERNELS = sorted([*PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd")])
+KERNELS = sorted(path for kind in ("pyx", "pxd", "pxi") for path in PACKAGE.rglob(f"*.{kind}"))
 
 
 def name_of(path):

@@ -1,6 +1,6 @@
 """Cuts: of a set of fewer than 2k records, at most one group holds k or more.
 
-With pool of k records only, a fractional partition covers a larger group by its k-sets, which
+With columns of k records only, a fractional partition covers a larger group by its k-sets, which
 cost less. It then uses k-sets within the group by more than 1 in total, which no partition does.
 The cut around the group forbids that, and has a dual variable of its own.
 """
@@ -45,7 +45,7 @@ class Cuts:
         return self._share_at_least(sets.incidence(), self.sets.incidence(), self._k)
 
     def separate(self, pool, use):
-        """Add the cuts that the use of a pool of pool violates most; return how many."""
+        """Add the cuts that the use of the columns of a pool violates most; return how many."""
         used = np.flatnonzero(use > self._settings.min_use)
         incidence, use = pool.incidence()[used], use[used]
         smallest = pool.sizes()[used] == self._k

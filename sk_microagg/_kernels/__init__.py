@@ -23,15 +23,26 @@ Which class inherits from which:
 
 Which object holds which:
 
-    Pool ─┬─▶ PointTree               RangePool ──────▶ RecordTree ─┐
-          ├─▶ AnchoredFarthest        RangePartition ─▶ GroupTree ──┼─▶ RangeColumns
-          └─▶ FarthestPair                              CenterIndex ┘
+    Pool ─┬──────────────────────▶ PointTree
+          ├─▶ AnchoredFarthest ──▶ PointTree
+          └─▶ FarthestPair ──────▶ PointTree
 
-    Descent ──────────────┐           RangeDescent ─▶ RangePartition
-    Annealer ─────────────┼─▶ Partition ─▶ PointTree, over the centroids
-    ExchangeGraph ─▶ Arcs ┘
+    Descent, Annealer ───────────▶ Partition ─▶ PointTree, over the centroids
+    ExchangeGraph ───────────────▶ Partition
+                  └─▶ Arcs ──────▶ Partition
 
-    RootSearch (bound) ─▶ PointTree
+    RangePool ──────▶ RecordTree ─▶ RangeColumns
+    RangePartition ◀▶ GroupTree ──▶ RangeColumns
+                      CenterIndex ▶ RangeColumns
+    RangeDescent ───▶ RangePartition
+
+    RootSearch ─▶ RootCandidates ─▶ PointTree
+
+`center_weights` and the `Ascent`, `GroupFinder` and `CutCheck` of the bound stand alone.
+
+Each folder is one extension module: its .pyx file includes a .pxi file per class, and its .pxd file
+declares the state of all of them. A module of its own for each class would take three times as long
+to build.
 """
 
 from sk_microagg._kernels.bound._bound import Ascent, CutCheck, GroupFinder, RootSearch

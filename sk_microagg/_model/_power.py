@@ -7,9 +7,6 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sk_microagg._kernels import ExchangeGraph, Partition, Pool, center_weights
 from sk_microagg._utils._statistics import group_sizes
 
-# Initial arcs of the exchange graph: from the group of each record to this many nearest groups.
-N_NEAR = 8
-
 # Rounds in which all weights move toward the center of what the records allow. More rounds do not
 # protect better against an intruder who looks for records near the walls between cells.
 N_ROUNDS = 5
@@ -67,7 +64,7 @@ def power_weights(X, labels, centroids, twins):
     """
     graph = ExchangeGraph(Partition(X, labels, int(group_sizes(labels).min())), twins)
     for n_records in (min(N_TO_TRY, len(X)), len(X)):
-        graph.add_near(N_NEAR, n_records=n_records)
+        graph.add_near(n_records=n_records)
         graph.start()
         if not graph.find_potentials():
             return None, None

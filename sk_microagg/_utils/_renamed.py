@@ -2,6 +2,9 @@
 
 import warnings
 
+# The default of a parameter under its old name, as in scikit-learn.
+DEPRECATED = "deprecated"
+
 
 def renamed_attribute(old, new):
     """A property that gives the attribute `new` under its old name, with a FutureWarning.

@@ -25,7 +25,7 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
 
     Parameters
     ----------
-    columns : Columns
+    columns : RangeColumns
         Losses of generalized values.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32

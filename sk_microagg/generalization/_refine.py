@@ -25,7 +25,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
 
     Parameters
     ----------
-    columns : Columns
+    columns : RangeColumns
         Losses of generalized values.
 
     lo, hi : ndarray of shape (n_records, n_columns), int32

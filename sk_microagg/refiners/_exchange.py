@@ -8,9 +8,6 @@ from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._split import split_large_groups
 
-# Initial arcs of the exchange graph: from the group of each record to this many nearest groups.
-N_NEAR = 8
-
 
 class Exchange(Refiner):
     """Exchange records along cycles of groups until the partition is a power diagram.
@@ -65,7 +62,7 @@ class Exchange(Refiner):
         descent = Descent(partition)
         descent.run(partition.groups())
         graph = ExchangeGraph(partition, twins_of(X))
-        graph.add_near(N_NEAR)
+        graph.add_near()
         # Cycles with a cost of up to the mean squared distance between record and centroid are
         # worth trying: moving the centroids may outweigh it.
         graph.start(partition.sse / len(X), with_paths=True)

@@ -8,6 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
@@ -136,7 +137,7 @@ class Recombination(CallbackSupportMixin, Refiner):
         node_limit=1000,
         n_jobs=None,
         verbose=0,
-        n_steps="deprecated",
+        n_steps=DEPRECATED,
     ):
         self.n_init = n_init
         self.max_iter = max_iter
@@ -185,7 +186,7 @@ class Recombination(CallbackSupportMixin, Refiner):
 
     def _check_annealing_max_iter(self):
         """Return `annealing_max_iter`, also where it is given by its old name."""
-        if isinstance(self.n_steps, str) and self.n_steps == "deprecated":
+        if isinstance(self.n_steps, str) and self.n_steps == DEPRECATED:
             check_count("annealing_max_iter", self.annealing_max_iter, or_none=True)
             return self.annealing_max_iter
         warnings.warn(

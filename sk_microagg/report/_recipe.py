@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 import sklearn
 
+from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._version import __version__
 from sk_microagg.report._parameters import describe, describe_parameter
 
@@ -62,7 +63,9 @@ def recipe_of(estimator):
             ("Python", platform.python_version()),
         ],
         parameters=[
-            (name, describe_parameter(name, value)) for name, value in sorted(parameters.items())
+            (name, describe_parameter(name, value))
+            for name, value in sorted(parameters.items())
+            if not (isinstance(value, str) and value == DEPRECATED)
         ],
     )
 

@@ -255,7 +255,7 @@ def test_iterated_local_search_can_be_interrupted(n_jobs):
 def test_exchange_is_interrupted_inside_its_kernels():
     *outcome, place = interrupted(20_000, Exchange())
     assert outcome == ["interrupted", "[]"]
-    assert place.endswith((".pyx", ".pxd"))
+    assert place.endswith((".pxi", ".pxd"))
 
 
 class StopAfter:

@@ -46,8 +46,8 @@ cdef class RootCandidates:
     cdef vector[double] weight
     cdef vector[double] smallest
 
-    # Counts the work of the search that calls.
-    cdef Watch watch
+    # Operations since `take_work` was last called.
+    cdef Py_ssize_t work
 
     cdef int set_duals(self, const double[::1] duals, const double[::1] shift) except -1
     cdef int set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,
@@ -56,6 +56,7 @@ cdef class RootCandidates:
     cdef double sum_of_cut_duals(self, uint64_t cuts) noexcept nogil
     cdef const double *row(self, Py_ssize_t place) except NULL nogil
     cdef int lower(self, double value) except -1 nogil
+    cdef Py_ssize_t take_work(self) noexcept nogil
 
     cdef int _gather(self) except -1 nogil
     cdef int _tighten_spread(self) except -1 nogil
@@ -104,7 +105,7 @@ cdef class RootSearch:
     cdef double least_open
     cdef Py_ssize_t n_nodes
     cdef Py_ssize_t node_limit
-
+    cdef Watch watch
 
     cdef double _least(self, Py_ssize_t root) except? -1.0 nogil
     cdef int _start_greedily(self) except -1 nogil

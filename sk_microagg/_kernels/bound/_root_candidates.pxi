@@ -96,7 +96,7 @@ cdef class RootCandidates:
         cdef double last = 0.0
         cdef size_t i
         self.root = root
-        self.watch.work += self.n_records // 8
+        self.work += self.n_records // 8
         self.tree.nearest(point, self.k, self.hits)
         for i in range(self.hits.size()):
             if self.hits[i].second != root and n_counted < self.k - 1:
@@ -125,7 +125,7 @@ cdef class RootCandidates:
                 self.record_of.push_back(self.hits[i].second)
         n = self.record_of.size()
         self.n = n
-        self.watch.work += n * (self.n_columns + self.k)
+        self.work += n * (self.n_columns + self.k)
         self.coordinates.resize(n * self.n_columns)
         self.star.resize(n)
         self.joining.resize(n)
@@ -218,5 +218,11 @@ cdef class RootCandidates:
                     row[other] += gap * gap
             for other in range(n):
                 row[other] /= self.k
-            self.watch.work += n * self.n_columns
+            self.work += n * self.n_columns
         return &self.rows[self.row_start[place]]
+
+    cdef Py_ssize_t take_work(self) noexcept nogil:
+        """Operations since the last call, for a search that counts them."""
+        cdef Py_ssize_t work = self.work
+        self.work = 0
+        return work

@@ -127,22 +127,22 @@ cdef class RootSearch:
         cdef double[::1] values = np.zeros(roots.shape[0])
         cdef int32_t[:, ::1] members = np.full((roots.shape[0], self.k), -1, dtype=np.int32)
         self.node_limit = node_limit
-        self.candidates.watch = new_watch(SEARCH_WORK_BETWEEN_SIGNALS, deadline)
-        check_now(&self.candidates.watch)
+        self.watch = new_watch(SEARCH_WORK_BETWEEN_SIGNALS, deadline)
+        check_now(&self.watch)
         with nogil:
             for i in range(roots.shape[0]):
-                if is_over(&self.candidates.watch, 0):
+                if is_over(&self.watch, self.candidates.take_work()):
                     break
                 values[i] = self._least(roots[i])
                 for j in range(<Py_ssize_t>self.best_members.size()):
                     members[i, j] = self.best_members[j]
                 if lower and values[i] < 0.0:
                     self.candidates.lower(values[i])
-        return values.base, members.base, not self.candidates.watch.is_late
+        return values.base, members.base, not self.watch.is_late
 
     def stop(self):
         """End a sweep in another thread soon, as if its time were up."""
-        self.candidates.watch.deadline = -INFINITY
+        self.watch.deadline = -INFINITY
 
     cdef double _least(self, Py_ssize_t root) except? -1.0 nogil:
         """A lower bound on the reduced costs of the sets of a root, at most 0."""
@@ -202,7 +202,7 @@ cdef class RootSearch:
         """
         cdef Py_ssize_t need = self.k - depth
         self.n_nodes += 1
-        if is_over(&self.candidates.watch, 8 * self.listed[depth].size()):
+        if is_over(&self.watch, 8 * self.listed[depth].size() + self.candidates.take_work()):
             return 0
         if need == 1:
             return self._try_last(depth, cost, cuts)
@@ -272,7 +272,7 @@ cdef class RootSearch:
             for q in range(first, first + need):
                 least += ranked[q].first
             least = max(least, bound)
-            if least >= self.best or self.candidates.watch.is_late:
+            if least >= self.best or self.watch.is_late:
                 return 0
             if 0 <= self.node_limit <= self.n_nodes:
                 self.least_open = min(self.least_open, least)

@@ -18,10 +18,10 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from ..common._common cimport BaseDescent
-from ..common._distances cimport SAFETY, TINY, Hit, by_record, squared_distance
+from ..common._distances cimport SAFETY, TINY, by_record, squared_distance
 
 # A gain below this share of two groups' SSE may be rounding.
-cdef double LEAST_RELATIVE_GAIN = 1e-12
+cdef double MIN_RELATIVE_GAIN = 1e-12
 
 # Centroids nearer than this share of the radii are taken for one; what a squared distance across
 # the line through two that are farther apart may lose in rounding.
@@ -107,7 +107,7 @@ cdef class Descent(BaseDescent):
         cdef bint improved = False
         while True:
             before = self.partition.group_cost[a] + self.partition.group_cost[b]
-            best = Swap(LEAST_RELATIVE_GAIN * before, -1, -1)
+            best = Swap(MIN_RELATIVE_GAIN * before, -1, -1)
             self._find_best(a, b, sqrt(apart2), &best)
             if best.record < 0:
                 return improved

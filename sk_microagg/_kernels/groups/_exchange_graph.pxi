@@ -81,7 +81,7 @@ cdef class ExchangeGraph:
 
     # Arcs
 
-    def add_near(self, Py_ssize_t m, *, n_records=None):
+    def add_near(self, Py_ssize_t m=8, *, n_records=None):
         """Add arcs from the group of each record to those of the `m` nearest centroids.
 
         With `n_records`, only from the groups of the first records. Returns the number of pairs of

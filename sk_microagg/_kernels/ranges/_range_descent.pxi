@@ -11,7 +11,7 @@ from ..common._common cimport BaseDescent
 from ..common._interrupt cimport is_over
 
 # A gain below this may be rounding.
-cdef double LEAST_ABSOLUTE_GAIN = 1e-9
+cdef double MIN_ABSOLUTE_GAIN = 1e-9
 
 
 cdef struct Swap:
@@ -90,7 +90,7 @@ cdef class RangeDescent(BaseDescent):
         cdef Py_ssize_t own = self.partition.group_of[record], target, partner
         cdef double own_cost = self.partition.group_cost[own], limit, after
         cdef size_t i
-        best[0] = Swap(LEAST_ABSOLUTE_GAIN, -1, -1)
+        best[0] = Swap(MIN_ABSOLUTE_GAIN, -1, -1)
         self.partition.nearest_groups(record, self.n_near, self.partition.n_records)
         for i in range(self.partition.index.best.size()):
             target = self.partition.index.best[i].second

@@ -1,4 +1,4 @@
-"""One extension module for the kernels that share state: this takes a fraction of the build time."""
+"""The kernels of this folder, in one extension module."""
 
 include "_range_columns.pxi"
 include "_range_tree.pxi"
