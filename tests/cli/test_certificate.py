@@ -41,6 +41,7 @@ def groups_of(release):
     return np.unique(release, axis=0, return_inverse=True)[1]
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch):
     output = tmp_path / "out.csv"
     outcome = run("anonymize", numbers, output, *CHOSEN, "--certificate", 0.3)
@@ -64,6 +65,7 @@ def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch)
     assert 100 * bound * 0.999 <= float(told[2]) <= 100 * bound
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_it_is_among_the_facts(run, numbers, tmp_path):
     printed = run("anonymize", numbers, tmp_path / "out.csv", *CHOSEN, "--certificate", 0.1).out
     names = [line.split("  ")[0] for line in printed.splitlines() if line[0] != " "]
@@ -71,12 +73,14 @@ def test_it_is_among_the_facts(run, numbers, tmp_path):
     assert "certificate" not in run("anonymize", numbers, tmp_path / "2.csv", *CHOSEN).out
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_nothing_lost(run, write, tmp_path):
     path = write("t.csv", "a,b\n" + "1,2\n3,4\n" * 5)
     printed = run("anonymize", path, tmp_path / "out.csv", "--certificate", 0.1).out
     assert certificate_in(printed) == "optimal: nothing is lost"
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_a_single_group(run, numbers, tmp_path):
     arguments = [*CHOSEN[:2], "-k", 30, "--certificate", 0.1]
     printed = run("anonymize", numbers, tmp_path / "out.csv", *arguments).out
@@ -86,6 +90,7 @@ def test_a_single_group(run, numbers, tmp_path):
     )
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_nothing_proven(run, numbers, tmp_path, monkeypatch):
     nothing = 0.0, np.empty((0, 2))
     monkeypatch.setattr(sk_microagg._certificate, "loss_bound", lambda *_, **__: nothing)
@@ -93,6 +98,7 @@ def test_nothing_proven(run, numbers, tmp_path, monkeypatch):
     assert certificate_in(printed) == "nothing was proven: the bound on the loss is 0"
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_blocks(run, tmp_path, write, proofs):
     # More records than a block of 5000 k holds, of which the proof takes all.
     cells = np.random.default_rng(0).normal(size=(10_001, 1))
@@ -153,6 +159,7 @@ def test_seconds(numbers, tmp_path, capsys, run, seconds):
     assert list(tmp_path.iterdir()) == [numbers]
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_report_holds_what_was_proven_once(run, numbers, tmp_path, proofs):
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
     arguments = [*CHOSEN, "--certificate", 0.3, "--report", report]

@@ -41,6 +41,7 @@ def words(html):
     return " ".join(re.sub(r"<[^>]*>", "", html).split())
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_line_and_picture(path, aggregator):
     html = report(path, aggregator, 0.2)
     assert re.search(
@@ -58,6 +59,7 @@ def test_nobody_has_to_know(path, aggregator):
     assert PICTURE not in html
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_what_was_proven_before_is_not_proven_again(path, aggregator, monkeypatch):
     scaled = scale(aggregator.scaler_, X)
     proof = loss_bound(scaled, 4, time_limit=0.2, return_trace=True)
@@ -68,6 +70,7 @@ def test_what_was_proven_before_is_not_proven_again(path, aggregator, monkeypatc
 
 
 @pytest.mark.parametrize("refiner", [IteratedLocalSearch(max_iter=50), Annealing(max_iter=30_000)])
+@pytest.mark.usefixtures("fake_clock")
 def test_search_and_proof(path, refiner):
     searched = MicroAggregator(k=4, refiner=refiner, random_state=0).fit(X)
     html = report(path, searched, 0.2)
@@ -82,6 +85,7 @@ def test_losses_of_a_hot_search_are_called_so(path):
     assert "The information loss of the current partition." in words(report(path, searched, None))
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_optimal(path):
     alone = MicroAggregator(k=50).fit(X)
     text = words(report(path, alone, 0.1))
