@@ -59,9 +59,7 @@ class ConvergenceDisplay:
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> from functools import partial
-
-    import numpy as np
+    >>> import numpy as np
     >>> from sk_microagg import MicroAggregator
     >>> from sk_microagg.plotting import ConvergenceDisplay
     >>> from sk_microagg.refiners import IteratedLocalSearch
