@@ -141,6 +141,7 @@ def test_frames_keep_their_index_and_names(X):
 # How many blocks there are
 
 
+@pytest.mark.slow
 def test_auto_is_room_for_5000_groups():
     X = in_units(n=10_003, d=2)
     # Up to 2k - 2 more make no difference.

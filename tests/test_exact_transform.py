@@ -57,6 +57,7 @@ def assert_transform_is_the_release(X, k, **parameters):
     assert_array_equal(in_batches(loaded, X), release)
 
 
+@pytest.mark.slow
 @every_k
 @pytest.mark.parametrize("name", TOYS)
 def test_transform_of_the_training_data_is_the_release(name, k):
@@ -142,6 +143,7 @@ def test_iterated_search_is_exact():
     assert_transform_is_the_release(X, 3, refiner="iterated_local_search", random_state=0)
 
 
+@pytest.mark.slow
 def test_many_groups_are_exact():
     X = np.random.default_rng(2).normal(size=(12_000, 3))
     assert_transform_is_the_release(X, 3)

@@ -71,6 +71,7 @@ def test_same_result_of_any_number_of_jobs(fit, expected, n_jobs):
     assert_same_fit(fit(n_jobs=n_jobs), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "backend",
     [

@@ -86,6 +86,7 @@ class TestBudgetOfIterations:
             loss_bound(X, 4, time_limit=inf, max_iter=max_iter)
         assert work["iterations"] == work["repairs"] == max_iter
 
+    @pytest.mark.slow
     def test_the_bound_does_not_depend_on_the_clock_or_on_threads(self, set_clock):
         X = np.random.default_rng(0).normal(size=(150, 3))
         expected = loss_bound(X, 4, time_limit=inf, max_iter=6)
@@ -111,6 +112,7 @@ class TestBudgetOfIterations:
 
 
 class TestTimeLimit:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("n", "d", "k"), [(20_000, 2, 3), (3_000, 30, 40), (500, 2, 240)])
     def test_large_tables_and_groups_keep_to_it(self, set_clock, n, d, k):
         X = np.random.default_rng(0).normal(size=(n, d))

@@ -76,6 +76,7 @@ def test_in_memory(run, table, tmp_path, suffix):
     assert releases[0]["place"].tolist() != releases[1]["place"].tolist()
 
 
+@pytest.mark.slow
 def test_on_dask(run, folder, tmp_path):
     pytest.importorskip("dask.dataframe")
     outputs = [tmp_path / f"out{i}" for i in range(3)]

@@ -175,6 +175,7 @@ def test_guarantees_of_a_release_of_numbers(data, k, grid, refiner):
         assert end in shared or float(round(end / step) * Decimal(repr(step))) == end
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.integers(2, 40), st.integers(1, 5), st.integers(0, 10**6), st.sampled_from([0, 0.2]))
 def test_the_refiner_never_raises_the_loss(n, k, seed, share_missing):

@@ -386,6 +386,7 @@ def test_changed_groups_are_visited_again_until_max_sweeps():
     assert costs == sorted(set(costs), reverse=True)
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_partitions_and_others_mostly_do_not():
     results = []
     for seed in (0, 0, 1, 2**63, None):
@@ -425,6 +426,7 @@ def assert_same_centers(rng, case, n_centers):
     ]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(seed=seeds, n=st.integers(1, 40), kinds=few_columns, n_centers=st.integers(1, 40))
 def test_a_record_goes_to_the_center_that_it_raises_least(seed, n, kinds, n_centers):

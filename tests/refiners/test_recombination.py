@@ -227,6 +227,7 @@ def test_bad_values_of_n_steps(X, labels, parameters, error, message):
         Recombination(**parameters).refine(X, labels, 4)
 
 
+@pytest.mark.slow
 def test_better_than_the_best_published_search_on_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     figure = published.published_figures()["Census", "ILSMC 5000 iterations, best of 20", 3]

@@ -14,6 +14,8 @@ from sk_microagg.refiners import Annealing, IteratedLocalSearch
 from sk_microagg.report import make_report
 from sk_microagg.scale import DaskMicroAggregator
 
+pytestmark = pytest.mark.slow
+
 X = np.random.RandomState(0).gamma(2, size=(90, 3)) * [1, 10, 100]
 PICTURE = 'aria-label="Information loss and proven lower bound over time"'
 

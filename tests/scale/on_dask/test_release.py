@@ -94,6 +94,7 @@ def test_k_1_is_the_identity(X):
     pd.testing.assert_frame_equal(release.compute(), X.compute())
 
 
+@pytest.mark.slow
 def test_a_seed_makes_the_release_reproducible():
     X = dd.from_pandas(draw(1200), npartitions=3)
 
