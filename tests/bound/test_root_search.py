@@ -45,6 +45,7 @@ class Case:
         return least_of_roots(self.X, self.k, self.duals, self.shift, self.cuts, self.cut_duals)
 
 
+@pytest.mark.slow
 @every_table
 @every_k
 @pytest.mark.parametrize("n_cuts", [0, 6])

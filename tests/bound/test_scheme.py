@@ -50,6 +50,7 @@ def violations(records, k, duals, cuts):
     return np.concatenate(worst)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize("changes", SEARCHES.values(), ids=SEARCHES)
 def test_the_best_duals_satisfy_all_constraints(k, changes):

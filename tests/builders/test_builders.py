@@ -38,6 +38,7 @@ def name_of(value):
     return getattr(value, "__name__", str(value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("builder", "oracle"), GROWING, ids=name_of)
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=15)

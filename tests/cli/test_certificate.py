@@ -141,6 +141,7 @@ def test_engine(fails, tmp_path):
     assert line.startswith("--certificate 10 needs --engine memory")
 
 
+@pytest.mark.slow
 def test_a_certificate_that_is_not_shown_is_refused(fails, run, numbers, tmp_path):
     arguments = [*CHOSEN, "--quiet", "--certificate", 0.1]
     line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)

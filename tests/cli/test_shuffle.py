@@ -166,6 +166,7 @@ def test_the_summary_states_the_order(run, table, tmp_path):
     assert re.search(r"(?m)^row order +random$", run(*arguments, "--shuffle").out)
 
 
+@pytest.mark.slow
 def test_report_is_the_same(run, table, tmp_path):
     pytest.importorskip("matplotlib")
     table.to_csv(tmp_path / "in.csv", index=False)

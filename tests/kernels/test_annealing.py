@@ -107,6 +107,7 @@ def test_same_partitions_while_groups_come_and_go(k):
     assert min(np.diff(n_groups)) < 0 < max(np.diff(n_groups))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "k"),
     [(table, k) for table in WITHOUT_TIES for k in (2, 3, 5)] + [("twins", 3), ("twins", 5)],

@@ -123,6 +123,7 @@ def test_groups_far_from_those_given_stay_as_they_are():
     assert canonical(partition.labels()).tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=30)
 @given(

@@ -162,6 +162,7 @@ def test_canceling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):
         assert bool(changed) == (partition.sse < before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("margin", [0.0, 1.0])
 def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_canceled(table, margin):

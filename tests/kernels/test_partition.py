@@ -182,6 +182,7 @@ def test_equals_a_partition_from_scratch_after_any_changes(table, seed, n, d, k)
         assert_same(partition, plain, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=30)
 @given(**SMALL)

@@ -39,6 +39,7 @@ def assert_centroid(pool, oracle):
     np.testing.assert_allclose(pool.centroid(), oracle.centroid(), rtol=1e-15, atol=1e-25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=25)

@@ -36,6 +36,7 @@ def shuffled_a_little(X):
 # Against plain loops
 
 
+@pytest.mark.slow
 @every_table
 @every_share
 @pytest.mark.parametrize("d", [1, 3])

@@ -153,6 +153,7 @@ def test_loss_of_any_release_is_that_of_its_cells(seed):
 every_grid = pytest.mark.parametrize("grid", ["auto", 7, 0.25, None])
 
 
+@pytest.mark.slow
 @every_seed
 @every_grid
 @pytest.mark.parametrize("distance", ["ncp", "entropy"])

@@ -69,6 +69,7 @@ def draw_all(aggregator, X, ax=None):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(5))
 def test_axes_are_used_and_used_again(X, plt, number):
     aggregator = MicroAggregator(k=5).fit(X)

@@ -78,6 +78,7 @@ def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, table, seed, n
     assert np.array_equal(labels, before[1])
 
 
+@pytest.mark.slow
 @either
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
 @pytest.mark.parametrize("d", [1, 3])
@@ -117,6 +118,7 @@ def test_the_unit_of_the_table_does_not_matter(refiner, exponent, X, labels):
     assert np.array_equal(one, other)
 
 
+@pytest.mark.slow
 @either
 def test_equal_seeds_give_equal_labels_and_others_do_not(refiner, X, labels):
     states = (7, 7, np.random.RandomState(7), 8)
@@ -124,6 +126,7 @@ def test_equal_seeds_give_equal_labels_and_others_do_not(refiner, X, labels):
     assert [np.array_equal(first, other) for other in others] == [True, True, False]
 
 
+@pytest.mark.slow
 @either
 def test_number_of_jobs_changes_nothing(refiner, X, labels):
     searches = [clone(refiner).set_params(n_init=3, n_jobs=n_jobs) for n_jobs in (None, 1, 2)]
@@ -198,6 +201,7 @@ def test_verbose_on_a_table_without_variance(refiner, capsys):
     assert "information loss 0.0000%" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @either
 def test_in_a_chain_and_in_a_list(refiner, X, labels):
     state = np.random.RandomState(0)

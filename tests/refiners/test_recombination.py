@@ -80,6 +80,7 @@ def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed)
     assert sse[-1] == pytest.approx(total_sse(X, refined), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_iter", [1, 4])
 def test_number_of_rounds(X, labels, max_iter):
     search = short(max_iter=max_iter)

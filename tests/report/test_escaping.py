@@ -51,6 +51,7 @@ def test_names_and_titles_are_escaped(path):
 ODD = ["<script>alert(1)</script>", "{{ 7*7 }}", "{% raw %}", "{# x #}", "\"&'", "</svg><b>x</b>"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 def test_whatever_a_user_names_is_escaped(path, odd):
     numbers = PATIENTS.set_axis([odd, "weight", "visits"], axis=1)

@@ -139,6 +139,7 @@ def test_pictures(path, searched, release):
     assert read(path).row("Blocks") == [f"{aggregator.n_blocks_}, each partitioned separately"]
 
 
+@pytest.mark.slow
 def test_page_refers_to_nothing_outside(path, searched, release):
     make_report(PATIENTS, release, searched, path, title="See https://example.org")
     html = path.read_text(encoding="utf-8")
@@ -243,6 +244,7 @@ def test_all_numbers_released_as_text(path):
     assert "there is no column to plot" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table",
     [
@@ -294,6 +296,7 @@ def test_many_columns_make_a_small_file(path):
     assert os.path.getsize(path) < 500_000
 
 
+@pytest.mark.slow
 def test_a_file_is_replaced_when_the_new_one_is_complete(path, searched, release):
     path.write_text("old", encoding="utf-8")
     with pytest.raises(ValueError, match="shape"):
@@ -312,6 +315,7 @@ def test_places_that_cannot_be_written(tmp_path, searched, release):
         make_report(PATIENTS, release, searched, nowhere)
 
 
+@pytest.mark.slow
 def test_a_full_disk(path, searched, release, monkeypatch):
     def no_room(*arguments):
         raise OSError(28, "No space left on device")
