@@ -1,10 +1,9 @@
 """The best bound so far: when it rose, and the line that shows it."""
 
-import time
-
 import numpy as np
 
 from sk_microagg._bound._margin import safe_share
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._progress import ProgressLine
 
 
@@ -30,8 +29,8 @@ class Proof:
     """
 
     def __init__(self, total, unit, n_values, time_limit, verbose):
-        self.start = time.monotonic()
-        self.deadline = self.start + time_limit
+        self.time_limit = time_limit
+        self.deadline = Deadline(time_limit)
         self.bound = 0.0
         self.squared_errors = 0.0
         self._total = total
@@ -48,21 +47,16 @@ class Proof:
         if not bound > self.bound:
             return False
         self.bound = bound
-        self._trace.append((time.monotonic() - self.start, bound))
+        self._trace.append((self.deadline.seconds_gone(), bound))
         return True
-
-    def seconds_left(self):
-        """Seconds until the deadline; below 0 if it has passed."""
-        return self.deadline - time.monotonic()
 
     def share_of_time(self):
         """Share of the time limit that has passed; 0 if there is no limit."""
-        return (time.monotonic() - self.start) / (self.deadline - self.start)
+        return self.deadline.seconds_gone() / self.time_limit
 
     def deadline_of_part(self, share):
         """The end of a share of the time limit from now on, but not after the deadline."""
-        time_limit = self.deadline - self.start
-        return min(self.deadline, time.monotonic() + share * time_limit)
+        return self.deadline.within(share * self.time_limit)
 
     def trace(self):
         """Seconds and bounds, ndarray of shape (n_improvements, 2)."""
@@ -80,5 +74,5 @@ class Proof:
             self._line.end()
 
     def _draw(self, remark):
-        seconds = max(time.monotonic() - self.start, 0.0)
+        seconds = max(self.deadline.seconds_gone(), 0.0)
         self._line.draw(f"information loss at least {self.bound:.4%}{remark}, {seconds:.0f} s")

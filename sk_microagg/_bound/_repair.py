@@ -49,7 +49,7 @@ class Repair:
         pool : ColumnPool
             The pool.
 
-        deadline : float
+        deadline : Deadline
             Value of `time.monotonic()` at which to give up.
 
         at_once : bool, default=False

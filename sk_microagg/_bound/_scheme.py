@@ -54,7 +54,7 @@ def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs):
     proof = Proof(total, float(np.ldexp(total, -2 * exponent)), X.size, time_limit, verbose)
     try:
         scheme = Scheme(records, k, proof, n_jobs)
-        while scheme.n_iter != max_iter and proof.seconds_left() > 0 and scheme.may_rise(tol):
+        while scheme.n_iter != max_iter and not proof.deadline.is_over() and scheme.may_rise(tol):
             scheme.advance()
             proof.show(scheme.ceiling)
     finally:
@@ -266,7 +266,7 @@ class Scheme:
         for _ in range(settings.max_pricings):
             duals, use = self._run_first_order_method(*box)
             self.ceiling = float(self._signed(duals).sum())
-            if self.proof.seconds_left() < 0:
+            if self.proof.deadline.is_over():
                 break
             n_new = self._price_columns(duals)
             is_longest = self.ascent_iter == settings.max_ascent_iter

@@ -1,8 +1,5 @@
 """The groups of many partitions, and the best partition that can be made of them."""
 
-import math
-import time
-
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
@@ -49,7 +46,7 @@ class SeenGroups:
         """Return the cost of a partition whose groups have been seen."""
         return sum(self.cost[group] for group in members_of_all(labels))
 
-    def recombine(self, labels, random_state, node_limit, deadline=math.inf):
+    def recombine(self, labels, random_state, node_limit, deadline):
         """Return a better partition into groups seen so far, or `labels` if none is found.
 
         The partition is improved region by region: the groups of a region are replaced by the
@@ -67,8 +64,8 @@ class SeenGroups:
         node_limit : int
             Maximum number of nodes of each integer program.
 
-        deadline : float, default=inf
-            Value of `time.monotonic()` at which to stop.
+        deadline : Deadline
+            When to stop.
 
         Returns
         -------
@@ -77,13 +74,12 @@ class SeenGroups:
         """
         catalog = _Catalog(self.cost, len(self.X))
         is_open = np.ones(len(self.X), dtype=bool)
-        while is_open.any() and time.monotonic() < deadline:
+        while is_open.any() and not deadline.is_over():
             record = random_state.choice(np.flatnonzero(is_open))
             region = catalog.region(labels, labels[record])
             is_open[np.isin(labels, region[:CORE_GROUPS_PER_REGION])] = False
             records = np.flatnonzero(np.isin(labels, region))
-            seconds = max(deadline - time.monotonic(), 0.0)
-            part = catalog.best_cover(records, node_limit, seconds)
+            part = catalog.best_cover(records, node_limit, deadline.seconds_left())
             if part is None:
                 continue
             better = with_part(labels, records, part)

@@ -8,6 +8,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 
 from sk_microagg._kernels import Descent, Partition
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
@@ -184,7 +185,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     def _search(self, begin, number, seed, time_limit, progress):
         """Search once; return the best labels, the trace and the number of iterations."""
         start = time.monotonic()
-        deadline = start + time_limit
+        deadline = Deadline(time_limit)
         rng = check_random_state(seed)
         partition, descent = begin(number, seed, rng)
         descent.run(partition.groups(), deadline=deadline)
@@ -199,7 +200,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             and n_iter < self.max_iter
             and n_iter - trace[-1][0] < patience
             and partition.n_groups > 1
-            and time.monotonic() < deadline
+            and not deadline.is_over()
             and not progress.stopped
         ):
             n_iter += 1

@@ -8,6 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
@@ -215,6 +216,7 @@ class _Search:
         self.random_state = random_state
         self.time_limit = progress.time_limit
         self.progress = progress
+        self.deadline = Deadline(progress.time_limit)
         self.groups = SeenGroups(self.X, self.k)
         self.seen = []
         self.trace = []
@@ -250,7 +252,7 @@ class _Search:
             best,
             self.random_state,
             self.parameters.node_limit,
-            deadline=self.progress.start + self.time_limit,
+            deadline=self.deadline,
         )
         if best is not labels:
             self.note(best)

@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from sk_microagg._kernels import Ascent
+from sk_microagg._utils._deadline import Deadline
 
 
 class Program:
@@ -58,6 +59,6 @@ def test_it_stops_at_the_deadline():
     case = Program(0, n_records=2000, n_columns=20_000)
     duals, use = case.lowest.copy(), np.zeros(len(case.cost))
     mean, _ = case.ascent().run(
-        duals, use, case.lowest, case.highest, weight=0.5, n_iter=10**9, deadline=0.0
+        duals, use, case.lowest, case.highest, weight=0.5, n_iter=10**9, deadline=Deadline(0.0)
     )
     assert np.all(np.isfinite(mean))

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from oracles.root_search import squared_distances
 
 from sk_microagg._kernels import CutCheck
+from sk_microagg._utils._deadline import Deadline
 
 
 class Case:
@@ -88,7 +89,7 @@ def test_duals_are_not_lowered_by_more_than_all_violations(seed):
 
 def test_it_stops_at_the_deadline():
     case = Case(3, 0)
-    assert case.check.lower(case.duals, case.cut_duals, deadline=0.0) is None
+    assert case.check.lower(case.duals, case.cut_duals, deadline=Deadline(0.0)) is None
 
 
 def test_cuts_with_too_many_members_are_refused():

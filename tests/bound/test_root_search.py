@@ -5,6 +5,7 @@ from oracles.root_search import least_of_roots, reduced_costs, squared_distances
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import RootSearch
+from sk_microagg._utils._deadline import Deadline
 
 NAMES = ("normal", "grid", "duplicates", "constant_column", "constant", "line", "heavy_tails")
 every_table = pytest.mark.parametrize("make", [TABLES[name] for name in NAMES], ids=NAMES)
@@ -112,9 +113,9 @@ def test_it_stops_at_the_deadline(set_clock):
     search = RootSearch(X, 12, nearest_sums(X, 12))
     search.set_duals(np.full(300, 8.0), np.zeros(300))
     clock = set_clock(0.01)
-    _, _, complete = search.sweep(np.arange(300), deadline=clock.now + 0.095)
+    _, _, complete = search.sweep(np.arange(300), deadline=Deadline(0.095))
     assert not complete
-    assert clock.n_readings == 10
+    assert clock.n_readings == 11  # the first one when the deadline was set
 
 
 def test_invalid_arguments_are_refused():

@@ -14,6 +14,7 @@ from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._scheme import Scheme
 from sk_microagg._bound._sets import ColumnPool, squared_errors
 from sk_microagg._bound._settings import SETTINGS, Settings
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg.metrics import loss_bound
 
 SEARCHES = {
@@ -148,7 +149,7 @@ def test_a_repair_does_not_depend_on_the_number_of_threads(k):
     expected = None
     for n_jobs in (None, 1, 2, 3, 200):
         pool, cuts = ColumnPool(records), Cuts(records, k)
-        lowered, n_new = Repair(records, k, sums, n_jobs).run(duals, cuts, pool, inf)
+        lowered, n_new = Repair(records, k, sums, n_jobs).run(duals, cuts, pool, Deadline())
         assert n_new > 0
         expected = expected or (lowered, n_new, pool.member)
         assert_array_equal(lowered, expected[0])

@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import Descent, Partition
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners._split import split_large_groups
 
@@ -169,7 +170,7 @@ def test_a_deadline_that_has_passed_stops_the_search_early():
     partition = a_long_way_to_go()
     before = partition.labels()
     descent = Descent(partition)
-    assert descent.run(partition.groups(), deadline=0.0) == 1
+    assert descent.run(partition.groups(), deadline=Deadline(0.0)) == 1
     assert_valid(partition)
     # The clock is read after some groups, not only after all.
     assert np.mean(partition.labels() != before) < 0.2

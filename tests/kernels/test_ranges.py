@@ -11,6 +11,7 @@ from oracles.partition import canonical
 from tables.mixed import KINDS, SMALL, some_case
 
 from sk_microagg._kernels import CenterIndex, RangeColumns, RangeDescent, RangePartition, RangePool
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._mixed_table import MixedTable
 
@@ -401,7 +402,7 @@ def test_a_deadline_that_has_passed_stops_the_search_early():
     partition = a_long_way_to_go()
     before = partition.labels()
     descent = RangeDescent(partition)
-    assert descent.run(partition.groups(), deadline=0.0) == 1
+    assert descent.run(partition.groups(), deadline=Deadline(0.0)) == 1
     assert_sizes(partition)
     # The clock is read after some groups, not only after all.
     assert np.mean(partition.labels() != before) < 0.5

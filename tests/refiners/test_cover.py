@@ -3,6 +3,7 @@ import pytest
 from oracles.partition import canonical, total_sse
 from tables.numbers import TABLES
 
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg.refiners import LocalSearch
 from sk_microagg.refiners import _cover as cover
 from sk_microagg.refiners._cover import SeenGroups, members_of_all
@@ -23,8 +24,8 @@ def pooled(X, k, partitions):
     return groups
 
 
-def recombined(groups, labels, seed=0, node_limit=PLENTY, **limits):
-    return groups.recombine(labels, np.random.RandomState(seed), node_limit, **limits)
+def recombined(groups, labels, seed=0, node_limit=PLENTY, deadline=None):
+    return groups.recombine(labels, np.random.RandomState(seed), node_limit, deadline or Deadline())
 
 
 def exact_covers(n, groups):
@@ -135,7 +136,7 @@ def test_with_few_nodes_the_result_is_still_a_partition(node_limit):
 def test_a_deadline_that_has_passed_changes_nothing():
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
-    best = recombined(groups, partitions[0], deadline=-np.inf)
+    best = recombined(groups, partitions[0], deadline=Deadline(0.0))
     assert np.array_equal(best, partitions[0])
 
 

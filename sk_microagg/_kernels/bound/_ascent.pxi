@@ -10,11 +10,10 @@ gradient (Chambolle and Pock, 2011) with steps that are scaled column by column 
 import numpy as np
 
 cimport cython
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from ..common._interrupt cimport Watch, is_over, new_watch
+from ..common._interrupt cimport Watch, is_over, watch_until
 
 cdef enum:
     ASCENT_WORK_BETWEEN_SIGNALS = 2_000_000
@@ -87,7 +86,7 @@ cdef class Ascent:
 
     def run(self, double[::1] duals, double[::1] use, const double[::1] lowest,
             const double[::1] highest, *, double weight, Py_ssize_t n_iter,
-            double deadline=INFINITY):
+            deadline=None):
         """Iterate, and return the means of duals and use over the second half of the iterations.
 
         Parameters
@@ -107,14 +106,14 @@ cdef class Ascent:
         n_iter : int
             Number of iterations.
 
-        deadline : float, default=inf
-            Stop early when `time.monotonic()` has passed this.
+        deadline : Deadline or None, default=None
+            Stop early when it is over.
         """
         cdef Py_ssize_t n_duals = duals.shape[0], n_columns = use.shape[0]
         cdef Py_ssize_t n_counted = 0, iteration, i
         cdef double[::1] mean_duals = np.zeros(n_duals)
         cdef double[::1] mean_use = np.zeros(n_columns)
-        cdef Watch watch = new_watch(ASCENT_WORK_BETWEEN_SIGNALS, deadline)
+        cdef Watch watch = watch_until(deadline, ASCENT_WORK_BETWEEN_SIGNALS)
         cdef bint is_late
         self.ahead.resize(n_duals)
         for i in range(n_duals):

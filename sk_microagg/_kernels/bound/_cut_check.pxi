@@ -9,12 +9,11 @@ only raise the SSE.
 import numpy as np
 
 cimport cython
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
-from ..common._interrupt cimport Watch, check_now, new_watch
+from ..common._interrupt cimport Watch, check_now, watch_until
 
 cdef enum:
     MAX_MEMBERS = 32
@@ -90,19 +89,19 @@ cdef class CutCheck:
                 self.cuts_of[member[i]].push_back(cut)
 
     def lower(self, double[::1] duals, const double[::1] cut_duals, *,
-              double deadline=INFINITY):
+              deadline=None):
         """Lower duals of records in place where sets violate their constraints.
 
         Returns
         -------
         sets : list of ndarray or None
             The sets that violated their constraints when they were checked; None if
-            `time.monotonic()` passed the deadline before all cuts were checked.
+            the deadline was over before all cuts were checked.
         """
         cdef Py_ssize_t cut, i
         cdef unsigned int chosen
         cdef list found = []
-        cdef Watch watch = new_watch(1, deadline)
+        cdef Watch watch = watch_until(deadline, 1)
         self.duals = duals
         for cut in range(cut_duals.shape[0]):
             if check_now(&watch):

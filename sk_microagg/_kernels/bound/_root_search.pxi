@@ -30,7 +30,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.algorithm cimport sort
 
-from ..common._interrupt cimport check_now, is_over, new_watch
+from ..common._interrupt cimport check_now, is_over, watch_until
 
 cdef enum:
     SEARCH_WORK_BETWEEN_SIGNALS = 400_000
@@ -92,7 +92,7 @@ cdef class RootSearch:
         self.candidates.set_cuts(start, member, cut_duals)
 
     def sweep(self, const Py_ssize_t[::1] roots, *, bint lower=False, Py_ssize_t node_limit=-1,
-              double deadline=INFINITY):
+              deadline=None):
         """Search several roots for their sets with the least reduced costs.
 
         Parameters
@@ -108,8 +108,8 @@ cdef class RootSearch:
         node_limit : int, default=-1
             Nodes of the search for one root after which it ends with a bound; below 0 for no limit.
 
-        deadline : float, default=inf
-            Stop, wherever the search is, when `time.monotonic()` passes this.
+        deadline : Deadline or None, default=None
+            Stop, wherever the search is, when it is over.
 
         Returns
         -------
@@ -127,7 +127,7 @@ cdef class RootSearch:
         cdef double[::1] values = np.zeros(roots.shape[0])
         cdef int32_t[:, ::1] members = np.full((roots.shape[0], self.k), -1, dtype=np.int32)
         self.node_limit = node_limit
-        self.watch = new_watch(SEARCH_WORK_BETWEEN_SIGNALS, deadline)
+        self.watch = watch_until(deadline, SEARCH_WORK_BETWEEN_SIGNALS)
         check_now(&self.watch)
         with nogil:
             for i in range(roots.shape[0]):
@@ -142,7 +142,7 @@ cdef class RootSearch:
 
     def stop(self):
         """End a sweep in another thread soon, as if its time were up."""
-        self.watch.deadline = -INFINITY
+        self.watch.is_late = True
 
     cdef double _least(self, Py_ssize_t root) except? -1.0 nogil:
         """A lower bound on the reduced costs of the sets of a root, at most 0."""

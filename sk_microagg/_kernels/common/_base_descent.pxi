@@ -3,11 +3,10 @@
 Groups that have changed are visited again in the next sweep. Subclasses say what a visit does.
 """
 
-from libc.math cimport INFINITY
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ._interrupt cimport check_now, is_over, new_watch
+from ._interrupt cimport check_now, is_over, watch_until
 from ._random cimport next_random
 
 cdef enum:
@@ -30,7 +29,7 @@ cdef class BaseDescent:
         """Improve the partition around a group; list all groups that change, and count moves."""
         return 0
 
-    def run(self, groups, *, Py_ssize_t max_sweeps=-1, double deadline=INFINITY):
+    def run(self, groups, *, Py_ssize_t max_sweeps=-1, deadline=None):
         """Improve pairs of groups until none can be improved.
 
         Parameters
@@ -41,8 +40,8 @@ cdef class BaseDescent:
         max_sweeps : int, default=-1
             Largest number of sweeps that improve a pair; no limit if below 0.
 
-        deadline : float, default=inf
-            Stop, even within a sweep, when `time.monotonic()` has passed this.
+        deadline : Deadline or None, default=None
+            Stop, even within a sweep, when it is over.
 
         Returns
         -------
@@ -51,7 +50,7 @@ cdef class BaseDescent:
         """
         cdef vector[Py_ssize_t] targets = sorted(set(groups))
         cdef Py_ssize_t n_before, n_improving = 0
-        self.watch = new_watch(WORK_BETWEEN_SIGNALS, deadline)
+        self.watch = watch_until(deadline, WORK_BETWEEN_SIGNALS)
         self.prepare()
         while not targets.empty() and n_improving != max_sweeps:
             n_before = self.n_moves
