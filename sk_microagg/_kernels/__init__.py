@@ -27,7 +27,8 @@ Which object holds which:
           ├─▶ AnchoredFarthest ──▶ PointTree
           └─▶ FarthestPair ──────▶ PointTree
 
-    Descent, Annealer ───────────▶ Partition ─▶ PointTree, over the centroids
+    Annealer ────────────────────▶ RunningPartition
+    Descent ─────────────────────▶ Partition ─▶ PointTree, over the centroids
     ExchangeGraph ───────────────▶ Partition
                   └─▶ Arcs ──────▶ Partition
 
@@ -51,6 +52,7 @@ from sk_microagg._kernels.groups._groups import (
     Descent,
     ExchangeGraph,
     Partition,
+    RunningPartition,
     center_weights,
 )
 from sk_microagg._kernels.points._points import Pool
@@ -77,5 +79,6 @@ __all__ = [
     "RangePartition",
     "RangePool",
     "RootSearch",
+    "RunningPartition",
     "center_weights",
 ]

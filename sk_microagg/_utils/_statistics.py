@@ -50,7 +50,15 @@ def squared_error(X, centers, labels):
 
 def twins_of(X):
     """Return a number shared by identical records, or -1 for a unique record."""
+    _, number, count = distinct_records(X)
+    return np.where(count[number] > 1, number, -1)
+
+
+def distinct_records(X):
+    """Return the first of each set of identical records, the set of each record, and their sizes."""
     # Adding 0 turns -0.0 into 0.0.
     rows = np.ascontiguousarray(X + 0.0).view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
-    _, number, count = np.unique(rows, return_inverse=True, return_counts=True)
-    return np.where(count[number] > 1, number, -1)
+    _, first, number, count = np.unique(
+        rows, return_index=True, return_inverse=True, return_counts=True
+    )
+    return first, number, count

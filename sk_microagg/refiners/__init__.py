@@ -2,6 +2,7 @@
 
 from sk_microagg._kernels import Partition
 from sk_microagg.refiners._annealing import Annealing
+from sk_microagg.refiners._auto import Auto
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._chain import Chain, make_chain
 from sk_microagg.refiners._decompose import Decompose
@@ -13,6 +14,7 @@ from sk_microagg.refiners._recombination import Recombination
 
 __all__ = [
     "Annealing",
+    "Auto",
     "Chain",
     "Decompose",
     "DecomposeShrink",
@@ -27,6 +29,7 @@ __all__ = [
 
 # Refiners by name, as accepted by the estimators.
 REFINERS = {
+    "auto": Auto,
     "decompose": Decompose,
     "decompose_shrink": DecomposeShrink,
     "local_search": LocalSearch,

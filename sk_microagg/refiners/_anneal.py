@@ -1,13 +1,13 @@
-"""One run of simulated annealing: the neighbors of each record, and the cooling schedule."""
+"""One run of simulated annealing, and its cooling schedule."""
 
 import math
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._kernels import Annealer, Descent, Partition, Pool
+from sk_microagg._kernels import Annealer, Descent, Partition, RunningPartition
 
 # The temperature is lowered after this many steps, or more often if there are few steps in all.
 STEPS_PER_STAGE = 16_384
@@ -22,6 +22,9 @@ N_TEMPERATURES = 401
 # At least this many records, or this share of all records, are active at any temperature.
 MIN_ACTIVE = 20
 MIN_ACTIVE_SHARE = 0.01
+
+# Share of the steps that begin with records that are not active.
+SHARE_OF_OTHERS = 0.1
 
 # The records with the smallest scales, up to this share of all, do not determine the final
 # temperature.
@@ -49,14 +52,14 @@ class Schedule:
         Relative frequency of long jumps.
     """
 
-    hottest: float
-    coldest: float
+    hottest: float = 0.5
+    coldest: float = 0.06
     base_effort: float = 0.3
     jump_rate: float = 4.0
 
 
 def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress):
-    """Anneal once, and finish with a local search.
+    """Anneal once, and finish with a local search among near groups.
 
     Parameters
     ----------
@@ -93,87 +96,45 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
         Number of steps.
     """
     start = time.monotonic()
-    partition = Partition(neighborhoods.X, labels, neighborhoods.k)
-    progress.note(partition.sse)
-    trace = [(0, 0.0, partition.sse)]
-    if neighborhoods.are_frozen or partition.sse == 0 or partition.n_slots == 1:
+    own_labels = neighborhoods.sorted_labels(labels)
+    partition = RunningPartition(neighborhoods.X, own_labels, neighborhoods.k)
+    sse = partition.measure()
+    progress.note(sse)
+    trace = [(0, 0.0, sse)]
+    if neighborhoods.are_frozen or sse == 0 or partition.n_groups == 1:
         return labels, trace, 0
-    cooling = Cooling(neighborhoods.sorted_scales, schedule)
+    cooling = Cooling(neighborhoods.scales, neighborhoods.sorted_scales, schedule, seed)
     annealer = Annealer(partition, neighborhoods.neighbors, neighborhoods.by_scale, seed=seed)
     steps_per_stage = min(STEPS_PER_STAGE, max(max_iter / MIN_STAGES, 1))
     n_steps = n_stages = 0
     done = 0.0
     while done < 1.0 and not progress.stopped:
-        steps = int(min(steps_per_stage, max_iter - n_steps))
-        annealer.run(steps, **asdict(cooling.at(done)))
-        n_steps += steps
+        stage = cooling.at(done)
+        n_passes, n_rest = divmod(
+            int(min(max(steps_per_stage, len(stage.records)), max_iter - n_steps)),
+            len(stage.records),
+        )
+        for records, passes in ((stage.records, n_passes), (stage.records[:n_rest], 1)):
+            annealer.run(
+                records,
+                passes,
+                temperature=stage.temperature,
+                first_for_jumps=stage.first_for_jumps,
+                chance_of_jump=stage.chance_of_jump,
+            )
+            n_steps += len(records) * passes
         n_stages += 1
         seconds = time.monotonic() - start
         before = done
         done = max(n_steps / max_iter, seconds / time_limit)
         if n_stages % STAGES_PER_TRACE_ROW == 0:
-            trace.append((n_steps, seconds, partition.sse))
+            trace.append((n_steps, seconds, partition.measure()))
         progress.advance(trace[-1][2], min(done, 1.0) - before)
-    Descent(partition).run(partition.groups())
-    trace.append((n_steps, time.monotonic() - start, partition.sse))
-    progress.note(partition.sse)
-    return partition.labels(), trace, n_steps
-
-
-class Neighborhoods:
-    """The nearest neighbors of each record, and its scale: how far away they are.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    k : int
-        Minimum group size.
-
-    neighbors : ndarray of shape (n_samples, n_neighbors), int32
-        The nearest other records of each record, nearest first.
-
-    scales : ndarray of shape (n_samples,)
-        Mean squared distance of each record to its nearest neighbors; positive, unless all are 0.
-    """
-
-    def __init__(self, X, k, neighbors, scales):
-        self.X = X
-        self.k = k
-        self.neighbors = neighbors
-        self.scales = scales
-        self.by_scale = np.argsort(scales, kind="stable")
-        self.sorted_scales = scales[self.by_scale]
-
-    @classmethod
-    def of(cls, X, k):
-        """Find the neighbors and scales of all records."""
-        neighbors = _nearest_neighbors(X, k)
-        n_nearest = min(max(k - 1, 2), neighbors.shape[1])
-        scales = np.zeros(len(X))
-        for rank in range(n_nearest):
-            gaps = X - X[neighbors[:, rank]]
-            scales += np.einsum("ij,ij->i", gaps, gaps) / n_nearest
-        if scales.max() > 0:
-            # Duplicates have scale 0: they get the smallest positive scale.
-            scales = np.maximum(scales, scales[scales > 0].min())
-        return cls(X, k, neighbors, scales)
-
-    def among(self, records):
-        """Restrict to some of the records, which keep their scales."""
-        X = np.ascontiguousarray(self.X[records])
-        return Neighborhoods(X, self.k, _nearest_neighbors(X, self.k), self.scales[records])
-
-    @property
-    def are_frozen(self):
-        """Whether all records coincide with their neighbors, so that there is nothing to do."""
-        return self.sorted_scales[-1] == 0
-
-
-def _nearest_neighbors(X, k):
-    n_neighbors = min(max(15, 3 * k), len(X) - 1)
-    return np.ascontiguousarray(Pool(X).around_each(n_neighbors + 1)[:, 1:], dtype=np.int32)
+    final = Partition(neighborhoods.X, partition.labels(), neighborhoods.k)
+    Descent(final, neighbors=neighborhoods.neighbors).run(final.groups())
+    trace.append((n_steps, time.monotonic() - start, final.sse))
+    progress.note(final.sse)
+    return neighborhoods.labels_of_table(final.labels()), trace, n_steps
 
 
 @dataclass(frozen=True)
@@ -181,8 +142,8 @@ class Stage:
     """Arguments of :meth:`Annealer.run` for the steps at one temperature."""
 
     temperature: float
-    first_active: int
-    n_active: int
+    records: np.ndarray
+    first_for_jumps: int
     chance_of_jump: float
 
 
@@ -196,18 +157,26 @@ class Cooling:
 
     Parameters
     ----------
+    scales : ndarray of shape (n_samples,)
+        The scales, all positive.
+
     sorted_scales : ndarray of shape (n_samples,)
-        The scales in ascending order, all positive.
+        The same in ascending order.
 
     schedule : Schedule
         The range of temperatures.
+
+    seed : int
+        Seed of the choice of records that are visited although they are not active.
     """
 
-    def __init__(self, sorted_scales, schedule):
+    def __init__(self, scales, sorted_scales, schedule, seed):
         # In units of a power of two, which is exact: results do not depend on the units of X.
         self.exponent = math.frexp(sorted_scales[-1])[1]
+        self.scales = np.ldexp(scales, -self.exponent)
         self.sorted_scales = np.ldexp(sorted_scales, -self.exponent)
         self.schedule = schedule
+        self._rng = np.random.RandomState(seed)
         n_records = len(sorted_scales)
         highest = schedule.hottest * self.sorted_scales[-1]
         lowest = schedule.coldest * self.sorted_scales[int(SHARE_FROZEN_LAST * n_records)]
@@ -230,10 +199,21 @@ class Cooling:
         chance_of_jump = JUMPS * self.schedule.jump_rate / (n_records - first)
         return Stage(
             math.ldexp(temperature, self.exponent),
+            self._records(first, last),
             first,
-            last - first,
             min(MAX_JUMP_PROBABILITY, chance_of_jump),
         )
+
+    def _records(self, first, last):
+        """Return the active records and a few others, in ascending order."""
+        n_others = len(self.scales) - (last - first)
+        lowest, highest = self.sorted_scales[[first, last - 1]]
+        is_visited = (self.scales >= lowest) & (self.scales <= highest)
+        if n_others > 0:
+            n_visited = SHARE_OF_OTHERS / (1 - SHARE_OF_OTHERS) * (last - first)
+            step = max(round(n_others / n_visited), 1)
+            is_visited[self._rng.randint(step) :: step] = True
+        return np.flatnonzero(is_visited).astype(np.int32)
 
     def _active(self, temperature):
         """Return the range of active records, in the order of scales, as (first, last + 1)."""

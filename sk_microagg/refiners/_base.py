@@ -25,6 +25,9 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
     array([0, 0, 0, 0])
     """
 
+    # The seed that stands for `random_state=None`; None means that results then differ.
+    default_seed = None
+
     def refine(self, X, labels, k, random_state=None):
         """Refine a partition into groups of at least `k` records.
 
@@ -51,6 +54,8 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
         X = check_records(X)
         k = check_k(k, len(X))
         labels = check_partition(labels, k, len(X), "labels")
+        if random_state is None:
+            random_state = self.default_seed
         return self._refine(X, labels, k, check_random_state(random_state))
 
     @abstractmethod

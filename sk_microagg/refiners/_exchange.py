@@ -1,12 +1,20 @@
 """Cyclic exchanges of records among several groups."""
 
-import numpy as np
+import warnings
 
-from sk_microagg._kernels import Descent, ExchangeGraph, Partition
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
 from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._neighborhoods import MIN_NEIGHBORS
 from sk_microagg.refiners._split import split_large_groups
+
+# With as many columns, most groups may gain from a swap, as far as a quick test can tell: swaps are
+# tried between the groups of near records only.
+COLUMNS_FOR_NEIGHBORS = 8
 
 
 class Exchange(Refiner):
@@ -58,25 +66,77 @@ class Exchange(Refiner):
 
     def _refine(self, X, labels, k, random_state):
         max_iter = check_count("max_iter", self.max_iter, or_none=True)
-        partition = Partition(X, split_large_groups(X, labels, k), k)
-        descent = Descent(partition)
-        descent.run(partition.groups())
-        graph = ExchangeGraph(partition, twins_of(X))
-        graph.add_near()
-        # Cycles with a cost of up to the mean squared distance between record and centroid are
-        # worth trying: moving the centroids may outweigh it.
-        graph.start(partition.sse / len(X), with_paths=True)
-        n_iter = 0
-        while n_iter != max_iter:
-            n_iter += 1
-            changed = graph.cancel()
-            if changed:
-                descent.run(changed)
-            elif graph.add_missing() == 0:
-                break
-        labels = _merge_equal_groups(X, partition.labels())
-        self.n_iter_ = n_iter
+        labels, self.n_iter_ = exchange(X, labels, k, max_iter=max_iter)
         return labels
+
+
+def exchange(X, labels, k, *, neighbors=None, max_iter=None, deadline=None):
+    """Exchange records until the partition is a power diagram, or the deadline is over.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The records.
+
+    labels : ndarray of shape (n_samples,)
+        The partition to begin with, with labels numbered from 0.
+
+    k : int
+        Minimum group size.
+
+    neighbors : ndarray of shape (n_samples, n_neighbors), int32, default=None
+        Near records of each record. Swaps and shifts are then tried between the groups of near
+        records only; without, between all groups that may gain from them.
+
+    max_iter : int or None, default=None
+        Maximum number of rounds of cyclic exchanges.
+
+    deadline : Deadline or None, default=None
+        When to stop, with a warning.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+        The final partition.
+
+    n_iter : int
+        Number of rounds.
+    """
+    if neighbors is None and X.shape[1] >= COLUMNS_FOR_NEIGHBORS and len(X) > MIN_NEIGHBORS:
+        neighbors = Pool(X).near_each(MIN_NEIGHBORS, deadline=deadline)
+    partition = Partition(X, split_large_groups(X, labels, k), k)
+    descent = Descent(partition, neighbors=neighbors)
+    descent.run(partition.groups(), deadline=deadline)
+    n_iter, is_diagram = _cancel_cycles(partition, descent, twins_of(X), max_iter, deadline)
+    if not is_diagram and max_iter is None:
+        warnings.warn(
+            "Time was up before the partition was a power diagram: transform may not give every "
+            "record the centroid of its own group.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return _merge_equal_groups(X, partition.labels()), n_iter
+
+
+def _cancel_cycles(partition, descent, twins, max_iter, deadline):
+    """Exchange records along cycles; return the number of rounds, and whether none is left."""
+    graph = ExchangeGraph(partition, twins)
+    if graph.add_near(deadline=deadline) < 0:
+        return 0, False
+    # Cycles with a cost of up to the mean squared distance between record and centroid are worth
+    # trying: moving the centroids may outweigh it.
+    graph.start(partition.sse / partition.n_records, with_paths=True)
+    n_iter = 0
+    while n_iter != max_iter:
+        n_iter += 1
+        changed = graph.cancel(deadline=deadline)
+        if deadline is not None and deadline.is_over():
+            return n_iter, False
+        if changed:
+            descent.run(changed, deadline=deadline)
+        elif (n_added := graph.add_missing(deadline=deadline)) <= 0:
+            return n_iter, n_added == 0
+    return n_iter, False
 
 
 def _merge_equal_groups(X, labels):

@@ -13,10 +13,11 @@ from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
-from sk_microagg.refiners._anneal import Neighborhoods, Schedule, anneal
+from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._cover import SeenGroups, members_of_all, with_part
 from sk_microagg.refiners._exchange import Exchange
+from sk_microagg.refiners._neighborhoods import Neighborhoods
 from sk_microagg.refiners._progress import N_STEPS, Part, Progress
 from sk_microagg.refiners._split import split_large_groups
 

@@ -2,8 +2,9 @@
 less likely it is to be accepted (Metropolis).
 
 At each temperature only some records matter: where neighbors are much nearer than it, all is
-shuffled; where they are much farther away, all is frozen. The caller says which records are
-active, and most steps begin with one of those.
+shuffled; where they are much farther away, all is frozen. The caller says which records moves are
+to begin with. They are visited in order, not drawn: if each is near to the one before, most of what
+a step needs is in the cache.
 """
 
 cimport cython
@@ -15,9 +16,14 @@ from ..common._random cimport next_random, random_below, random_share
 
 cdef enum:
     ANNEALING_STEPS_BETWEEN_SIGNALS = 1 << 20
+    # A step draws one number, of which it uses these bits: 16 for the neighbor, 1 to choose between
+    # a shift and a swap, 16 for the other record of a swap, 24 for the kind of step.
+    NEIGHBOR_BITS = 0xffff
+    SHIFT_BIT = 16
+    OTHER_BIT = 17
+    KIND_BIT = 40
 
-cdef double CHANCE_OF_ACTIVE = 0.9
-cdef double CHANCE_OF_GROUP = 0.01
+cdef double CHANCE_OF_GROUP = 0.03
 
 # A move that raises the SSE by more than this many temperatures is never accepted.
 cdef double HOPELESS = 20.0
@@ -29,13 +35,13 @@ cdef class Annealer:
 
     Parameters
     ----------
-    partition : Partition
+    partition : RunningPartition
         The partition to work on, with groups of `k` to 2k - 1 records. They stay so.
 
     neighbors : ndarray of shape (n_records, n_neighbors), int32
-        For each record the others that are near to it, nearest first.
+        For each record others that are near to it, nearest first.
 
-    by_scale : ndarray of shape (n_records,), intp
+    by_scale : ndarray of shape (n_records,), int32
         The records in ascending order of their scale, the squared distance to their nearest
         neighbors.
 
@@ -45,106 +51,89 @@ cdef class Annealer:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_microagg._kernels import Annealer, Partition
+    >>> from sk_microagg._kernels import Annealer, RunningPartition
     >>> X = np.array([[0.0], [9.0], [1.0], [8.0]])
-    >>> partition = Partition(X, np.array([0, 0, 1, 1]), k=2)
+    >>> partition = RunningPartition(X, np.array([0, 0, 1, 1]), k=2)
     >>> neighbors = np.array([[2, 3], [3, 2], [0, 3], [1, 2]], dtype=np.int32)
-    >>> annealer = Annealer(partition, neighbors, np.arange(4), seed=0)
-    >>> annealer.run(100, temperature=0.01, first_active=0, n_active=4, chance_of_jump=0.0)
-    >>> partition.sse
+    >>> records = np.arange(4, dtype=np.int32)
+    >>> annealer = Annealer(partition, neighbors, records, seed=0)
+    >>> annealer.run(records, 25, temperature=0.01, first_for_jumps=0, chance_of_jump=0.0)
+    >>> partition.measure()
     1.0
     """
 
-    def __init__(self, Partition partition, const int[:, ::1] neighbors,
-                 const Py_ssize_t[::1] by_scale, *, uint64_t seed):
+    def __init__(self, RunningPartition partition, const int[:, ::1] neighbors,
+                 const int[::1] by_scale, *, uint64_t seed):
         if partition.k < 2:
             raise ValueError(f"k={partition.k} must be at least 2: single records have no partner.")
         self.partition = partition
         self.neighbors = neighbors
         self.by_scale = by_scale
         self.random = seed
-        self.full = 2 * partition.k - 1
 
-    def run(self, Py_ssize_t n_steps, *, double temperature, Py_ssize_t first_active,
-            Py_ssize_t n_active, double chance_of_jump):
-        """Do some steps at one temperature.
+    def run(self, const int[::1] records, Py_ssize_t n_passes=1, *, double temperature,
+            Py_ssize_t first_for_jumps, double chance_of_jump):
+        """Do a step from each of some records at one temperature.
 
         Parameters
         ----------
-        n_steps : int
-            The number of steps.
+        records : ndarray of shape (n_steps,), int32
+            The records, in the order in which they are visited.
+
+        n_passes : int, default=1
+            How often they are visited.
 
         temperature : float
             The rise of the SSE that is accepted with probability 1/e.
 
-        first_active : int
-            Position of the first active record in the order of scales. Long jumps lead to it or to
-            one after it.
-
-        n_active : int
-            Number of active records.
+        first_for_jumps : int
+            Long jumps lead to the record at this position in the order of scales, or to one after
+            it.
 
         chance_of_jump : float
             Probability of a long jump: that the partner of a record is no neighbor.
         """
         cdef Watch watch = new_watch(ANNEALING_STEPS_BETWEEN_SIGNALS)
-        cdef Py_ssize_t step
+        cdef Py_ssize_t i, each
         self.temperature = temperature
-        self.first_active = first_active
-        self.n_active = n_active
-        self.chance_of_jump = chance_of_jump
+        self.first_for_jumps = first_for_jumps
+        self.below_group = <Py_ssize_t>(CHANCE_OF_GROUP * (1 << 24))
+        self.below_jump = self.below_group + <Py_ssize_t>(chance_of_jump * (1 << 24))
         with nogil:
-            for step in range(n_steps):
-                self._step()
-                is_over(&watch, 1)
+            for each in range(n_passes):
+                for i in range(records.shape[0]):
+                    self._step(records[i])
+                is_over(&watch, records.shape[0])
 
-    cdef int _step(self) except -1 nogil:
-        cdef Py_ssize_t record = self._draw_record()
-        cdef Py_ssize_t source = self.partition.group_of[record]
-        cdef Py_ssize_t partner, target
-        if random_share(&self.random) < CHANCE_OF_GROUP:
-            if next_random(&self.random) & 1:
-                return self._create(record)
-            return self._dissolve(source)
-        partner = self._draw_partner(record)
+    cdef int _step(self, int record) except -1 nogil:
+        cdef uint64_t drawn = next_random(&self.random)
+        cdef int source = self.partition.group_of[record], partner, target
+        cdef Py_ssize_t kind = drawn >> KIND_BIT
+        if kind < self.below_group:
+            return self._create(record) if kind & 1 else self._dissolve(source)
+        if kind < self.below_jump:
+            partner = self.by_scale[self.first_for_jumps + random_below(
+                &self.random, self.partition.n_records - self.first_for_jumps
+            )]
+        else:
+            partner = self.neighbors[
+                record, (((drawn & NEIGHBOR_BITS) * (drawn & NEIGHBOR_BITS) >> 16) * self.neighbors.shape[1]) >> 16
+            ]
         target = self.partition.group_of[partner]
         if target == source:
             return 0
         if (
-            <Py_ssize_t>self.partition.members[source].size() > self.partition.k
-            and <Py_ssize_t>self.partition.members[target].size() < self.full
-            and next_random(&self.random) & 1
+            self.partition.size[source] > self.partition.k
+            and self.partition.size[target] < self.partition.full
+            and drawn >> SHIFT_BIT & 1
         ):
             if self._accepts(self.partition.cost_to_shift(record, target)):
-                self.partition.carry(record, target)
+                self.partition.shift(record, target)
             return 0
-        partner = self._draw_other(partner)
+        partner = self.partition.another_member(partner, drawn >> OTHER_BIT & 0xffff)
         if self._accepts(self.partition.cost_to_swap(record, partner)):
-            self.partition.carry_both(record, partner)
+            self.partition.swap(record, partner)
         return 0
-
-    # Draws
-
-    cdef inline Py_ssize_t _draw_record(self) noexcept nogil:
-        if random_share(&self.random) < CHANCE_OF_ACTIVE:
-            return self.by_scale[self.first_active + random_below(&self.random, self.n_active)]
-        return random_below(&self.random, self.partition.n_records)
-
-    cdef inline Py_ssize_t _draw_partner(self, Py_ssize_t record) noexcept nogil:
-        cdef Py_ssize_t n_beyond = self.partition.n_records - self.first_active
-        if random_share(&self.random) < self.chance_of_jump:
-            return self.by_scale[self.first_active + random_below(&self.random, n_beyond)]
-        return self.neighbors[record, random_below(&self.random, self.neighbors.shape[1])]
-
-    cdef inline Py_ssize_t _draw_other(self, Py_ssize_t record) noexcept nogil:
-        """Another record of the same group."""
-        cdef Py_ssize_t group = self.partition.group_of[record]
-        cdef Py_ssize_t n_others = self.partition.members[group].size() - 1
-        cdef Py_ssize_t place = random_below(&self.random, n_others)
-        # Members ascend: those from the record on are one place further.
-        return self.partition.members[group][
-            place + (self.partition.members[group][place] >= record)
-        ]
 
     cdef inline bint _accepts(self, double rise) noexcept nogil:
         return rise <= 0.0 or (
@@ -154,17 +143,17 @@ cdef class Annealer:
 
     # Creating and dissolving groups: records are carried one by one, and back if it costs too much.
 
-    cdef int _create(self, Py_ssize_t record) except -1 nogil:
+    cdef int _create(self, int record) except -1 nogil:
         """Make a group of a record and its nearest neighbors, from groups that can spare them."""
-        cdef Py_ssize_t k = self.partition.k, n_groups = self.partition.n_groups
-        cdef Py_ssize_t source = self.partition.group_of[record], i = 0, neighbor, group
+        cdef Py_ssize_t k = self.partition.k, i = 0
+        cdef int source = self.partition.group_of[record], group, neighbor
         cdef double rise
         if (
-            self.partition.n_records - n_groups * k < k
-            or <Py_ssize_t>self.partition.members[source].size() <= k
+            self.partition.n_records - self.partition.n_groups * k < k
+            or self.partition.size[source] <= k
         ):
             return 0
-        group = self.partition.free_slot()
+        group = self.partition.free_slots.back()
         rise = self.partition.cost_to_shift(record, group)
         self._carry(record, group)
         while i < self.neighbors.shape[1] and <Py_ssize_t>self.carried.size() < k:
@@ -173,7 +162,7 @@ cdef class Annealer:
             # One in eight is skipped, so that the same record can start different groups.
             if (
                 source != group
-                and <Py_ssize_t>self.partition.members[source].size() > k
+                and self.partition.size[source] > k
                 and next_random(&self.random) & 7
             ):
                 rise += self.partition.cost_to_shift(neighbor, group)
@@ -185,47 +174,46 @@ cdef class Annealer:
         self.carried_from.clear()
         return 0
 
-    cdef int _dissolve(self, Py_ssize_t group) except -1 nogil:
+    cdef int _dissolve(self, int group) except -1 nogil:
         """Move each record of a group to the group of a neighbor where it costs least."""
-        cdef Py_ssize_t target
-        cdef double rise = -self.partition.measure(group), cost = 0.0
+        cdef int record, target
+        cdef double rise = -self.partition.measure_group(group), cost = 0.0
         # Drawn in advance, since the rise only grows: most attempts end after one record.
         cdef double most = -self.temperature * log(1.0 - random_share(&self.random))
-        while not self.partition.members[group].empty():
-            target = self._cheapest_other(self.partition.members[group].back(), &cost)
+        while self.partition.size[group] > 0:
+            record = self.partition.members[group * self.partition.full + self.partition.size[group] - 1]
+            target = self._cheapest_other(record, &cost)
             rise += cost
             if target < 0 or rise > most:
                 return self._undo()
-            self._carry(self.partition.members[group].back(), target)
+            self._carry(record, target)
         self.carried.clear()
         self.carried_from.clear()
         return 0
 
-    cdef Py_ssize_t _cheapest_other(self, Py_ssize_t record, double *cost) noexcept nogil:
+    cdef int _cheapest_other(self, int record, double *cost) noexcept nogil:
         """The group of a neighbor, other than the record's own and not full, or -1 for none."""
-        cdef Py_ssize_t i, group, best = -1
+        cdef Py_ssize_t i
+        cdef int group, best = -1
         cdef double candidate
         cost[0] = INFINITY
         for i in range(self.neighbors.shape[1]):
             group = self.partition.group_of[self.neighbors[record, i]]
-            if (
-                group == self.partition.group_of[record]
-                or <Py_ssize_t>self.partition.members[group].size() >= self.full
-            ):
+            if group == self.partition.group_of[record] or self.partition.size[group] >= self.partition.full:
                 continue
             candidate = self.partition.cost_to_join(record, group)
             if candidate < cost[0]:
                 best, cost[0] = group, candidate
         return best
 
-    cdef int _carry(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
+    cdef int _carry(self, int record, int group) except -1 nogil:
         self.carried.push_back(record)
         self.carried_from.push_back(self.partition.group_of[record])
-        return self.partition.carry(record, group)
+        return self.partition.shift(record, group)
 
     cdef int _undo(self) except -1 nogil:
         while not self.carried.empty():
-            self.partition.carry(self.carried.back(), self.carried_from.back())
+            self.partition.shift(self.carried.back(), self.carried_from.back())
             self.carried.pop_back()
             self.carried_from.pop_back()
         return 0

@@ -16,14 +16,21 @@ from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
-from ..common._interrupt cimport Watch, is_over, new_watch
+from ..common._interrupt cimport Watch, is_over, watch_until
 from ..points._points cimport AUTO, PointTree
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 4096
+    # With fewer columns, a tree finds rivals faster than matrix products.
+    COLUMNS_FOR_PRODUCTS = 8
+    PRODUCTS_AT_A_TIME = 1 << 17
+    PRODUCTS_BETWEEN_SIGNALS = 1 << 24
 
 # Share of the distances behind a cost that may be rounding.
 cdef double DISTANCE_ROUNDING = 1e-13
+
+# Share of the squared norms behind a matrix product that may be rounding.
+cdef double PRODUCT_ROUNDING = 1e-12
 
 
 @cython.final
@@ -66,45 +73,67 @@ cdef class Arcs:
                 return &self.leaving[a][i]
         return NULL
 
-    cdef Py_ssize_t add_near(self, Py_ssize_t m, Py_ssize_t n_records) except -1:
-        """Add arcs from the group of each of the first `n_records` to the `m` nearest groups.
+    cdef Py_ssize_t add_near(self, Py_ssize_t m, Py_ssize_t n_records, deadline) except -2:
+        """Add arcs from the group of each of the first `n_records` to about the `m` nearest groups.
 
-        Returns the number of pairs of groups with new arcs.
+        Returns the number of pairs of groups with new arcs; -1 if the deadline came first.
         """
-        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
+        cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
         cdef Py_ssize_t record, n_added = 0
         cdef size_t i, j
         m = min(m, self.n_groups)
         self._order_records(n_records)
         with nogil:
             for i in range(self.order.size()):
-                is_over(&watch, 1)
+                if is_over(&watch, 1):
+                    break
                 record = self.order[i]
-                self.partition.index.nearest(&self.partition.X[record, 0], m, self.hits)
+                self.partition.index.nearest_about(&self.partition.X[record, 0], m, self.hits)
                 for j in range(self.hits.size()):
                     n_added += self.add(self.partition.group_of[record], self.hits[j].second)
-        return n_added
+        return -1 if watch.is_late else n_added
 
-    cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin) except -1:
+    cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin,
+                                deadline) except -2:
         """Add an arc wherever a record is nearer to another group, given potentials and a margin.
 
-        All records are compared with all groups. Returns the number of pairs of groups with new
-        arcs: with 0 the potentials hold for all groups.
+        All records are compared with all groups, except where that was done before. Returns the
+        number of pairs of groups with new arcs, or -1 if the deadline came first: with 0 the
+        potentials hold for all groups.
         """
+        cdef Py_ssize_t group, n_added
+        self.partition.update()
+        if self.checked_at != self.partition.n_updates:
+            self.checked_at = self.partition.n_updates
+            self.forget_checks()
+        if self.partition.n_columns < COLUMNS_FOR_PRODUCTS:
+            n_added = self._search_rivals(potential, margin, deadline)
+        else:
+            n_added = self._multiply_for_rivals(potential, margin, deadline)
+        if n_added < 0:
+            return -1
+        for group in range(self.n_groups):
+            self.checked[group] = potential[group]
+        for group in self.has_rivals:
+            self.checked[group] = INFINITY
+        self.has_rivals.clear()
+        return n_added
+
+    cdef Py_ssize_t _search_rivals(self, const double[::1] potential, double margin,
+                                   deadline) except -2:
+        """Add arcs to all rivals of records, found in a tree of the centroids."""
         cdef PointTree tree = PointTree(
             self.partition.centroids[: self.n_groups], AUTO, weights=potential
         )
-        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
+        cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
         cdef Py_ssize_t group, record, n_added = 0, n_new
         cdef double limit
         cdef size_t i
         self._order_records(self.partition.n_records)
-        if self.checked_at != self.partition.n_updates:
-            self.checked_at = self.partition.n_updates
-            self.forget_checks()
         with nogil:
             for i in range(self.order.size()):
-                is_over(&watch, 1)
+                if is_over(&watch, 1):
+                    break
                 record = self.order[i]
                 group = self.partition.group_of[record]
                 # Potentials only fall: other groups became weaker rivals, only its own matters.
@@ -114,12 +143,65 @@ cdef class Arcs:
                     n_added += n_new
                     if n_new > 0:
                         self.has_rivals.push_back(group)
-        for group in range(self.n_groups):
-            self.checked[group] = potential[group]
-        for group in self.has_rivals:
-            self.checked[group] = INFINITY
-        self.has_rivals.clear()
+        return -1 if watch.is_late else n_added
+
+    cdef Py_ssize_t _multiply_for_rivals(self, const double[::1] potential, double margin,
+                                         deadline) except -2:
+        """Add arcs to all rivals of records, found by matrix products.
+
+        In many columns boxes spare few distances. Products give all of them quickly, but rounded:
+        those near a limit are measured again.
+        """
+        cdef Watch watch = watch_until(deadline, PRODUCTS_BETWEEN_SIGNALS)
+        cdef Py_ssize_t row, group, n_added = 0
+        cdef const double[:, ::1] keys
+        cdef const double[::1] limits
+        cdef const Py_ssize_t[::1] block
+        X = np.asarray(self.partition.X)
+        centroids = np.asarray(self.partition.centroids)[: self.n_groups]
+        weights, groups = np.asarray(potential), np.array(self.partition.group_of)
+        own_keys = np.array(self.partition.own_distance) - weights[groups] + margin
+        records = np.flatnonzero(weights[groups] < np.array(self.checked)[groups])
+        # |x - c|² - w = |x|² + (x, 1) · (-2c, |c|² - w), and less by what may be rounding.
+        middle = centroids.mean(axis=0)
+        centroids = centroids - middle
+        squares = (1.0 - PRODUCT_ROUNDING) * np.einsum("ij,ij->i", centroids, centroids)
+        squares -= weights + PRODUCT_ROUNDING * np.abs(weights)
+        factors = np.vstack([-2.0 * centroids.T, squares])
+        n_rows = max(PRODUCTS_AT_A_TIME // self.n_groups, 1)
+        for start in range(0, len(records), n_rows):
+            if is_over(&watch, n_rows * self.n_groups):
+                return -1
+            block = records[start : start + n_rows]
+            points = X[block] - middle
+            squares = (1.0 - PRODUCT_ROUNDING) * np.einsum("ij,ij->i", points, points)
+            limits = own_keys[block] + PRODUCT_ROUNDING * np.abs(own_keys[block]) - squares
+            keys = np.column_stack([points, np.ones(len(points))]) @ factors
+            for row in range(keys.shape[0]):
+                for group in range(keys.shape[1]):
+                    if keys[row, group] < limits[row]:
+                        n_added += self._add_if_rival(block[row], group, potential, margin)
         return n_added
+
+    cdef bint _add_if_rival(self, Py_ssize_t record, Py_ssize_t group, const double[::1] potential,
+                            double margin) except -1:
+        """Add an arc if a record is nearer to another group, given potentials and a margin."""
+        cdef Py_ssize_t own = self.partition.group_of[record]
+        cdef double limit = self.partition.own_distance[record] - potential[own]
+        cdef double distance = squared_distance(
+            &self.partition.X[record, 0],
+            &self.partition.centroids[group, 0],
+            self.partition.n_columns,
+        )
+        if (
+            group == own
+            or distance - potential[group] >= limit + margin
+            or self._has_twin(record, group)
+            or not self.add(own, group)
+        ):
+            return False
+        self.has_rivals.push_back(own)
+        return True
 
     cdef void forget_checks(self) noexcept nogil:
         """Let `add_missing` compare all records anew."""

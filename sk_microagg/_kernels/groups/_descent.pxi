@@ -10,6 +10,9 @@ Most pairs are never compared. With radii r (the largest distance of a member to
 no swap helps unless r_A + r_B > |a - b|. No shift from A helps unless |x - b| < (k + 1)/k |x - a|
 for some x, hence |a - b| < (2 + 1/k) r_A. A tree over the centroids that knows their radii finds
 the groups for which one or the other holds.
+
+In many columns that is nearly all of them. Most swaps and shifts that help are between groups that
+hold neighbors of each other's records: with lists of neighbors only those are tried.
 """
 
 cimport cython
@@ -18,7 +21,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from ..common._common cimport BaseDescent
-from ..common._distances cimport SAFETY, TINY, by_record, squared_distance
+from ..common._distances cimport SAFETY, TINY, Hit, by_record, squared_distance
 
 # A gain below this share of two groups' SSE may be rounding.
 cdef double MIN_RELATIVE_GAIN = 1e-12
@@ -42,6 +45,10 @@ cdef class Descent(BaseDescent):
         Seed of the order in which groups are visited after the first sweep; with None always in
         the order of their numbers.
 
+    neighbors : ndarray of shape (n_records, n_neighbors), int32, default=None
+        For each record others that are near to it. If given, only pairs of groups that hold a
+        record and one of its neighbors are tried.
+
     Examples
     --------
     >>> import numpy as np
@@ -54,12 +61,17 @@ cdef class Descent(BaseDescent):
     array([1, 0, 1, 0])
     """
 
-    def __init__(self, Partition partition, *, seed=None):
+    def __init__(self, Partition partition, *, seed=None, const int[:, ::1] neighbors=None):
         BaseDescent.__init__(self, seed)
         self.partition = partition
+        self.neighbors = neighbors
         self.visited.assign(partition.n_slots, 0)
+        self.listed.assign(partition.n_slots, 0)
+        self.n_lists = 0
 
     cdef int prepare(self) except -1:
+        if self.neighbors is not None:
+            return self.partition.update()
         return self.partition.update_with_index()
 
     cdef int visit(self, Py_ssize_t a, vector[Py_ssize_t] &changed) except -1 nogil:
@@ -88,13 +100,37 @@ cdef class Descent(BaseDescent):
 
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil:
         cdef double n_radii = 2.0 + 1.0 / self.partition.k
-        self.partition.index.within(
-            &self.partition.centroids[a, 0],
-            n_radii * self.partition.radius[a],
-            n_radii,
-            self.candidates,
-        )
+        if self.neighbors is not None:
+            self._list_near_groups(a)
+        else:
+            self.partition.index.within(
+                &self.partition.centroids[a, 0],
+                n_radii * self.partition.radius[a],
+                n_radii,
+                self.candidates,
+            )
         sort(self.candidates.begin(), self.candidates.end(), &by_record)
+        return 0
+
+    cdef int _list_near_groups(self, Py_ssize_t a) except -1 nogil:
+        """List the groups of the neighbors of a group's records, and the distances to them."""
+        cdef Py_ssize_t record, group, i
+        self.n_lists += 1
+        self.candidates.clear()
+        for record in self.partition.members[a]:
+            for i in range(self.neighbors.shape[1]):
+                group = self.partition.group_of[self.neighbors[record, i]]
+                if self.listed[group] == self.n_lists:
+                    continue
+                self.listed[group] = self.n_lists
+                self.candidates.push_back(Hit(
+                    squared_distance(
+                        &self.partition.centroids[a, 0],
+                        &self.partition.centroids[group, 0],
+                        self.partition.n_columns,
+                    ),
+                    group,
+                ))
         return 0
 
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil:

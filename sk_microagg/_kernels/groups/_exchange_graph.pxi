@@ -22,7 +22,7 @@ cimport cython
 from libc.math cimport INFINITY, fabs
 from libcpp.vector cimport vector
 
-from ..common._interrupt cimport is_over, new_watch
+from ..common._interrupt cimport is_over, new_watch, watch_until
 
 cdef enum:
     SEARCH_STEPS_BETWEEN_SIGNALS = 4096
@@ -75,20 +75,19 @@ cdef class ExchangeGraph:
         self.arcs = Arcs(partition, twins)
         self.partition = partition
         self.dummy = partition.n_groups
-        self.watch = new_watch(SEARCH_STEPS_BETWEEN_SIGNALS)
         self.potential = np.zeros(partition.n_groups + 1)
         self.is_queued.assign(partition.n_groups + 1, 0)
 
     # Arcs
 
-    def add_near(self, Py_ssize_t m=8, *, n_records=None):
-        """Add arcs from the group of each record to those of the `m` nearest centroids.
+    def add_near(self, Py_ssize_t m=8, *, n_records=None, deadline=None):
+        """Add arcs from the group of each record to those of about the `m` nearest centroids.
 
         With `n_records`, only from the groups of the first records. Returns the number of pairs of
-        groups with new arcs.
+        groups with new arcs, or -1 if the deadline came first.
         """
         n_added = self.arcs.add_near(
-            m, self.partition.n_records if n_records is None else n_records
+            m, self.partition.n_records if n_records is None else n_records, deadline
         )
         self._enqueue_extended()
         return n_added
@@ -104,13 +103,15 @@ cdef class ExchangeGraph:
         self._enqueue_extended()
         return n_added
 
-    def add_missing(self):
+    def add_missing(self, *, deadline=None):
         """Compare all records with all groups, and add an arc wherever the margin is not kept.
 
-        Returns the number of pairs of groups with new arcs: with 0 the potentials hold for all
-        groups.
+        Returns the number of pairs of groups with new arcs, or -1 if the deadline came first: with
+        0 the potentials hold for all groups.
         """
-        n_added = self.arcs.add_missing(self.potential[: self.dummy], NARROWED * self.margin)
+        n_added = self.arcs.add_missing(
+            self.potential[: self.dummy], NARROWED * self.margin, deadline
+        )
         self._enqueue_extended()
         return n_added
 
@@ -163,10 +164,11 @@ cdef class ExchangeGraph:
             self._enqueue(group)
         self.known_at = self.partition.n_updates
 
-    def cancel(self):
+    def cancel(self, *, deadline=None):
         """Send records round every cycle that costs less than the margin, if that lowers the SSE.
 
-        The margin narrows where it does not. Returns the groups on the cycles.
+        The margin narrows where it does not. Returns the groups on the cycles, all of them unless
+        the deadline came first.
         """
         cdef vector[Py_ssize_t] changed
         cdef Py_ssize_t group
@@ -175,6 +177,7 @@ cdef class ExchangeGraph:
         for group in range(self.dummy):
             if self.partition.version[group] > self.known_at:
                 self._enqueue_around(group)
+        self.watch = watch_until(deadline, SEARCH_STEPS_BETWEEN_SIGNALS)
         with nogil:
             while self._find_cycle():
                 if self._cancel_cycle():
@@ -192,6 +195,7 @@ cdef class ExchangeGraph:
         """
         cdef bint exist = True
         self._check_started()
+        self.watch = new_watch(SEARCH_STEPS_BETWEEN_SIGNALS)
         with nogil:
             while exist and self._find_cycle():
                 exist = self._narrow() or (
@@ -239,7 +243,9 @@ cdef class ExchangeGraph:
             group = self.queue.front()
             self.queue.pop_front()
             self.is_queued[group] = 0
-            is_over(&self.watch, 1)
+            if is_over(&self.watch, 1):
+                self._enqueue(group)
+                return False
             if self._pull_others(group):
                 self._enqueue(group)
                 return True

@@ -5,7 +5,7 @@ from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from ..common._common cimport BaseDescent, BasePartition
-from ..common._distances cimport Hit
+from ..common._distances cimport Hit, squared_distance
 from ..common._interrupt cimport Watch
 from ..points._points cimport PointTree
 
@@ -36,95 +36,6 @@ cdef class Partition(BasePartition):
                               Hit *best) except -1 nogil
     cdef int _excess(self, Py_ssize_t group, vector[Hit] &records) except -1 nogil
 
-    # Moves by the million, inlined. `carry` updates the centroids as running means, at the cost of
-    # one row; everything else about the groups waits for `update`.
-
-    cdef inline double _apart(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
-        """Squared distance of a record to a centroid."""
-        cdef const double *x = &self.X[record, 0]
-        cdef const double *centroid = &self.centroids[group, 0]
-        cdef double total = 0.0, total1 = 0.0, gap, gap1
-        cdef Py_ssize_t j = 0
-        while j + 2 <= self.n_columns:
-            gap = x[j] - centroid[j]
-            gap1 = x[j + 1] - centroid[j + 1]
-            total += gap * gap
-            total1 += gap1 * gap1
-            j += 2
-        if j < self.n_columns:
-            gap = x[j] - centroid[j]
-            total += gap * gap
-        return total + total1
-
-    cdef inline void _pull(self, Py_ssize_t group, Py_ssize_t record, double share) noexcept nogil:
-        """Move a centroid by a share of its distance to a record."""
-        cdef Py_ssize_t j
-        if share == 1.0:  # A new group: what was in its slot may have been far away.
-            for j in range(self.n_columns):
-                self.centroids[group, j] = self.X[record, j]
-            return
-        for j in range(self.n_columns):
-            self.centroids[group, j] += share * (self.X[record, j] - self.centroids[group, j])
-
-    cdef inline double cost_to_join(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
-        """By how much the SSE rises when a record joins a group."""
-        cdef double size = self.members[group].size()
-        return size / (size + 1.0) * self._apart(record, group)
-
-    cdef inline double cost_to_shift(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
-        """By how much the SSE rises, or falls if below 0, when a record moves to another group."""
-        cdef Py_ssize_t source = self.group_of[record]
-        cdef double size = self.members[source].size()
-        cdef double cost = self.cost_to_join(record, group)
-        if size > 1.0:
-            cost -= size / (size - 1.0) * self._apart(record, source)
-        return cost
-
-    cdef inline double cost_to_swap(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil:
-        """By how much the SSE rises when two records of different groups change places."""
-        cdef Py_ssize_t j = 0, a = self.group_of[one], b = self.group_of[other]
-        cdef const double *x = &self.X[one, 0]
-        cdef const double *y = &self.X[other, 0]
-        cdef const double *from_a = &self.centroids[a, 0]
-        cdef const double *from_b = &self.centroids[b, 0]
-        cdef double along = 0.0, along1 = 0.0, squared = 0.0, squared1 = 0.0, gap, gap1
-        cdef double weight = 1.0 / self.members[a].size() + 1.0 / self.members[b].size()
-        # Two sums at a time: none waits for another.
-        while j + 2 <= self.n_columns:
-            gap = y[j] - x[j]
-            gap1 = y[j + 1] - x[j + 1]
-            along += gap * (from_a[j] - from_b[j])
-            along1 += gap1 * (from_a[j + 1] - from_b[j + 1])
-            squared += gap * gap
-            squared1 += gap1 * gap1
-            j += 2
-        if j < self.n_columns:
-            gap = y[j] - x[j]
-            along += gap * (from_a[j] - from_b[j])
-            squared += gap * gap
-        return -2.0 * (along + along1) - weight * (squared + squared1)
-
-    cdef inline int carry(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil:
-        """Move a record to another group, or to a free slot, and let their centroids follow."""
-        cdef Py_ssize_t source = self.group_of[record]
-        self.shift(record, group)
-        if not self.members[source].empty():
-            self._pull(source, record, -1.0 / self.members[source].size())
-        self._pull(group, record, 1.0 / self.members[group].size())
-        return 0
-
-    cdef inline int carry_both(self, Py_ssize_t one, Py_ssize_t other) except -1 nogil:
-        """Let two records of different groups change places, and their centroids follow."""
-        cdef Py_ssize_t j, a = self.group_of[one], b = self.group_of[other]
-        cdef double gap
-        self.shift(one, b)
-        self.shift(other, a)
-        for j in range(self.n_columns):
-            gap = self.X[other, j] - self.X[one, j]
-            self.centroids[a, j] += gap / self.members[a].size()
-            self.centroids[b, j] -= gap / self.members[b].size()
-        return 0
-
 
 # A record that moves to the other group of a pair, in exchange for a partner unless that is -1.
 cdef struct Swap:
@@ -141,7 +52,13 @@ cdef struct Place:
 
 cdef class Descent(BaseDescent):
     cdef Partition partition
+    cdef const int[:, ::1] neighbors
     cdef vector[Py_ssize_t] visited
+
+    # The number of the list that last held each group.
+    cdef vector[Py_ssize_t] listed
+    cdef Py_ssize_t n_lists
+
     cdef vector[Hit] candidates
     cdef vector[double] to_b
     cdef vector[double] to_a
@@ -149,6 +66,7 @@ cdef class Descent(BaseDescent):
     cdef vector[size_t] may_swap
 
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil
+    cdef int _list_near_groups(self, Py_ssize_t a) except -1 nogil
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil
     cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, double apart,
                         Swap *best) except -1 nogil
@@ -163,30 +81,158 @@ cdef class Descent(BaseDescent):
     cdef bint _may_shift(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
 
 
-cdef class Annealer:
-    cdef Partition partition
-    cdef const int[:, ::1] neighbors
-    cdef const Py_ssize_t[::1] by_scale
-    cdef uint64_t random
+cdef class RunningPartition:
+    cdef const double[:, ::1] X
+    cdef readonly Py_ssize_t n_records
+    cdef readonly Py_ssize_t n_groups
+    cdef Py_ssize_t n_columns
+    cdef Py_ssize_t k
     cdef Py_ssize_t full
 
+    cdef vector[int] group_of
+    cdef vector[int] place_of
+    cdef vector[int] size
+    cdef vector[int] members
+    cdef vector[double] centroids
+    cdef vector[int] free_slots
+
+    # Reciprocals of sizes.
+    cdef vector[double] share_of
+
+    cdef double measure_group(self, int group) noexcept nogil
+
+    cdef inline int another_member(self, int record, Py_ssize_t drawn) noexcept nogil:
+        """Another record of the same group, given a random number below 2**16."""
+        cdef int group = self.group_of[record]
+        cdef Py_ssize_t place = (drawn * (self.size[group] - 1)) >> 16
+        return self.members[group * self.full + place + (place >= self.place_of[record])]
+
+    cdef inline double _distance(self, int record, int group) noexcept nogil:
+        """Squared distance of a record to a centroid."""
+        return squared_distance(
+            &self.X[record, 0], &self.centroids[group * self.n_columns], self.n_columns
+        )
+
+    cdef inline double cost_to_join(self, int record, int group) noexcept nogil:
+        """By how much the SSE rises when a record joins a group."""
+        return (1.0 - self.share_of[self.size[group] + 1]) * self._distance(record, group)
+
+    cdef inline double cost_to_shift(self, int record, int group) noexcept nogil:
+        """By how much the SSE rises, or falls if below 0, when a record moves to another group."""
+        cdef int source = self.group_of[record]
+        cdef double cost = 0.0
+        if self.size[group] > 0:
+            cost = self.cost_to_join(record, group)
+        if self.size[source] > 1:
+            cost -= (1.0 + self.share_of[self.size[source] - 1]) * self._distance(record, source)
+        return cost
+
+    cdef inline double cost_to_swap(self, int one, int other) noexcept nogil:
+        """By how much the SSE rises when two records of different groups change places."""
+        cdef int a = self.group_of[one], b = self.group_of[other]
+        cdef const double *x = &self.X[one, 0]
+        cdef const double *y = &self.X[other, 0]
+        cdef const double *from_a = &self.centroids[a * self.n_columns]
+        cdef const double *from_b = &self.centroids[b * self.n_columns]
+        cdef double along = 0.0, along1 = 0.0, squared = 0.0, squared1 = 0.0, gap, gap1
+        cdef double weight = self.share_of[self.size[a]] + self.share_of[self.size[b]]
+        cdef Py_ssize_t j = 0
+        # Two sums at a time: none waits for another.
+        while j + 2 <= self.n_columns:
+            gap = y[j] - x[j]
+            gap1 = y[j + 1] - x[j + 1]
+            along += gap * (from_a[j] - from_b[j])
+            along1 += gap1 * (from_a[j + 1] - from_b[j + 1])
+            squared += gap * gap
+            squared1 += gap1 * gap1
+            j += 2
+        if j < self.n_columns:
+            gap = y[j] - x[j]
+            along += gap * (from_a[j] - from_b[j])
+            squared += gap * gap
+        return -2.0 * (along + along1) - weight * (squared + squared1)
+
+    cdef inline int shift(self, int record, int group) except -1 nogil:
+        """Move a record to another group, or to the last free slot."""
+        cdef int source = self.group_of[record]
+        cdef Py_ssize_t j
+        cdef double *centroid = &self.centroids[source * self.n_columns]
+        cdef double share
+        self._leave(record)
+        if self.size[source] == 0:
+            self.free_slots.push_back(source)
+            self.n_groups -= 1
+        else:
+            share = self.share_of[self.size[source]]
+            for j in range(self.n_columns):
+                centroid[j] -= share * (self.X[record, j] - centroid[j])
+        if self.size[group] == 0:
+            self.free_slots.pop_back()
+            self.n_groups += 1
+        self._join(record, group)
+        centroid = &self.centroids[group * self.n_columns]
+        if self.size[group] == 1:  # What was in its slot may have been far away.
+            for j in range(self.n_columns):
+                centroid[j] = self.X[record, j]
+        else:
+            share = self.share_of[self.size[group]]
+            for j in range(self.n_columns):
+                centroid[j] += share * (self.X[record, j] - centroid[j])
+        return 0
+
+    cdef inline void swap(self, int one, int other) noexcept nogil:
+        """Let two records of different groups change places."""
+        cdef int a = self.group_of[one], b = self.group_of[other], place = self.place_of[one]
+        cdef double *from_a = &self.centroids[a * self.n_columns]
+        cdef double *from_b = &self.centroids[b * self.n_columns]
+        cdef double share_a = self.share_of[self.size[a]], share_b = self.share_of[self.size[b]]
+        cdef double gap
+        cdef Py_ssize_t j
+        self.members[a * self.full + place] = other
+        self.members[b * self.full + self.place_of[other]] = one
+        self.place_of[one] = self.place_of[other]
+        self.place_of[other] = place
+        self.group_of[one] = b
+        self.group_of[other] = a
+        for j in range(self.n_columns):
+            gap = self.X[other, j] - self.X[one, j]
+            from_a[j] += share_a * gap
+            from_b[j] -= share_b * gap
+
+    cdef inline void _leave(self, int record) noexcept nogil:
+        cdef int group = self.group_of[record], last
+        self.size[group] -= 1
+        last = self.members[group * self.full + self.size[group]]
+        self.members[group * self.full + self.place_of[record]] = last
+        self.place_of[last] = self.place_of[record]
+
+    cdef inline void _join(self, int record, int group) noexcept nogil:
+        self.members[group * self.full + self.size[group]] = record
+        self.group_of[record] = group
+        self.place_of[record] = self.size[group]
+        self.size[group] += 1
+
+
+cdef class Annealer:
+    cdef RunningPartition partition
+    cdef const int[:, ::1] neighbors
+    cdef const int[::1] by_scale
+    cdef uint64_t random
+
     cdef double temperature
-    cdef Py_ssize_t first_active
-    cdef Py_ssize_t n_active
-    cdef double chance_of_jump
+    cdef Py_ssize_t first_for_jumps
+    cdef Py_ssize_t below_group
+    cdef Py_ssize_t below_jump
 
-    cdef vector[Py_ssize_t] carried
-    cdef vector[Py_ssize_t] carried_from
+    cdef vector[int] carried
+    cdef vector[int] carried_from
 
-    cdef int _step(self) except -1 nogil
-    cdef Py_ssize_t _draw_record(self) noexcept nogil
-    cdef Py_ssize_t _draw_partner(self, Py_ssize_t record) noexcept nogil
-    cdef Py_ssize_t _draw_other(self, Py_ssize_t record) noexcept nogil
+    cdef int _step(self, int record) except -1 nogil
     cdef bint _accepts(self, double rise) noexcept nogil
-    cdef int _create(self, Py_ssize_t record) except -1 nogil
-    cdef int _dissolve(self, Py_ssize_t group) except -1 nogil
-    cdef Py_ssize_t _cheapest_other(self, Py_ssize_t record, double *cost) noexcept nogil
-    cdef int _carry(self, Py_ssize_t record, Py_ssize_t group) except -1 nogil
+    cdef int _create(self, int record) except -1 nogil
+    cdef int _dissolve(self, int group) except -1 nogil
+    cdef int _cheapest_other(self, int record, double *cost) noexcept nogil
+    cdef int _carry(self, int record, int group) except -1 nogil
     cdef int _undo(self) except -1 nogil
 
 
@@ -222,8 +268,9 @@ cdef class Arcs:
     cdef vector[Py_ssize_t] has_rivals
     cdef vector[double] distances
 
-    cdef Py_ssize_t add_near(self, Py_ssize_t m, Py_ssize_t n_records) except -1
-    cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin) except -1
+    cdef Py_ssize_t add_near(self, Py_ssize_t m, Py_ssize_t n_records, deadline) except -2
+    cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin,
+                                deadline) except -2
     cdef void forget_checks(self) noexcept nogil
     cdef bint add(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef Arc *find(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
@@ -232,6 +279,12 @@ cdef class Arcs:
     cdef double rounding(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
 
     cdef int _order_records(self, Py_ssize_t n_records) except -1
+    cdef Py_ssize_t _search_rivals(self, const double[::1] potential, double margin,
+                                   deadline) except -2
+    cdef Py_ssize_t _multiply_for_rivals(self, const double[::1] potential, double margin,
+                                         deadline) except -2
+    cdef bint _add_if_rival(self, Py_ssize_t record, Py_ssize_t group, const double[::1] potential,
+                            double margin) except -1
     cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, PointTree tree,
                                 double limit) except -1 nogil
     cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil

@@ -2,6 +2,7 @@
 
 include "_partition.pxi"
 include "_descent.pxi"
+include "_running_partition.pxi"
 include "_annealing.pxi"
 include "_arcs.pxi"
 include "_exchange_graph.pxi"

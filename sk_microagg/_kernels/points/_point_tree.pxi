@@ -20,6 +20,11 @@ cdef enum:
     # FEW_RECORDS was.
     LEAST_PERCENT_SPARED = 55
     SCANS_BETWEEN_TRIALS = 512
+    # `nearest_about` looks into this many tiles at most.
+    TILES_FOR_ABOUT = 96
+
+# ... and passes over nodes that are farther away than half the distance of the worst hit.
+cdef double STRETCH_FOR_ABOUT = 4.0
 
 
 @cython.final
@@ -30,6 +35,8 @@ cdef class PointTree(BoxTree):
                  bint roomy=False):
         """Records have weights, which make them seem nearer, or radii for `within`, or neither."""
         self.weighted = weights is not None
+        self.stretch = 1.0
+        self.tiles_to_go = -1
         BoxTree.__init__(
             self,
             X,
@@ -66,6 +73,23 @@ cdef class PointTree(BoxTree):
             for tile in range(self.n_tiles):
                 self._nearest_in_tile(tile, query, m, hits)
         self._choose_scan_or_prune()
+        sort_heap(hits.begin(), hits.end())
+        return 0
+
+    cdef int nearest_about(self, const double *query, Py_ssize_t m,
+                           vector[Hit] &hits) except -1 nogil:
+        """About the `m` records nearest to `query`, nearest first: most of them, and others that
+        are not much farther away. There must be no weights.
+        """
+        hits.clear()
+        hits.reserve(m)
+        if not self.boxed:
+            return self.nearest(query, m, hits)
+        self.stretch = STRETCH_FOR_ABOUT
+        self.tiles_to_go = max(TILES_FOR_ABOUT, 2 * m // TILE)
+        self._nearest_below(1, query, m, hits)
+        self.stretch = 1.0
+        self.tiles_to_go = -1
         sort_heap(hits.begin(), hits.end())
         return 0
 
@@ -244,10 +268,13 @@ cdef class PointTree(BoxTree):
         cdef Hit near_bound, far_bound
         if node >= self.n_tiles:
             self._nearest_in_tile(node - self.n_tiles, query, m, heap)
+            self.tiles_to_go -= 1
             return
         near = 2 * node
         far = near + 1
         self._lowest_keys(node, query, &near_bound.first, &far_bound.first)
+        near_bound.first *= self.stretch
+        far_bound.first *= self.stretch
         near_bound.second = self.first_record[near]
         far_bound.second = self.first_record[far]
         if far_bound < near_bound:
@@ -255,7 +282,7 @@ cdef class PointTree(BoxTree):
             near_bound, far_bound = far_bound, near_bound
         if <Py_ssize_t>heap.size() < m or near_bound < heap.front():
             self._nearest_below(near, query, m, heap)
-        if <Py_ssize_t>heap.size() < m or far_bound < heap.front():
+        if <Py_ssize_t>heap.size() < m or (far_bound < heap.front() and self.tiles_to_go != 0):
             self._nearest_below(far, query, m, heap)
 
     cdef void _nearest_in_tile(self, Py_ssize_t tile, const double *query, Py_ssize_t m,

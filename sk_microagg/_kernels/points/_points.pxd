@@ -69,10 +69,16 @@ cdef class BoxTree:
 
 cdef class PointTree(BoxTree):
     cdef bint weighted
+    # How `nearest_about` prunes: nodes whose bound, times `stretch`, is beyond the worst hit are
+    # passed over, and all when `tiles_to_go` is 0.
+    cdef double stretch
+    cdef Py_ssize_t tiles_to_go
     cdef vector[Hit] nearest_hit
 
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil
+    cdef int nearest_about(self, const double *query, Py_ssize_t m,
+                           vector[Hit] &hits) except -1 nogil
     cdef int nearest_below(self, const double *query, Py_ssize_t m, double limit,
                            vector[Hit] &hits) except -1 nogil
     cdef int below(self, const double *query, double limit, vector[Hit] &hits) except -1 nogil

@@ -6,7 +6,7 @@ from libc.math cimport fabs
 from libcpp.vector cimport vector
 
 from ..common._distances cimport NO_HIT, Hit
-from ..common._interrupt cimport Watch, is_over, new_watch
+from ..common._interrupt cimport Watch, is_over, new_watch, watch_until
 
 
 cdef enum:
@@ -195,7 +195,7 @@ cdef class Pool:
             self._around(record, m)
         return self._records_hit()
 
-    def around_each(self, Py_ssize_t m):
+    def around_each(self, Py_ssize_t m, *, deadline=None):
         """Find the records nearest to each record, while all are in the pool.
 
         Parameters
@@ -203,25 +203,81 @@ cdef class Pool:
         m : int
             Number of records, itself included.
 
+        deadline : Deadline or None, default=None
+            When to give up.
+
         Returns
         -------
-        records : ndarray of shape (n_records, m)
-            What `around` returns, in a row for each record.
+        records : ndarray of shape (n_records, m) or None
+            What `around` returns, in a row for each record; None if the deadline came first.
         """
         cdef Py_ssize_t record, place
         cdef Py_ssize_t[:, ::1] records
-        cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
+        cdef Watch watch = watch_until(deadline, POINTS_BETWEEN_SIGNALS)
         self._check_around(m)
-        if self.tree.size < self.X.shape[0]:
-            raise ValueError(f"{self.X.shape[0] - self.tree.size} records are not in the pool.")
+        self._check_complete()
         records = np.empty((self.X.shape[0], m), dtype=np.intp)
         with nogil:
             for record in range(self.X.shape[0]):
-                is_over(&watch, 1)
+                if is_over(&watch, 1):
+                    break
                 self._around(record, m)
                 for place in range(m):
                     records[record, place] = self.hits[place].second
-        return records.base
+        return None if watch.is_late else records.base
+
+    def near_each(self, Py_ssize_t m, *, deadline=None):
+        """Find about the nearest other records of each record, while all are in the pool.
+
+        Most of them are the nearest ones, and the rest are not much farther away. With many columns
+        this takes a small part of the time of `around_each`.
+
+        Parameters
+        ----------
+        m : int
+            Number of records.
+
+        deadline : Deadline or None, default=None
+            When to give up.
+
+        Returns
+        -------
+        records : ndarray of shape (n_records, m), int32, or None
+            Indices of the records, nearest first; None if the deadline came first.
+        """
+        cdef Py_ssize_t record, place
+        cdef int[:, ::1] records
+        cdef vector[Py_ssize_t] order
+        cdef Watch watch = watch_until(deadline, POINTS_BETWEEN_SIGNALS)
+        cdef size_t i, j
+        self._check_around(m + 1)
+        self._check_complete()
+        records = np.empty((self.X.shape[0], m), dtype=np.int32)
+        self.tree.in_order(order)
+        with nogil:
+            for i in range(order.size()):
+                if is_over(&watch, 1):
+                    break
+                record = order[i]
+                self.tree.nearest_about(&self.X[record, 0], m + 1, self.hits)
+                place = 0
+                for j in range(self.hits.size()):
+                    if self.hits[j].second != record and place < m:
+                        records[record, place] = <int>self.hits[j].second
+                        place += 1
+        return None if watch.is_late else records.base
+
+    def in_order(self):
+        """All records of the pool in an order in which most are near to the one before.
+
+        Returns
+        -------
+        records : ndarray of shape (n_records,)
+            Indices of the records.
+        """
+        cdef vector[Py_ssize_t] order
+        self.tree.in_order(order)
+        return np.array(order, dtype=np.intp)
 
     def nearest_each(self, const double[:, ::1] points):
         """Find the record nearest to each of many points.
@@ -374,6 +430,11 @@ cdef class Pool:
     cdef int _check_size(self, Py_ssize_t m) except -1:
         if not 0 <= m <= self.tree.size:
             raise ValueError(f"The pool of {self.tree.size} records cannot give {m}.")
+        return 0
+
+    cdef int _check_complete(self) except -1:
+        if self.tree.size < self.X.shape[0]:
+            raise ValueError(f"{self.X.shape[0] - self.tree.size} records are not in the pool.")
         return 0
 
     cdef int _check_around(self, Py_ssize_t m) except -1:

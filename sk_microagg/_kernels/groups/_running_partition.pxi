@@ -1,0 +1,117 @@
+"""Groups whose centroids follow every move as running means, for moves by the million.
+
+Groups lie at equal strides, so that a move touches few places of memory. Nothing is kept up to date
+but members and centroids; `Partition` measures what else there is to know of a partition.
+"""
+
+import numpy as np
+
+cimport cython
+from libcpp.vector cimport vector
+
+from ..common._distances cimport squared_distance
+
+
+@cython.final
+cdef class RunningPartition:
+    """Groups of at most 2k - 1 records, with the costs of moves between them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_records, n_columns), float64, C-contiguous
+        The records.
+
+    labels : ndarray of shape (n_records,), intp
+        Group of each record, numbered from 0 with none left out; each of k to 2k - 1 records.
+
+    k : int
+        Smallest size of a finished group.
+
+    Attributes
+    ----------
+    n_records, n_groups : int
+        Number of records and of groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import RunningPartition
+    >>> X = np.array([[0.0], [1.0], [5.0], [9.0]])
+    >>> partition = RunningPartition(X, np.array([0, 0, 1, 1]), k=2)
+    >>> partition.measure()
+    8.5
+    """
+
+    def __init__(self, const double[:, ::1] X, const Py_ssize_t[::1] labels, Py_ssize_t k):
+        cdef Py_ssize_t record, group, n_slots
+        self.X = X
+        self.n_records = X.shape[0]
+        self.n_columns = X.shape[1]
+        self.k = k
+        self.full = 2 * k - 1
+        sizes = np.bincount(labels)
+        if labels.shape[0] != X.shape[0] or not k <= sizes.min() <= sizes.max() <= self.full:
+            raise ValueError(f"The groups of {X.shape[0]} records must have k={k} to 2k - 1.")
+        self.n_groups = len(sizes)
+        n_slots = self.n_records // k
+        self.size.assign(n_slots, 0)
+        self.members.assign(n_slots * self.full, -1)
+        self.centroids.assign(n_slots * self.n_columns, 0.0)
+        self.group_of.assign(labels.shape[0], 0)
+        self.place_of.assign(labels.shape[0], 0)
+        self.share_of.assign(self.full + 2, 1.0)
+        for group in range(1, self.full + 2):
+            self.share_of[group] = 1.0 / group
+        for group in range(n_slots - 1, self.n_groups - 1, -1):
+            self.free_slots.push_back(<int>group)
+        for record in range(self.n_records):
+            self._join(<int>record, <int>labels[record])
+        self.measure()
+
+    def measure(self):
+        """Compute all centroids anew, without the rounding of the moves before.
+
+        Returns
+        -------
+        sse : float
+            Sum of squared distances of all records to their centroids.
+        """
+        cdef Py_ssize_t group, n_slots = self.size.size()
+        cdef double total = 0.0
+        with nogil:
+            for group in range(n_slots):
+                total += self.measure_group(<int>group)
+        return total
+
+    def labels(self):
+        """Group of each record, numbered from 0 with none left out.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+            The groups.
+        """
+        sizes = np.array(self.size)
+        return (np.cumsum(sizes > 0) - 1)[np.array(self.group_of)]
+
+    cdef double measure_group(self, int group) noexcept nogil:
+        """Compute the centroid of a group anew; return its SSE."""
+        cdef const int *members = &self.members[group * self.full]
+        cdef double *centroid = &self.centroids[group * self.n_columns]
+        cdef const double *base
+        cdef double total = 0.0
+        cdef Py_ssize_t i, j
+        if self.size[group] == 0:
+            return 0.0
+        # Deviations from one member are averaged: a large offset costs no accuracy.
+        base = &self.X[members[0], 0]
+        for j in range(self.n_columns):
+            centroid[j] = 0.0
+        for i in range(1, self.size[group]):
+            for j in range(self.n_columns):
+                centroid[j] += self.X[members[i], j] - base[j]
+        for j in range(self.n_columns):
+            centroid[j] = base[j] + centroid[j] / self.size[group]
+        for i in range(self.size[group]):
+            total += squared_distance(&self.X[members[i], 0], centroid, self.n_columns)
+        return total

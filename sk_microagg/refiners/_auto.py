@@ -1,0 +1,104 @@
+"""The default: a short annealing, then exchanges."""
+
+import math
+
+import numpy as np
+
+from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._validation import check_verbose
+from sk_microagg.refiners._anneal import Schedule, anneal
+from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._exchange import exchange
+from sk_microagg.refiners._neighborhoods import Neighborhoods
+from sk_microagg.refiners._progress import N_STEPS, Progress
+from sk_microagg.refiners._split import split_large_groups
+
+# Steps of the annealing: MIN_STEPS_PER_RECORD at least; with few records more, up to
+# MAX_STEPS_PER_RECORD, as long as they are no more than FEW_STEPS in all.
+MIN_STEPS_PER_RECORD = 300
+MAX_STEPS_PER_RECORD = 2_000
+FEW_STEPS = 2_000_000
+
+
+class Auto(CallbackSupportMixin, Refiner):
+    """Anneal for a short time, then exchange records until the partition is a power diagram.
+
+    This is the default refiner. Its number of steps depends on the number of records only, and its
+    work per record is the same for any number of records. The loss is lower than that of
+    :class:`Exchange` alone, often by 5 to 30%; :class:`Recombination` finds still less loss if it
+    is given more time.
+
+    Parameters
+    ----------
+    verbose : int, default=0
+        If 1, print a progress line.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of random steps.
+
+    See Also
+    --------
+    Annealing : The same for any number of steps.
+    Exchange : Without annealing, faster.
+    Recombination : The least loss in a given time.
+
+    Notes
+    -----
+    Without a `random_state` the seed is 0, so that the result is always the same for the same
+    table. This is for privacy: whoever has two releases of one table from different partitions can
+    intersect the groups, and finds some of fewer than k records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg import microaggregate
+    >>> from sk_microagg.metrics import information_loss
+    >>> from sk_microagg.refiners import Auto
+    >>> X = np.random.RandomState(0).normal(size=(60, 2))
+    >>> labels = microaggregate(X, k=3, refiner="exchange")
+    >>> refined = Auto().refine(X, labels, k=3)
+    >>> information_loss(X, refined) < information_loss(X, labels)
+    True
+    """
+
+    default_seed = 0
+
+    def __init__(self, verbose=0):
+        self.verbose = verbose
+
+    @with_callbacks
+    def _refine(self, X, labels, k, random_state):
+        check_verbose(self.verbose)
+        context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
+        context.call_on_fit_task_begin(estimator=self, X=X)
+        seed = random_state.randint(np.iinfo(np.int32).max)
+        labels = split_large_groups(X, labels, k)
+        neighborhoods = Neighborhoods.of(X, k)
+        total = total_sum_of_squares(X)
+        progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
+        try:
+            annealed, trace, self.n_iter_ = anneal(
+                neighborhoods, labels, seed, Schedule(), n_steps(len(X)), math.inf, progress
+            )
+        finally:
+            progress.stopped = True
+            progress.finish()
+        if trace[-1][2] <= trace[0][2]:
+            labels = annealed
+        refined, _ = exchange(
+            neighborhoods.X,
+            neighborhoods.sorted_labels(labels),
+            k,
+            neighbors=neighborhoods.neighbors,
+        )
+        context.call_on_fit_task_end(estimator=self, X=X)
+        return neighborhoods.labels_of_table(refined)
+
+
+def n_steps(n_records):
+    """Return the number of steps for a number of records."""
+    few = min(MAX_STEPS_PER_RECORD * n_records, FEW_STEPS)
+    return max(MIN_STEPS_PER_RECORD * n_records, few)

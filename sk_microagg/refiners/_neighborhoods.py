@@ -1,0 +1,143 @@
+"""The near records of each record, and how far away they are."""
+
+import numpy as np
+
+from sk_microagg._kernels import Pool
+from sk_microagg._utils._statistics import distinct_records
+
+# Neighbors of each record: this many, or this many times k.
+MIN_NEIGHBORS = 15
+NEIGHBORS_PER_K = 2
+
+# At most this share of a record's neighbors are its duplicates.
+MAX_SHARE_OF_TWINS = 0.4
+
+
+class Neighborhoods:
+    """Near neighbors of each record, and its scale: how far away they are.
+
+    Searches go through the records in an order in which each is near to the one before: what they
+    need is then in the cache. `X`, `neighbors` and `scales` are in that order.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The records, in the order of the search.
+
+    k : int
+        Minimum group size.
+
+    order : ndarray of shape (n_samples,)
+        Index of each of them in the table.
+
+    neighbors : ndarray of shape (n_samples, n_neighbors), int32
+        Near other records of each record, nearest first.
+
+    scales : ndarray of shape (n_samples,)
+        Mean squared distance of each record to its nearest neighbors; positive, unless all records
+        are equal.
+    """
+
+    def __init__(self, X, k, order, neighbors, scales):
+        self.X = X
+        self.k = k
+        self.order = order
+        self.neighbors = neighbors
+        self.scales = scales
+        self.by_scale = np.argsort(scales, kind="stable").astype(np.int32)
+        self.sorted_scales = scales[self.by_scale]
+
+    @classmethod
+    def of(cls, X, k, deadline=None):
+        """Find neighbors and scales of all records of a table; None if the deadline comes first."""
+        found = _neighbors_and_scales(X, k, deadline)
+        if found is None:
+            return None
+        order, neighbors, scales = found
+        place = np.empty(len(X), dtype=np.int32)
+        place[order] = np.arange(len(X))
+        return cls(
+            np.ascontiguousarray(X[order]),
+            k,
+            order,
+            np.ascontiguousarray(place[neighbors[order]]),
+            scales[order],
+        )
+
+    def among(self, records, deadline=None):
+        """Restrict to some records of the table, given by their indices; they keep their scales."""
+        place = np.empty(len(self.X), dtype=np.intp)
+        place[self.order] = np.arange(len(self.X))
+        X = np.ascontiguousarray(self.X[place[records]])
+        part = Neighborhoods.of(X, self.k, deadline)
+        if part is None:
+            return None
+        scales = self.scales[place[records]][part.order]
+        return Neighborhoods(part.X, self.k, part.order, part.neighbors, scales)
+
+    def sorted_labels(self, labels):
+        """Return the labels of a table's records in the order of the search."""
+        return np.ascontiguousarray(labels[self.order])
+
+    def labels_of_table(self, labels):
+        """Return labels in the order of the search in that of the table."""
+        of_table = np.empty_like(labels)
+        of_table[self.order] = labels
+        return of_table
+
+    @property
+    def are_frozen(self):
+        """Whether all records are equal, so that there is nothing to do."""
+        return self.sorted_scales[-1] == 0
+
+
+def _neighbors_and_scales(X, k, deadline):
+    """Return the order of the search, and neighbors and scales of the records in any order."""
+    first, point_of, counts = distinct_records(X)
+    n_neighbors = min(max(MIN_NEIGHBORS, NEIGHBORS_PER_K * k), len(X) - 1)
+    if len(first) == 1:
+        neighbors = np.zeros((len(X), n_neighbors), dtype=np.int32)
+        return np.arange(len(X)), neighbors, np.zeros(len(X))
+    if len(first) == len(X):
+        first = point_of = np.arange(len(X))
+    points = np.ascontiguousarray(X[first])
+    pool = Pool(points)
+    near = pool.near_each(min(n_neighbors, len(points) - 1), deadline=deadline)
+    if near is None:
+        return None
+    scales = _mean_squared_distances(points, near[:, : max(k - 1, 2)])
+    order = np.argsort(np.argsort(pool.in_order())[point_of], kind="stable")
+    if len(points) < len(X):
+        near = _with_twins(near, point_of, counts, n_neighbors)
+    return order, near, scales[point_of]
+
+
+def _mean_squared_distances(points, near):
+    total = np.zeros(len(points))
+    for others in near.T:
+        gaps = points - points[others]
+        total += np.einsum("ij,ij->i", gaps, gaps)
+    scales = total / near.shape[1]
+    # Squares may underflow.
+    return np.maximum(scales, scales[scales > 0].min()) if scales.any() else scales
+
+
+def _with_twins(near, point_of, counts, n_neighbors):
+    """Return neighbors of records, given those of the points that they lie on.
+
+    First come some of the other records on the same point, then one on each of the near points, and
+    more of these if there are few points.
+    """
+    records = np.argsort(point_of, kind="stable").astype(np.int32)
+    starts = np.cumsum(counts) - counts
+    number = np.empty(len(point_of), dtype=np.intp)  # among the records on the same point
+    number[records] = np.arange(len(point_of)) - np.repeat(starts, counts)
+    n_twins = np.minimum(counts - 1, int(MAX_SHARE_OF_TWINS * n_neighbors))[point_of]
+    neighbors = np.empty((len(point_of), n_neighbors), dtype=np.int32)
+    for column in range(n_neighbors):
+        is_twin = column < n_twins
+        rank = np.maximum(column - n_twins, 0)
+        point = np.where(is_twin, point_of, near[point_of, rank % near.shape[1]])
+        step = np.where(is_twin, column + 1, rank // near.shape[1])
+        neighbors[:, column] = records[starts[point] + (number + step) % counts[point]]
+    return neighbors
