@@ -17,20 +17,13 @@ from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
 from ..common._interrupt cimport Watch, is_over, watch_until
-from ..points._points cimport AUTO, PointTree
+from ..points._points cimport AUTO, KeyProducts, PointTree
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 4096
-    # With fewer columns, a tree finds rivals faster than matrix products.
-    COLUMNS_FOR_PRODUCTS = 8
-    PRODUCTS_AT_A_TIME = 1 << 17
-    PRODUCTS_BETWEEN_SIGNALS = 1 << 24
 
 # Share of the distances behind a cost that may be rounding.
 cdef double DISTANCE_ROUNDING = 1e-13
-
-# Share of the squared norms behind a matrix product that may be rounding.
-cdef double PRODUCT_ROUNDING = 1e-12
 
 
 @cython.final
@@ -106,10 +99,11 @@ cdef class Arcs:
         if self.checked_at != self.partition.n_updates:
             self.checked_at = self.partition.n_updates
             self.forget_checks()
-        if self.partition.n_columns < COLUMNS_FOR_PRODUCTS:
+        products = KeyProducts.if_faster(self.partition.centroids[: self.n_groups], potential)
+        if products is None:
             n_added = self._search_rivals(potential, margin, deadline)
         else:
-            n_added = self._multiply_for_rivals(potential, margin, deadline)
+            n_added = self._multiply_for_rivals(products, potential, margin, deadline)
         if n_added < 0:
             return -1
         for group in range(self.n_groups):
@@ -145,49 +139,33 @@ cdef class Arcs:
                         self.has_rivals.push_back(group)
         return -1 if watch.is_late else n_added
 
-    cdef Py_ssize_t _multiply_for_rivals(self, const double[::1] potential, double margin,
-                                         deadline) except -2:
-        """Add arcs to all rivals of records, found by matrix products.
-
-        In many columns boxes spare few distances. Products give all of them quickly, but rounded:
-        those near a limit are measured again.
-        """
-        cdef Watch watch = watch_until(deadline, PRODUCTS_BETWEEN_SIGNALS)
-        cdef Py_ssize_t row, group, n_added = 0
-        cdef const double[:, ::1] keys
-        cdef const double[::1] limits
-        cdef const Py_ssize_t[::1] block
-        X = np.asarray(self.partition.X)
-        centroids = np.asarray(self.partition.centroids)[: self.n_groups]
-        weights, groups = np.asarray(potential), np.array(self.partition.group_of)
-        own_keys = np.array(self.partition.own_distance) - weights[groups] + margin
-        records = np.flatnonzero(weights[groups] < np.array(self.checked)[groups])
-        # |x - c|² - w = |x|² + (x, 1) · (-2c, |c|² - w), and less by what may be rounding.
-        middle = centroids.mean(axis=0)
-        centroids = centroids - middle
-        squares = (1.0 - PRODUCT_ROUNDING) * np.einsum("ij,ij->i", centroids, centroids)
-        squares -= weights + PRODUCT_ROUNDING * np.abs(weights)
-        factors = np.vstack([-2.0 * centroids.T, squares])
-        n_rows = max(PRODUCTS_AT_A_TIME // self.n_groups, 1)
-        for start in range(0, len(records), n_rows):
-            if is_over(&watch, n_rows * self.n_groups):
-                return -1
-            block = records[start : start + n_rows]
-            points = X[block] - middle
-            squares = (1.0 - PRODUCT_ROUNDING) * np.einsum("ij,ij->i", points, points)
-            limits = own_keys[block] + PRODUCT_ROUNDING * np.abs(own_keys[block]) - squares
-            keys = np.column_stack([points, np.ones(len(points))]) @ factors
-            for row in range(keys.shape[0]):
-                for group in range(keys.shape[1]):
-                    if keys[row, group] < limits[row]:
-                        n_added += self._add_if_rival(block[row], group, potential, margin)
+    cdef Py_ssize_t _multiply_for_rivals(self, KeyProducts products, const double[::1] potential,
+                                         double margin, deadline) except -2:
+        """Add arcs to all rivals of records, found by matrix products."""
+        cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
+        cdef Py_ssize_t record, own, n_added = 0
+        cdef vector[Py_ssize_t] groups
+        cdef double limit
+        cdef size_t i
+        with nogil:
+            for record in range(self.partition.n_records):
+                if is_over(&watch, 1):
+                    return -1
+                own = self.partition.group_of[record]
+                # Potentials only fall: other groups became weaker rivals, only its own matters.
+                if potential[own] >= self.checked[own]:
+                    continue
+                limit = self.partition.own_distance[record] - potential[own] + margin
+                products.multiply(&self.partition.X[record, 0])
+                products.below(limit, groups)
+                for i in range(groups.size()):
+                    n_added += self._add_if_rival(record, groups[i], potential, limit)
         return n_added
 
     cdef bint _add_if_rival(self, Py_ssize_t record, Py_ssize_t group, const double[::1] potential,
-                            double margin) except -1:
-        """Add an arc if a record is nearer to another group, given potentials and a margin."""
+                            double limit) except -1 nogil:
+        """Add an arc to another group if its squared distance less potential is below a limit."""
         cdef Py_ssize_t own = self.partition.group_of[record]
-        cdef double limit = self.partition.own_distance[record] - potential[own]
         cdef double distance = squared_distance(
             &self.partition.X[record, 0],
             &self.partition.centroids[group, 0],
@@ -195,7 +173,7 @@ cdef class Arcs:
         )
         if (
             group == own
-            or distance - potential[group] >= limit + margin
+            or distance - potential[group] >= limit
             or self._has_twin(record, group)
             or not self.add(own, group)
         ):

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 from ..common._common cimport BaseDescent, BasePartition
 from ..common._distances cimport Hit, squared_distance
 from ..common._interrupt cimport Watch
-from ..points._points cimport PointTree
+from ..points._points cimport KeyProducts, PointTree
 
 
 cdef class Partition(BasePartition):
@@ -281,10 +281,10 @@ cdef class Arcs:
     cdef int _order_records(self, Py_ssize_t n_records) except -1
     cdef Py_ssize_t _search_rivals(self, const double[::1] potential, double margin,
                                    deadline) except -2
-    cdef Py_ssize_t _multiply_for_rivals(self, const double[::1] potential, double margin,
-                                         deadline) except -2
+    cdef Py_ssize_t _multiply_for_rivals(self, KeyProducts products, const double[::1] potential,
+                                         double margin, deadline) except -2
     cdef bint _add_if_rival(self, Py_ssize_t record, Py_ssize_t group, const double[::1] potential,
-                            double margin) except -1
+                            double limit) except -1 nogil
     cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, PointTree tree,
                                 double limit) except -1 nogil
     cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil

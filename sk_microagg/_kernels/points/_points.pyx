@@ -2,6 +2,7 @@
 
 include "_box_tree.pxi"
 include "_point_tree.pxi"
+include "_key_products.pxi"
 include "_anchored_farthest.pxi"
 include "_farthest_pair.pxi"
 include "_pool.pxi"

@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport fabs
 from libcpp.vector cimport vector
 
-from ..common._distances cimport NO_HIT, Hit
+from ..common._distances cimport NO_HIT, Hit, squared_distance
 from ..common._interrupt cimport Watch, is_over, new_watch, watch_until
 
 
@@ -296,10 +296,41 @@ cdef class Pool:
         cdef Py_ssize_t[::1] records = np.empty(points.shape[0], dtype=np.intp)
         self._check_point(points.shape[1])
         self._check_size(1)
+        if self.tree.search == AUTO and self.tree.size == self.X.shape[0]:
+            products = KeyProducts.if_faster(self.X, self.tree.values)
+            if products is not None:
+                self._multiply_for_nearest(products, points, records)
+                return records.base
         for start in range(0, points.shape[0], POINTS_AT_A_TIME):
             stop = min(start + POINTS_AT_A_TIME, points.shape[0])
             self._nearest_each(points[start:stop], records[start:stop])
         return records.base
+
+    cdef int _multiply_for_nearest(self, KeyProducts products, const double[:, ::1] points,
+                                   Py_ssize_t[::1] records) except -1:
+        """Find the nearest by matrix products; where rounding could matter, measure again."""
+        cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
+        cdef vector[Py_ssize_t] likely
+        cdef Py_ssize_t i
+        cdef size_t j
+        cdef Hit best
+        with nogil:
+            for i in range(points.shape[0]):
+                is_over(&watch, 1)
+                products.multiply(&points[i, 0])
+                best = self._key(&points[i, 0], products.likely_nearest())
+                products.below(best.first, likely)
+                for j in range(likely.size()):
+                    best = min(best, self._key(&points[i, 0], likely[j]))
+                records[i] = best.second
+        return 0
+
+    cdef Hit _key(self, const double *point, Py_ssize_t record) noexcept nogil:
+        """Squared distance less weight between a point and a record."""
+        cdef double key = squared_distance(&self.X[record, 0], point, self.X.shape[1])
+        if self.tree.weighted:
+            key -= self.tree.values[record]
+        return Hit(key, record)
 
     cdef int _nearest_each(self, const double[:, ::1] points, Py_ssize_t[::1] records) except -1:
         """Answer points in an order in which each is near to the one before.
