@@ -4,6 +4,7 @@ import numpy as np
 
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
+from sk_microagg._utils._deadline import interruptible, warn_if_interrupted
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
@@ -62,11 +63,14 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
 
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
-        labels = policy.search(begin, total, random_state)
-        costs = policy.trace_[:, 2]
-        if costs[-1] > 0:
+        with interruptible():
+            labels, trace, n_iter = policy.search(begin, total, random_state, policy.deadline())
+            warn_if_interrupted("the groups are the best found so far")
+        if trace[-1, 2] > 0:
             # Costs would reveal the widths of columns, which the release may not show.
-            costs /= costs[-1]
+            trace[:, 2] /= trace[-1, 2]
+        policy.trace_ = trace
+        policy.n_iter_ = n_iter
         return labels
     max_iter = check_count("max_iter", policy.max_iter, or_none=True)
     seed = random_state.randint(np.iinfo(np.int32).max)
