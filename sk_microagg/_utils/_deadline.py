@@ -34,14 +34,15 @@ class Deadline:
     def __init__(self, seconds=math.inf):
         self.start = time.monotonic()
         self.at = self.start + seconds
+        self._n_abandoned = _Requests.n_abandoned
 
     def is_over(self):
         """Whether the time is up, or the search was interrupted."""
-        return is_interrupted() or time.monotonic() >= self.at
+        return self._is_interrupted() or time.monotonic() >= self.at
 
     def seconds_left(self):
         """Seconds until the end, at least 0."""
-        return 0.0 if is_interrupted() else max(self.at - time.monotonic(), 0.0)
+        return 0.0 if self._is_interrupted() else max(self.at - time.monotonic(), 0.0)
 
     def seconds_gone(self):
         """Seconds since the start."""
@@ -49,7 +50,12 @@ class Deadline:
 
     def within(self, seconds):
         """Return a deadline some seconds from now on, but not after this one."""
-        return Deadline(min(seconds, self.at - time.monotonic()))
+        deadline = Deadline(min(seconds, self.at - time.monotonic()))
+        deadline._n_abandoned = self._n_abandoned
+        return deadline
+
+    def _is_interrupted(self):
+        return is_interrupted() or self._n_abandoned < _Requests.n_abandoned
 
 
 class _Requests:
@@ -58,6 +64,8 @@ class _Requests:
     n_blocks = 0
     has_search = False
     is_made = False
+    # How often KeyboardInterrupt has left a block: searches in other threads end then, too.
+    n_abandoned = 0
 
 
 def is_interrupted():
@@ -111,6 +119,9 @@ def shared_interrupt():
     _Requests.n_blocks += is_counted
     try:
         yield
+    except KeyboardInterrupt:
+        _Requests.n_abandoned += is_counted
+        raise
     finally:
         _Requests.n_blocks -= is_counted
         if is_outermost:
