@@ -100,7 +100,7 @@ class ProgressCount:
     def __enter__(self):
         self._start = time.monotonic()
         self._line = ProgressLine()
-        if self.verbose:
+        if self.verbose and self._line.is_due():
             self._draw()
         return self
 

@@ -5,6 +5,7 @@ import numpy as np
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
 from sk_microagg._utils._deadline import interruptible, warn_if_interrupted
+from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
@@ -21,7 +22,7 @@ def make_policy(refiner, **defaults):
     return make_refiner(refiner, **defaults)
 
 
-def refine(columns, lo, hi, labels, k, total, policy, random_state):
+def refine(columns, lo, hi, labels, k, total, policy, random_state, verbose=0):
     """Lower the loss of a partition of generalized records.
 
     Parameters
@@ -46,6 +47,9 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
 
     random_state : RandomState instance
         Source of the random decisions.
+
+    verbose : int, default=0
+        If 1, print a progress line of a local search; an iterated one has its own `verbose`.
 
     Returns
     -------
@@ -75,5 +79,11 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
     max_iter = check_count("max_iter", policy.max_iter, or_none=True)
     seed = random_state.randint(np.iinfo(np.int32).max)
     partition, descent = begin(0, seed, random_state)
+    line = ProgressLine()
+    if verbose:
+        line.draw(f"local search, information loss {partition.cost / total:.4%}")
     policy.n_iter_ = descent.run(partition.groups(), max_sweeps=max_iter)
+    if verbose:
+        line.draw(f"local search, information loss {partition.cost / total:.4%}, 0 s left")
+        line.end()
     return partition.labels()
