@@ -34,7 +34,7 @@ class Deadline:
     def __init__(self, seconds=math.inf):
         self.start = time.monotonic()
         self.at = self.start + seconds
-        self._n_abandoned = _Requests.n_abandoned
+        self._generation = generation()
 
     def is_over(self):
         """Whether the time is up, or the search was interrupted."""
@@ -51,11 +51,11 @@ class Deadline:
     def within(self, seconds):
         """Return a deadline some seconds from now on, but not after this one."""
         deadline = Deadline(min(seconds, self.at - time.monotonic()))
-        deadline._n_abandoned = self._n_abandoned
+        deadline._generation = self._generation
         return deadline
 
     def _is_interrupted(self):
-        return is_interrupted() or self._n_abandoned < _Requests.n_abandoned
+        return is_interrupted() or self._generation < _Requests.generation
 
 
 class _Requests:
@@ -64,8 +64,11 @@ class _Requests:
     n_blocks = 0
     has_search = False
     is_made = False
-    # How often KeyboardInterrupt has left a block: searches in other threads end then, too.
-    n_abandoned = 0
+    # It grows when KeyboardInterrupt leaves a block, which ends searches in other threads, too.
+    generation = 0
+
+
+_OF_THREAD = threading.local()
 
 
 def is_interrupted():
@@ -99,7 +102,8 @@ def interruptible():
     somebody else handles Ctrl-C.
     """
     with shared_interrupt():
-        _Requests.has_search = _Requests.n_blocks > 0
+        if generation() == _Requests.generation:
+            _Requests.has_search = _Requests.n_blocks > 0
         yield
 
 
@@ -120,13 +124,33 @@ def shared_interrupt():
     try:
         yield
     except KeyboardInterrupt:
-        _Requests.n_abandoned += is_counted
+        _Requests.generation += is_counted
         raise
     finally:
         _Requests.n_blocks -= is_counted
         if is_outermost:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             _Requests.is_made = False
+
+
+def generation():
+    """What ties searches in other threads to the current block: see `run_in_generation`."""
+    number = getattr(_OF_THREAD, "generation", None)
+    return _Requests.generation if number is None else number
+
+
+def run_in_generation(number, function, *arguments):
+    """Call a function, whose searches end when KeyboardInterrupt leaves the block of that number.
+
+    Threads go on when the main thread leaves: what they begin after that must not belong to the
+    next block.
+    """
+    before = getattr(_OF_THREAD, "generation", None)
+    _OF_THREAD.generation = number
+    try:
+        return function(*arguments)
+    finally:
+        _OF_THREAD.generation = before
 
 
 def _request(number, frame):

@@ -215,16 +215,16 @@ def test_parameters_can_be_read_set_and_cloned():
     assert search.set_params(n_init=2).get_params()["n_init"] == 2
 
 
-# Interruption
+# Interruption: see also tests/test_interrupt.py
 
 INTERRUPTED = """
 import _thread, threading, traceback
 import numpy as np
-from sk_microagg.refiners import Exchange, IteratedLocalSearch
+from sk_microagg.refiners import Exchange
 
-X = np.random.default_rng(0).normal(size=({n}, 8))
+X = np.random.default_rng(0).normal(size=(20_000, 8))
 labels = np.arange(len(X)) // 5
-refiner = {refiner}
+refiner = Exchange()
 try:
     threading.Timer(0.7, _thread.interrupt_main).start()
     refiner.refine(X, labels, 5, random_state=0)
@@ -235,25 +235,12 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-def interrupted(n, refiner):
-    """Lines printed by a separate process: a late interrupt would stop the tests."""
-    script = INTERRUPTED.format(n=n, refiner=refiner)
-    command = [sys.executable, "-P", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    return done.stdout.splitlines()
-
-
-# Uninterrupted, it would take hours.
-@pytest.mark.slow
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_iterated_local_search_can_be_interrupted(n_jobs):
-    search = IteratedLocalSearch(max_iter=10**7, n_init=2, n_jobs=n_jobs)
-    assert interrupted(2000, search)[:2] == ["interrupted", "[]"]
-
-
+# In a separate process: a late interrupt would stop the tests.
 @pytest.mark.slow
 def test_exchange_is_interrupted_inside_its_kernels():
-    *outcome, place = interrupted(20_000, Exchange())
+    command = [sys.executable, "-P", "-c", INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    *outcome, place = done.stdout.splitlines()
     assert outcome == ["interrupted", "[]"]
     assert place.endswith((".pxi", ".pxd"))
 

@@ -7,8 +7,10 @@ import pytest
 
 from sk_microagg._utils._deadline import (
     Deadline,
+    generation,
     interruptible,
     is_interrupted,
+    run_in_generation,
     shared_interrupt,
     warn_if_interrupted,
 )
@@ -128,6 +130,38 @@ def test_a_search_in_another_thread_counts():
         assert Deadline().is_over()
         may_end.set()
         thread.join()
+
+
+def test_what_threads_begin_after_the_main_thread_has_left_is_over():
+    numbers = []
+
+    def leave():
+        with interruptible():
+            numbers.append(generation())
+            press()
+            press()
+
+    def search():
+        with interruptible():
+            return Deadline().is_over()
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    [number] = numbers
+    assert run_in_generation(number, search)
+    assert not run_in_generation(generation(), search)
+    assert not search()
+
+    def next_block():
+        with shared_interrupt():
+            thread = threading.Thread(target=run_in_generation, args=(number, search))
+            thread.start()
+            thread.join()
+            press()
+
+    # Nor does it count as a search of the next block.
+    with pytest.raises(KeyboardInterrupt):
+        next_block()
 
 
 # Warnings
