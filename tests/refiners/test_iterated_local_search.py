@@ -96,6 +96,24 @@ def test_a_time_limit_that_is_over_at_once_still_gives_a_partition():
     assert search.n_iter_ == 0
 
 
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_starts_are_part_of_the_time_limit(fake_clock, monkeypatch, n_init):
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    labels = np.arange(len(X)) // 4
+    ends = []
+
+    def refine(self, X, labels, k):
+        ends.append(fake_clock.now)
+        return labels
+
+    monkeypatch.setattr(Exchange, "refine", refine)
+    began = fake_clock.now
+    search = IteratedLocalSearch(time_limit=3, n_init=n_init)
+    # Each group takes a reading of the clock: without a limit, the first start alone takes 25 s.
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert ends[0] - began < 3.3
+
+
 @pytest.mark.parametrize("patience", [1, 20])
 def test_stops_after_n_iter_no_change_iterations_without_improvement(X, labels, patience):
     search = IteratedLocalSearch(max_iter=10**6, n_iter_no_change=patience)
