@@ -27,8 +27,10 @@ def _split(X, k, deadline):
     groups = FixedSizeGroups(X, k, growth="nc")
     grow_from_outside(groups, deadline)
     rest = np.flatnonzero(groups.labels < 0)
-    widest = np.argmax(np.ptp(X[rest], axis=0)) if len(rest) else 0
+    if len(rest) < k:
+        return groups.finish()
+    widest = np.argmax(np.ptp(X[rest], axis=0))
     in_order = rest[np.argsort(X[rest, widest], kind="stable")]
-    for start in range(0, len(rest) - k + 1, k):
-        groups.take(in_order[start : start + k])
-    return groups.finish()
+    cut = np.minimum(np.arange(len(rest)) // k, len(rest) // k - 1)
+    groups.labels[in_order] = groups.n_groups + cut
+    return groups.labels
