@@ -9,6 +9,13 @@ from sklearn.utils import check_random_state
 from sk_microagg._model._cells import Cells
 from sk_microagg._model._fitted_groups import FittedGroups
 from sk_microagg._model._router import Router
+from sk_microagg._utils._deadline import (
+    generation,
+    run_in_generation,
+    shared_interrupt,
+    warn_if_interrupted,
+)
+from sk_microagg._utils._progress import ProgressCount
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import Exchange
 
@@ -52,12 +59,11 @@ def aggregate(
 
     rows_of = [rows for _, rows in router.rows_of_blocks(scaled)]
     share = min(1.0, effective_n_jobs(n_jobs) / len(rows_of))
-    blocks = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)(
-        delayed(aggregate_block)(
-            records[rows], scaled[rows], rounding, method.for_a_block(share), seed
-        )
+    tasks = (
+        (records[rows], scaled[rows], rounding, method.for_a_block(share), seed)
         for rows, seed in zip(rows_of, block_seeds(random_state, len(rows_of)), strict=True)
     )
+    blocks = _aggregate_blocks(tasks, len(rows_of), n_jobs, verbose)
     groups = FittedGroups.joined([groups for _, groups in blocks])
     groups = replace(groups, n_moved=groups.n_moved + router.n_near_cuts(scaled, rounding))
     cells = Cells.of([groups for _, groups in blocks], router)
@@ -71,6 +77,24 @@ def aggregate(
         groups = FittedGroups.of(records, scaled, labels, n_iter, rounding)
         cells = Cells.of([groups], Router.of_one_block())
     return labels, groups, cells
+
+
+def _aggregate_blocks(tasks, n_blocks, n_jobs, verbose):
+    """Return the results of all blocks; Ctrl-C ends their searches, also those yet to begin."""
+    # Results come one by one only if somebody looks: not every backend of joblib can do that.
+    parallel = Parallel(
+        n_jobs=n_jobs, prefer="threads", return_as="generator" if verbose else "list"
+    )
+    with shared_interrupt(), ProgressCount(n_blocks, "blocks", verbose) as progress:
+        blocks = []
+        number = generation()
+        for block in parallel(
+            delayed(run_in_generation)(number, aggregate_block, *task) for task in tasks
+        ):
+            blocks.append(block)
+            progress.advance()
+        warn_if_interrupted("all blocks have the best partition found so far")
+    return blocks
 
 
 def block_seeds(random_state, n_blocks):

@@ -80,8 +80,8 @@ class MicroAggregator(
         with `joblib.parallel_config`. It does not change the result.
 
     verbose : int, default=0
-        Verbosity of joblib if there are several blocks; otherwise passed to a refiner with this
-        parameter, unless that is set.
+        If 1, print a progress line: of the blocks if there are several; otherwise it is passed to a
+        refiner with this parameter, unless that is set.
 
     Attributes
     ----------

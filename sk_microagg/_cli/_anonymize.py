@@ -1,5 +1,6 @@
 """The command `anonymize`."""
 
+import sys
 import time
 
 from sk_microagg._cli._errors import require_dask
@@ -18,6 +19,8 @@ def run(options):
     with CommandProgress(not options.quiet) as progress:
         facts = anonymize(options, progress)
     if options.quiet:
+        for what in facts.get("interrupted", []):
+            print(f"sk-microagg: warning: {what}", file=sys.stderr)
         return
     facts["row order"] = (
         "random" if options.shuffle else f"that of {options.input}; --shuffle makes it random"

@@ -5,6 +5,8 @@ from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._values import why_no_numbers
 from sk_microagg.refiners import REFINERS
 
+DEFAULTS = MicroAggregator().get_params()
+
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 
@@ -38,9 +40,11 @@ def make_estimator(values, hierarchies, options, verbose):
     }
     why = _why_generalize(values, hierarchies)
     if why is None:
-        builder = options.builder or "mdav"
-        refiner = make_refiner(options.refiner, options.time_limit, "exchange")
-        return MicroAggregator(builder=builder, refiner=refiner, **settings)
+        return MicroAggregator(
+            builder=options.builder or DEFAULTS["builder"],
+            refiner=make_refiner(options.refiner, options.time_limit),
+            **settings,
+        )
     if options.builder is not None:
         raise CommandError(
             f"--builder is for columns of numbers without missing values, but {why}: leave it out, "
@@ -56,7 +60,12 @@ def make_estimator(values, hierarchies, options, verbose):
             f"--refiner {options.refiner} is for columns of numbers without missing values, but "
             f"{why}: take one of {', '.join(REFINERS_OF_KAIM)}, or choose other columns."
         )
-    refiner = make_refiner(options.refiner, options.time_limit, "local_search")
+    refiner = make_refiner(
+        options.refiner,
+        options.time_limit,
+        default=KAIM().refiner,
+        default_search="iterated_local_search",
+    )
     return KAIM(hierarchies=hierarchies, refiner=refiner, **settings)
 
 
@@ -68,7 +77,7 @@ def _why_generalize(values, hierarchies):
     return None
 
 
-def make_refiner(name, time_limit, default):
+def make_refiner(name, time_limit, default=DEFAULTS["refiner"], default_search="recombination"):
     """Make the refiner by its name and time limit.
 
     Parameters
@@ -79,8 +88,11 @@ def make_refiner(name, time_limit, default):
     time_limit : float or None
         Seconds for its search.
 
-    default : str
+    default : str, default=that of MicroAggregator
         Name of the refiner if there are neither name nor time limit.
+
+    default_search : str, default="recombination"
+        Name of the refiner if there is a time limit only.
 
     Returns
     -------
@@ -95,4 +107,4 @@ def make_refiner(name, time_limit, default):
             f"--refiner {name} has no time limit: leave out --time-limit, or take "
             f"{' or '.join(have_limits)}."
         )
-    return REFINERS[name or "iterated_local_search"](time_limit=time_limit)
+    return REFINERS[name or default_search](time_limit=time_limit)

@@ -11,7 +11,17 @@ WIDTH_OF_NAMES = 18
 WIDTH = 100
 
 
-def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, certificate=None):
+def facts_of(
+    estimator,
+    choice,
+    n_records,
+    smallest_group,
+    level,
+    homogeneous,
+    *,
+    certificate=None,
+    interrupted=(),
+):
     """Summarize an anonymization.
 
     Parameters
@@ -30,6 +40,9 @@ def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, c
 
     certificate : Certificate or None, default=None
         What was proven about the information loss.
+
+    interrupted : list of str, default=()
+        What was ended early, and what that means.
 
     Returns
     -------
@@ -51,6 +64,8 @@ def facts_of(estimator, choice, n_records, smallest_group, level, homogeneous, c
     }
     if certificate is not None:
         facts["certificate"] = f"{certificate.verdict()}: {certificate.reason()}"
+    if interrupted:
+        facts["interrupted"] = list(interrupted)
     return facts
 
 

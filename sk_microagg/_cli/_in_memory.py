@@ -14,10 +14,14 @@ from sk_microagg._cli._identifiers import identifiers, warn_of_identifiers
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of, suffix_of_input
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
+from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
 from sk_microagg._utils._extras import check_report_extra
 from sk_microagg.metrics import anonymity_level, homogeneity
 
 DECIMALS_OF_INTEGERS = 2
+
+SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
+PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"
 
 
 def anonymize_in_memory(options, progress):
@@ -55,8 +59,9 @@ def anonymize_in_memory(options, progress):
 
     progress.show(f"grouping {len(values)} records")
     estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
-    with bad_input_as_command_error(), progress.of_search():
+    with bad_input_as_command_error(), progress.of_search(), shared_interrupt():
         released = estimator.fit_transform(values)
+        interrupted = [SEARCH_INTERRUPTED] if is_interrupted() else []
     release = rounded(pd.DataFrame(released, columns=values.columns), integers(values))
 
     progress.show("checking the release")
@@ -69,7 +74,10 @@ def anonymize_in_memory(options, progress):
     cells = table.with_released(release, choice.kept)
     cells = shuffled(cells) if options.shuffle else cells
     write_table(cells, options.output, options.sep, readers_of=options.input)
-    certificate = _prove(estimator, values, options, progress)
+    certificate = None
+    if options.certificate is not None:
+        certificate, is_complete = _prove(estimator, values, options, progress)
+        interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if make_report is not None:
         progress.show(f"writing {options.report}")
         about = {
@@ -78,8 +86,16 @@ def anonymize_in_memory(options, progress):
             "dropped": choice.dropped,
         }
         _write_report(make_report, values, release, estimator, options, certificate, about)
-    sizes = estimator.group_sizes_
-    return facts_of(estimator, choice, len(values), sizes.min(), level, homogeneous, certificate)
+    return facts_of(
+        estimator,
+        choice,
+        len(values),
+        estimator.group_sizes_.min(),
+        level,
+        homogeneous,
+        certificate=certificate,
+        interrupted=interrupted,
+    )
 
 
 def integers(values):
@@ -107,12 +123,12 @@ def check_level(level, k):
 
 
 def _prove(estimator, values, options, progress):
-    """Prove a bound on the optimum, if the user wants one; the release has been written by then."""
-    if options.certificate is None:
-        return None
+    """Prove a bound on the optimum; return it, and whether that took as long as it was to take."""
     progress.show(f"proving for {options.certificate:g} seconds how close the optimum is")
-    with progress.of_search():
-        return certify(estimator, values, options.certificate, verbose=int(progress.is_shown))
+    with progress.of_search(), interruptible():
+        verbose = int(progress.is_shown)
+        certificate = certify(estimator, values, options.certificate, verbose=verbose)
+        return certificate, not is_interrupted()
 
 
 def _check_targets(options):

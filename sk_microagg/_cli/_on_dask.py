@@ -9,7 +9,7 @@ from joblib import effective_n_jobs
 
 from sk_microagg._cli._columns import choose_columns
 from sk_microagg._cli._errors import CommandError, one_line, reason
-from sk_microagg._cli._estimators import make_refiner
+from sk_microagg._cli._estimators import DEFAULTS, make_refiner
 from sk_microagg._cli._facts import facts_of
 from sk_microagg._cli._identifiers import warn_of_identifiers
 from sk_microagg._cli._identifiers_on_dask import identifiers_on_dask
@@ -44,8 +44,8 @@ def anonymize_on_dask(options, progress):
     aggregator = DaskMicroAggregator(
         options.k,
         columns=choice.anonymized,
-        builder=options.builder or "mdav",
-        refiner=make_refiner(options.refiner, options.time_limit, "exchange"),
+        builder=options.builder or DEFAULTS["builder"],
+        refiner=make_refiner(options.refiner, options.time_limit),
         random_state=options.seed,
         verbose=int(progress.is_shown),
     )

@@ -4,6 +4,7 @@ import argparse
 import csv
 import math
 
+from sk_microagg import KAIM, MicroAggregator
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._version import __version__
 from sk_microagg.builders import BUILDERS
@@ -87,26 +88,30 @@ def _add_anonymize(parser):
         "--drop", type=_names, default=[], metavar="A,B", help="columns to leave out of OUT"
     )
     parser.add_argument(
-        "--builder", choices=BUILDERS, help="how groups of numbers are made; default: mdav"
+        "--builder",
+        choices=BUILDERS,
+        help=f"how groups of numbers are made; default: {MicroAggregator().builder}",
     )
     parser.add_argument(
         "--refiner",
         choices=[*REFINERS, "none"],
-        help="how groups are improved; default: exchange, or local_search if not all are numbers",
+        help=f"how groups are improved; default: {MicroAggregator().refiner}, or {KAIM().refiner} "
+        "if not all are numbers",
     )
     parser.add_argument(
         "--time-limit",
         type=_positive,
         metavar="SECONDS",
-        help="time to search for better groups, by iterated_local_search or by the annealing or "
-        "recombination that --refiner names",
+        help="time to search for better groups, by the annealing or iterated_local_search that "
+        "--refiner names; default: recombination, or iterated_local_search if not all are numbers. "
+        "Ctrl-C ends the search earlier, with the best groups found so far",
     )
     parser.add_argument(
         "--certificate",
         type=_positive,
         metavar="SECONDS",
         help="time to prove an upper bound on how far the information loss is above the optimum; "
-        "for columns of numbers without missing values",
+        "for columns of numbers without missing values. Ctrl-C ends it earlier",
     )
     parser.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
     _add_jobs(parser)

@@ -2,9 +2,16 @@
 
 import math
 import signal
+import sys
 import threading
 import time
+import warnings
 from contextlib import contextmanager
+from pathlib import Path
+
+# Modules whose frames a warning is not about: this package, and those that call it for the user.
+PACKAGE = str(Path(__file__).parents[1])
+CALLING_PACKAGES = ("joblib", "sklearn")
 
 
 class Deadline:
@@ -27,14 +34,15 @@ class Deadline:
     def __init__(self, seconds=math.inf):
         self.start = time.monotonic()
         self.at = self.start + seconds
+        self._generation = generation()
 
     def is_over(self):
         """Whether the time is up, or the search was interrupted."""
-        return is_interrupted() or time.monotonic() >= self.at
+        return self._is_interrupted() or time.monotonic() >= self.at
 
     def seconds_left(self):
         """Seconds until the end, at least 0."""
-        return 0.0 if is_interrupted() else max(self.at - time.monotonic(), 0.0)
+        return 0.0 if self._is_interrupted() else max(self.at - time.monotonic(), 0.0)
 
     def seconds_gone(self):
         """Seconds since the start."""
@@ -42,47 +50,128 @@ class Deadline:
 
     def within(self, seconds):
         """Return a deadline some seconds from now on, but not after this one."""
-        return Deadline(min(seconds, self.at - time.monotonic()))
+        deadline = Deadline(min(seconds, self.at - time.monotonic()))
+        deadline._generation = self._generation
+        return deadline
+
+    def _is_interrupted(self):
+        return is_interrupted() or self._generation < _Requests.generation
 
 
 class _Requests:
-    """What Ctrl-C has asked for while `interruptible` blocks are active in the main thread."""
+    """What Ctrl-C has asked for while blocks are active in the main thread."""
 
     n_blocks = 0
+    has_search = False
     is_made = False
+    # It grows when KeyboardInterrupt leaves a block, which ends searches in other threads, too.
+    generation = 0
+
+
+_OF_THREAD = threading.local()
 
 
 def is_interrupted():
-    """Whether Ctrl-C was pressed in an `interruptible` block that is still active."""
+    """Whether Ctrl-C has asked the searches of a block that is still active to end."""
     return _Requests.is_made
+
+
+def warn_if_interrupted(result):
+    """Warn that Ctrl-C has ended a search; to be called at the end of its block.
+
+    Within another block nothing is said: that one answers for all of its searches.
+
+    Parameters
+    ----------
+    result : str
+        What the user gets nevertheless.
+    """
+    if is_interrupted() and _is_in_main_thread() and _Requests.n_blocks == 1:
+        warnings.warn(
+            f"The search was interrupted by Ctrl-C: {result}.", stacklevel=_level_of_user()
+        )
 
 
 @contextmanager
 def interruptible():
-    """Let the first Ctrl-C ask searches to end; a second one raises KeyboardInterrupt.
+    """Let the first Ctrl-C ask a search to end; a second one raises KeyboardInterrupt.
 
     Blocks may be nested, also with blocks in other threads: all end at the same request, and it is
     forgotten at the end of the outermost block of the main thread. Only the main thread receives
     signals, so a block in another thread has no effect of its own. Neither has a block where
     somebody else handles Ctrl-C.
     """
-    is_main = threading.current_thread() is threading.main_thread()
-    is_outermost = is_main and _Requests.n_blocks == 0
-    if is_outermost and signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        is_main = is_outermost = False
+    with shared_interrupt():
+        if generation() == _Requests.generation:
+            _Requests.has_search = _Requests.n_blocks > 0
+        yield
+
+
+@contextmanager
+def shared_interrupt():
+    """Let all searches in this block end at the same Ctrl-C, also those that begin after it.
+
+    As long as no search has begun, in any thread, Ctrl-C raises KeyboardInterrupt.
+    """
+    is_counted = _is_in_main_thread() and (
+        _Requests.n_blocks > 0 or signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    is_outermost = is_counted and _Requests.n_blocks == 0
     if is_outermost:
+        _Requests.has_search = _Requests.is_made = False
         signal.signal(signal.SIGINT, _request)
-    _Requests.n_blocks += is_main
+    _Requests.n_blocks += is_counted
     try:
         yield
+    except KeyboardInterrupt:
+        _Requests.generation += is_counted
+        raise
     finally:
-        _Requests.n_blocks -= is_main
+        _Requests.n_blocks -= is_counted
         if is_outermost:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             _Requests.is_made = False
 
 
+def generation():
+    """What ties searches in other threads to the current block: see `run_in_generation`."""
+    number = getattr(_OF_THREAD, "generation", None)
+    return _Requests.generation if number is None else number
+
+
+def run_in_generation(number, function, *arguments):
+    """Call a function, whose searches end when KeyboardInterrupt leaves the block of that number.
+
+    Threads go on when the main thread leaves: what they begin after that must not belong to the
+    next block.
+    """
+    before = getattr(_OF_THREAD, "generation", None)
+    _OF_THREAD.generation = number
+    try:
+        return function(*arguments)
+    finally:
+        _OF_THREAD.generation = before
+
+
 def _request(number, frame):
-    if _Requests.is_made:
+    if _Requests.is_made or not _Requests.has_search:
         signal.default_int_handler(number, frame)
     _Requests.is_made = True
+
+
+def _is_in_main_thread():
+    return threading.current_thread() is threading.main_thread()
+
+
+def _level_of_user():
+    """The `stacklevel` at which a warning of the caller names the user's line."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_ours(frame):
+    module = frame.f_globals.get("__name__", "")
+    is_called_for_user = module.split(".")[0] in CALLING_PACKAGES
+    return is_called_for_user or frame.f_code.co_filename.startswith(PACKAGE)

@@ -69,6 +69,59 @@ class ProgressLine:
         stream.flush()
 
 
+class ProgressCount:
+    r"""A progress line that counts, and estimates the seconds left; to be used in one thread.
+
+    Parameters
+    ----------
+    n_total : int
+        How many there are.
+
+    unit : str
+        What is counted, in the plural.
+
+    verbose : int
+        Whether to print the line.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._progress import ProgressCount
+    >>> with ProgressCount(2, "blocks", verbose=0) as progress:
+    ...     progress.advance()
+    ...     progress.advance()
+    """
+
+    def __init__(self, n_total, unit, verbose):
+        self.n_total = n_total
+        self.unit = unit
+        self.verbose = verbose
+        self._n_done = 0
+
+    def __enter__(self):
+        self._start = time.monotonic()
+        self._line = ProgressLine()
+        if self.verbose and self._line.is_due():
+            self._draw()
+        return self
+
+    def advance(self, n=1):
+        """Count some more."""
+        self._n_done += n
+        if self.verbose and (self._n_done == self.n_total or self._line.is_due()):
+            self._draw()
+
+    def _draw(self):
+        text = f"{self._n_done} of {self.n_total} {self.unit}"
+        if self._n_done:
+            seconds = time.monotonic() - self._start
+            text += f", {seconds_left(seconds, self._n_done / self.n_total):.0f} s left"
+        self._line.draw(text)
+
+    def __exit__(self, *error):
+        if self.verbose:
+            self._line.end()
+
+
 def seconds_left(seconds, share_done):
     """Estimate the seconds that work will take from now on.
 

@@ -34,7 +34,12 @@ class CBFS(Builder):
 
     def _build(self, X, k):
         groups = FixedSizeGroups(X, k, self.growth)
-        pool = groups.pool
-        while pool.size >= k:
-            groups.grow(pool.farthest(pool.centroid(), anchor="centroid"))
+        grow_from_outside(groups)
         return groups.finish()
+
+
+def grow_from_outside(groups, deadline=None):
+    """Form groups from the outside in while k records remain, and until the deadline is over."""
+    pool = groups.pool
+    while pool.size >= groups.k and not (deadline is not None and deadline.is_over()):
+        groups.grow(pool.farthest(pool.centroid(), anchor="centroid"))

@@ -40,11 +40,14 @@ class MDAV(Builder):
         self.growth = growth
         self.ending = ending
 
-    def _build(self, X, k):
+    def _build(self, X, k, deadline=None):
+        """Return the labels; None if the deadline is over before the end."""
         check_option("ending", self.ending, ("fixed", "classic"))
         groups = FixedSizeGroups(X, k, self.growth)
         pool = groups.pool
         while pool.size >= (2 * k if self.ending == "fixed" else 3 * k):
+            if deadline is not None and deadline.is_over():
+                return None
             first = pool.farthest(pool.centroid(), anchor="centroid")
             groups.grow(first)
             groups.grow(pool.farthest(X[first]))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sk_microagg._kernels import RangePool
+from sk_microagg._utils._progress import ProgressCount
 
 
 def random_seeds(pool, lo, hi, order):
@@ -20,7 +21,9 @@ def farthest_seeds(pool, lo, hi, order):
         yield last
 
 
-def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=random_seeds):
+def group_greedily(
+    columns, lo, hi, k, random_state, *, distance="ncp", seeds=random_seeds, verbose=0
+):
     """Make groups of k records; the remaining ones, fewer than k, join the groups that fit best.
 
     Parameters
@@ -44,11 +47,19 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
     seeds : callable, default=random_seeds
         Generates the first record of each group.
 
+    verbose : int, default=0
+        If 1, print a progress line.
+
     Returns
     -------
     labels : ndarray of shape (n_records,)
         Group of each record.
     """
+    with ProgressCount(len(lo), "records in groups", verbose) as progress:
+        return _group(columns, lo, hi, k, random_state, distance, seeds, progress)
+
+
+def _group(columns, lo, hi, k, random_state, distance, seeds, progress):
     pool = RangePool(columns, lo, hi, distance=distance)
     known = (hi < columns.n_leaves).astype(np.int32)
     order = random_state.permutation(len(lo))
@@ -66,6 +77,7 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
             record = pool.nearest(group.low, group.high, group.n_known, group.size)
         labels[group.members] = len(groups)
         groups.append(group)
+        progress.advance(k)
 
     for record in order[labels[order] < 0]:
         costs = columns.costs(
@@ -79,6 +91,7 @@ def group_greedily(columns, lo, hi, k, random_state, *, distance="ncp", seeds=ra
         )
         labels[record] = np.argmin(costs)
         groups[labels[record]].add(record, lo, hi, known)
+        progress.advance()
     return labels
 
 

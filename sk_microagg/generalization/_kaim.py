@@ -67,7 +67,8 @@ class KAIM(Generalizer):
         depend on it.
 
     verbose : int, default=0
-        Verbosity, passed to a refiner whose own `verbose` is 0.
+        If 1, print progress lines: of building the groups, and of the refiner. It is passed to a
+        refiner whose own `verbose` is 0.
 
     Attributes
     ----------
@@ -194,9 +195,11 @@ class KAIM(Generalizer):
         check_verbose(self.verbose)
         policy = make_policy(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
         random_state = check_random_state(self.random_state)
-        labels = group_greedily(columns, lo, hi, k, random_state, distance=self.distance)
+        labels = group_greedily(
+            columns, lo, hi, k, random_state, distance=self.distance, verbose=self.verbose
+        )
         total = len(lo) * self._weights(lo.shape[1]).sum()
-        labels = refine(columns, lo, hi, labels, k, total, policy, random_state)
+        labels = refine(columns, lo, hi, labels, k, total, policy, random_state, self.verbose)
         return labels, {"refiner_": policy, "n_iter_": getattr(policy, "n_iter_", 0)}
 
     def _weights(self, n_columns):

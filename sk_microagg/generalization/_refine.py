@@ -4,6 +4,8 @@ import numpy as np
 
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
+from sk_microagg._utils._deadline import interruptible, warn_if_interrupted
+from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
@@ -20,7 +22,7 @@ def make_policy(refiner, **defaults):
     return make_refiner(refiner, **defaults)
 
 
-def refine(columns, lo, hi, labels, k, total, policy, random_state):
+def refine(columns, lo, hi, labels, k, total, policy, random_state, verbose=0):
     """Lower the loss of a partition of generalized records.
 
     Parameters
@@ -46,6 +48,9 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
     random_state : RandomState instance
         Source of the random decisions.
 
+    verbose : int, default=0
+        If 1, print a progress line of a local search; an iterated one has its own `verbose`.
+
     Returns
     -------
     labels : ndarray of shape (n_records,)
@@ -62,14 +67,23 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state):
 
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
-        labels = policy.search(begin, total, random_state)
-        costs = policy.trace_[:, 2]
-        if costs[-1] > 0:
+        with interruptible():
+            labels, trace, n_iter = policy.search(begin, total, random_state, policy.deadline())
+            warn_if_interrupted("the groups are the best found so far")
+        if trace[-1, 2] > 0:
             # Costs would reveal the widths of columns, which the release may not show.
-            costs /= costs[-1]
+            trace[:, 2] /= trace[-1, 2]
+        policy.trace_ = trace
+        policy.n_iter_ = n_iter
         return labels
     max_iter = check_count("max_iter", policy.max_iter, or_none=True)
     seed = random_state.randint(np.iinfo(np.int32).max)
     partition, descent = begin(0, seed, random_state)
+    line = ProgressLine()
+    if verbose:
+        line.draw(f"local search, information loss {partition.cost / total:.4%}")
     policy.n_iter_ = descent.run(partition.groups(), max_sweeps=max_iter)
+    if verbose:
+        line.draw(f"local search, information loss {partition.cost / total:.4%}, 0 s left")
+        line.end()
     return partition.labels()

@@ -5,6 +5,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._quiet import without_lines_of_highs
 
 # An integer program over this many groups of a partition takes about a second; one over twice as
 # many may take a minute.
@@ -128,6 +129,7 @@ class _Catalog:
             region.append(int(np.argmax(strength)))
         return np.array(region)
 
+    @without_lines_of_highs()
     def best_cover(self, records, node_limit, time_limit):
         """Return labels of the cheapest groups that cover each of the given records once.
 

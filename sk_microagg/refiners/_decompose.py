@@ -42,12 +42,14 @@ class Decompose(Refiner):
         return labels
 
 
-def decompose(X, labels, k):
-    """Dissolve each group once, if that lowers the SSE; return the new labels."""
+def decompose(X, labels, k, deadline=None):
+    """Dissolve each group once, if that lowers the SSE and the deadline is not over by then."""
     partition = Partition(X, labels, k)
     min_gain = MIN_GAIN_OF_SST * total_sum_of_squares(X)
     sse = np.array([partition.cost_of(group) for group in partition.groups()])
     for group in np.argsort(-sse, kind="stable"):
+        if deadline is not None and deadline.is_over():
+            break
         if partition.size(group) >= 2 * k:
             continue
         before = partition.sse
@@ -55,4 +57,4 @@ def decompose(X, labels, k):
         partition.dissolve(group, full=4 * k - 1)
         if not before - partition.sse > min_gain:
             partition.rollback()
-    return split_large_groups(X, partition.labels(), k)
+    return split_large_groups(X, partition.labels(), k, deadline)

@@ -49,7 +49,7 @@ class DecomposeShrink(Refiner):
         while n_iter != max_iter:
             n_iter += 1
             before = sse
-            labels = shrink(X, decompose(X, labels, k), k)
+            labels = decompose_and_shrink(X, labels, k)
             sse = Partition(X, labels, k).sse
             if not sse < before:
                 break
@@ -57,14 +57,21 @@ class DecomposeShrink(Refiner):
         return labels
 
 
-def shrink(X, labels, k):
+def decompose_and_shrink(X, labels, k, deadline=None):
+    """One round of both steps, cut short when the deadline is over; return the new labels."""
+    return shrink(X, decompose(X, labels, k, deadline), k, deadline)
+
+
+def shrink(X, labels, k, deadline=None):
     """Move records out of groups of more than k, where that lowers the SSE."""
     partition = Partition(X, labels, k)
     min_gain = MIN_GAIN_OF_SST * total_sum_of_squares(X)
     for group in partition.groups():
+        if deadline is not None and deadline.is_over():
+            break
         while partition.size(group) > k:
             record, target, gain = partition.best_departure(group)
             if not gain > min_gain:
                 break
             partition.move(record, target)
-    return split_large_groups(X, partition.labels(), k)
+    return split_large_groups(X, partition.labels(), k, deadline)

@@ -1,26 +1,29 @@
 """Iterated local search."""
 
 import math
-import time
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 
 from sk_microagg._kernels import Descent, Partition
-from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._decompose_shrink import DecomposeShrink
+from sk_microagg.refiners._decompose_shrink import decompose_and_shrink
 from sk_microagg.refiners._exchange import Exchange
+from sk_microagg.refiners._perturb import dissolve, distill
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
 
 # An improvement below this share of the cost may be rounding error.
 MIN_GAIN_OF_COST = 1e-12
+
+# Share of the time limit that each kind of start may take.
+SHARE_OF_A_START = 0.25
 
 
 class IteratedLocalSearch(CallbackSupportMixin, Refiner):
@@ -31,6 +34,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     from the records in excess of k in their groups. Local search then starts from the groups that
     changed. A worse partition is accepted with some probability; otherwise the search returns to
     the best one. :class:`Exchange` refines the result.
+
+    Ctrl-C ends the search with the best partition found so far, and a warning says so; a second
+    Ctrl-C raises KeyboardInterrupt.
 
     Parameters
     ----------
@@ -50,9 +56,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         Temperature of the dynamic acceptance: the higher, the more is accepted.
 
     time_limit : float or None, default=None
-        Time limit of all searches in seconds, after which they end with the best partition found so
-        far. The initial round of :class:`DecomposeShrink` and the final exchange are not included.
-        With a time limit the result depends on the machine and its load.
+        Time limit of all searches in seconds, starts included, after which they end with the best
+        partition found so far. The final exchange is not included. With a time limit the result
+        depends on the machine and its load.
 
     n_iter_no_change : int or None, default=None
         Number of iterations without improvement after which a search ends; None means no such
@@ -123,26 +129,42 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     @with_callbacks
     def _refine(self, X, labels, k, random_state):
         self.check_parameters()
-        began = time.monotonic()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
-        starts = [start(X, labels, k) for start in STARTS[: self.n_init]]
+        with interruptible():
+            deadline = self.deadline()
+            starts = self._starts(X, labels, k, deadline)
 
-        def begin(number, seed, rng):
-            start = starts[number % len(starts)]
-            # The first sweep follows the order of the groups, which is to differ among searches.
-            partition = Partition(X, rng.permutation(start.max() + 1)[start], k)
-            return partition, Descent(partition, seed=seed)
+            def begin(number, seed, rng):
+                start = starts[number % len(starts)]
+                # The first sweep follows the order of the groups, which is to differ among
+                # searches.
+                partition = Partition(X, rng.permutation(start.max() + 1)[start], k)
+                return partition, Descent(partition, seed=seed)
 
-        best = self.search(begin, total_sum_of_squares(X), random_state, context)
-        labels = Exchange().refine(X, best, k)
-        result = (self.trace_[-1, 0], time.monotonic() - began, Partition(X, labels, k).sse)
-        self.trace_ = np.vstack([self.trace_, result])
+            total = total_sum_of_squares(X)
+            best, trace, n_iter = self.search(begin, total, random_state, deadline, context)
+            labels = Exchange().refine(X, best, k)
+            warn_if_interrupted("the result is the best partition found so far")
+        result = (trace[-1, 0], deadline.seconds_gone(), Partition(X, labels, k).sse)
+        self.trace_ = np.vstack([trace, result])
+        self.n_iter_ = n_iter
         context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
-    def search(self, begin, total, random_state, context=None):
-        """Search partitions of any kind; set `trace_` and `n_iter_`.
+    def _starts(self, X, labels, k, deadline):
+        """Return the partitions in which searches start."""
+        return [
+            start(X, labels, k, deadline.within(SHARE_OF_A_START * deadline.seconds_left()))
+            for start in STARTS[: self.n_init]
+        ]
+
+    def deadline(self):
+        """Return when a search that begins now has to end."""
+        return Deadline(math.inf if self.time_limit is None else self.time_limit)
+
+    def search(self, begin, total, random_state, deadline, context=None):
+        """Search partitions of any kind.
 
         Parameters
         ----------
@@ -156,6 +178,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         random_state : RandomState instance
             Source of the seeds of the searches.
 
+        deadline : Deadline
+            When all searches have to end.
+
         context : CallbackContext or None, default=None
             The task that the searches belong to, for callbacks.
 
@@ -163,36 +188,46 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         -------
         labels : ndarray of shape (n_samples,)
             The best partition of all searches.
+
+        trace : ndarray of shape (n_improvements, 3)
+            Course of the best search: iteration, seconds since its start, and cost.
+
+        n_iter : int
+            Number of iterations performed, in all searches.
         """
-        time_limit = math.inf if self.time_limit is None else self.time_limit
         n_rounds = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
+        seconds = deadline.seconds_left() / n_rounds
+        time_limit = math.inf if self.time_limit is None else self.time_limit
         n_iterations = self.max_iter * self.n_init
         progress = Progress(n_iterations, total, time_limit, self.verbose, self, context)
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
         try:
             searches = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                delayed(self._search)(begin, number, seed, time_limit / n_rounds, progress)
+                delayed(self._search)(begin, number, seed, seconds, deadline, progress)
                 for number, seed in enumerate(seeds)
             )
         finally:
             progress.stopped = True
             progress.finish()
+        searches = [search for search in searches if search is not None]
         labels, trace, _ = min(searches, key=lambda search: search[1][-1][2])
-        self.n_iter_ = sum(n_iter for _, _, n_iter in searches)
-        self.trace_ = np.array(trace)
-        return labels
+        return labels, np.array(trace), sum(n_iter for _, _, n_iter in searches)
 
-    def _search(self, begin, number, seed, time_limit, progress):
-        """Search once; return the best labels, the trace and the number of iterations."""
-        start = time.monotonic()
-        deadline = Deadline(time_limit)
+    def _search(self, begin, number, seed, seconds, deadline, progress):
+        """Search once; return the best labels, the trace and the number of iterations.
+
+        None if there is no time for another search after the first one.
+        """
+        if number > 0 and deadline.is_over():
+            return None
+        deadline = deadline.within(seconds)
         rng = check_random_state(seed)
         partition, descent = begin(number, seed, rng)
         descent.run(partition.groups(), deadline=deadline)
         partition.mark()
         best = partition.cost
         progress.note(best)
-        trace = [(0, time.monotonic() - start, best)]
+        trace = [(0, deadline.seconds_gone(), best)]
         patience = self.max_iter if self.n_iter_no_change is None else self.n_iter_no_change
         n_iter = 0
         while (
@@ -209,7 +244,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             if partition.cost < best * (1 - MIN_GAIN_OF_COST):
                 partition.mark()
                 best = partition.cost
-                trace.append((n_iter, time.monotonic() - start, best))
+                trace.append((n_iter, deadline.seconds_gone(), best))
             elif rng.random_sample() >= self._acceptance(best, partition.cost):
                 partition.rollback()
             progress.advance(best)
@@ -245,40 +280,16 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
 
 
-def without_bad_groups(X, labels, k):
+def without_bad_groups(X, labels, k, deadline):
     """Dissolve badly placed groups, which perturbations would remove only slowly."""
-    return DecomposeShrink(max_iter=1).refine(X, labels, k)
+    return decompose_and_shrink(X, labels, k, deadline)
 
 
-def grown_around_centroids(X, labels, k):
-    """Ignore the partition, and build another one."""
-    return MDAV(growth="nc").build(X, k)
+def grown_around_centroids(X, labels, k, deadline):
+    """Ignore the partition, and build another one; if that takes too long, keep the partition."""
+    built = MDAV(growth="nc")._build(X, k, deadline)
+    return split_large_groups(X, labels, k, deadline) if built is None else built
 
 
 # Searches take turns in these starts: different ones end in different local optima.
 STARTS = (without_bad_groups, split_large_groups, grown_around_centroids)
-
-
-def dissolve(partition, n_candidates, rng):
-    """Dissolve the group with the largest cost among some drawn at random."""
-    drawn = [_draw_group(partition, rng) for _ in range(n_candidates)]
-    return partition.dissolve(max(drawn, key=partition.cost_of))
-
-
-def _draw_group(partition, rng):
-    while True:
-        group = int(rng.random_sample() * partition.n_slots)
-        if partition.size(group):
-            return group
-
-
-def distill(partition, rng):
-    """Create a group of excess records around one of them, drawn at random."""
-    while True:
-        group = partition.larger_group(int(rng.random_sample() * partition.n_larger))
-        excess = partition.excess(group)
-        # Every excess record is equally likely to be the first.
-        if rng.random_sample() * partition.k < len(excess):
-            break
-    group, donors = partition.distill(excess[int(rng.random_sample() * len(excess))])
-    return [group, *donors]

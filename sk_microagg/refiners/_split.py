@@ -1,19 +1,36 @@
 """Splitting groups of 2k or more records, which are never optimal."""
 
+import numpy as np
+
 from sk_microagg._kernels import Partition
-from sk_microagg.builders import CBFS
+from sk_microagg.builders._cbfs import grow_from_outside
+from sk_microagg.builders._fixed_size import FixedSizeGroups
 
 
-def split_large_groups(X, labels, k):
+def split_large_groups(X, labels, k, deadline=None):
     """Split every group of 2k or more records into groups of k to 2k - 1.
 
     The record farthest from the centroid of the remaining ones starts a group, and the records
     nearest to the centroid of the group so far join it until it has k. The last records, fewer than
     k, each join the nearest of the new groups. Splitting a group never raises the SSE.
+
+    Where the deadline leaves no time for that, groups are cut along their widest column.
     """
     partition = Partition(X, labels, k)
     for group in partition.groups():
         if partition.size(group) >= 2 * k:
-            members = partition.members_of(group)
-            partition.split(group, CBFS(growth="nc").build(X[members], k))
+            partition.split(group, _split(X[partition.members_of(group)], k, deadline))
     return partition.labels()
+
+
+def _split(X, k, deadline):
+    groups = FixedSizeGroups(X, k, growth="nc")
+    grow_from_outside(groups, deadline)
+    rest = np.flatnonzero(groups.labels < 0)
+    if len(rest) < k:
+        return groups.finish()
+    widest = np.argmax(np.ptp(X[rest], axis=0))
+    in_order = rest[np.argsort(X[rest, widest], kind="stable")]
+    cut = np.minimum(np.arange(len(rest)) // k, len(rest) // k - 1)
+    groups.labels[in_order] = groups.n_groups + cut
+    return groups.labels

@@ -8,6 +8,7 @@ from oracles import builders as oracles
 from oracles.pool import ScanPool
 from tables.numbers import TABLES
 
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 
 GROWING = [
@@ -156,3 +157,9 @@ def test_classic_ending_splits_the_last_records_in_two():
     X = np.arange(8.0).reshape(-1, 1)
     assert sorted(np.bincount(MDAV(ending="classic").build(X, 3))) == [3, 5]
     assert sorted(np.bincount(MDAV(ending="classic").build(X[:5], 3))) == [5]
+
+
+def test_a_deadline_ends_mdav_without_a_result():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    assert MDAV()._build(X, 3, Deadline(0.0)) is None
+    np.testing.assert_array_equal(MDAV()._build(X, 3, Deadline()), MDAV().build(X, 3))

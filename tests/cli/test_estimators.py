@@ -21,7 +21,8 @@ def make(values, *arguments, hierarchies=()):
 def test_numbers_without_missing_values_are_averaged():
     estimator = make(NUMBERS)
     assert isinstance(estimator, MicroAggregator)
-    assert (estimator.k, estimator.builder, estimator.refiner) == (5, "mdav", "exchange")
+    usual = MicroAggregator()
+    assert (estimator.k, estimator.builder, estimator.refiner) == (5, usual.builder, usual.refiner)
     assert (estimator.random_state, estimator.n_jobs) == (0, -1)
 
 
@@ -63,12 +64,19 @@ def test_refiners_for_any_table(name):
         assert refiner == (None if name == "none" else name)
 
 
-@pytest.mark.parametrize("name", [None, "iterated_local_search"])
-@pytest.mark.parametrize("values", [NUMBERS, MIXED])
-def test_time_limit(values, name):
+@pytest.mark.parametrize(
+    ("values", "name", "kind"),
+    [
+        (NUMBERS, None, Recombination),
+        (NUMBERS, "iterated_local_search", IteratedLocalSearch),
+        (MIXED, None, IteratedLocalSearch),
+        (MIXED, "iterated_local_search", IteratedLocalSearch),
+    ],
+)
+def test_time_limit(values, name, kind):
     named = [] if name is None else ["--refiner", name]
     refiner = make(values, "--time-limit", "2.5", *named).refiner
-    assert isinstance(refiner, IteratedLocalSearch)
+    assert isinstance(refiner, kind)
     assert refiner.time_limit == 2.5
 
 
@@ -84,4 +92,4 @@ def test_time_limit_of_other_searches(name, kind):
 @pytest.mark.parametrize("name", ["exchange", "local_search", "none"])
 def test_refiners_without_a_time_limit(name):
     with pytest.raises(CommandError, match=f"{name} has no time limit.*iterated_local_search"):
-        make_refiner(name, 1.0, "exchange")
+        make_refiner(name, 1.0)

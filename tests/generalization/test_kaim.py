@@ -141,9 +141,27 @@ def test_refiner_can_be_an_object_with_parameters(X):
     assert searched.refiner_.n_jobs == 2
 
 
-def test_verbose_shows_the_search(X, capsys):
-    KAIM(4, refiner=IteratedLocalSearch(max_iter=5), verbose=1, random_state=0).fit(X)
-    assert "iteration 5 of 5, information loss" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("refiner", "last"),
+    [
+        (None, ""),
+        ("local_search", "local search, information loss"),
+        (IteratedLocalSearch(max_iter=5), "iteration 5 of 5, information loss"),
+    ],
+)
+def test_verbose_shows_building_and_refining(X, capsys, refiner, last):
+    KAIM(4, refiner=refiner, verbose=1, random_state=0).fit(X)
+    building, *refining, end = capsys.readouterr().out.split("\n")
+    n = len(X)
+    assert building.split("\r")[-1].rstrip() == f"{n} of {n} records in groups, 0 s left"
+    assert last in "".join(refining)
+    assert len(refining) == (refiner is not None)
+    assert end == ""
+
+
+def test_nothing_is_printed_by_default(X, capsys):
+    KAIM(4, random_state=0).fit(X)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_column_that_weighs_more_loses_less(X):

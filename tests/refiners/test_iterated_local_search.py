@@ -96,6 +96,24 @@ def test_a_time_limit_that_is_over_at_once_still_gives_a_partition():
     assert search.n_iter_ == 0
 
 
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_starts_are_part_of_the_time_limit(fake_clock, monkeypatch, n_init):
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    labels = np.arange(len(X)) // 4
+    ends = []
+
+    def refine(self, X, labels, k):
+        ends.append(fake_clock.now)
+        return labels
+
+    monkeypatch.setattr(Exchange, "refine", refine)
+    began = fake_clock.now
+    search = IteratedLocalSearch(time_limit=3, n_init=n_init)
+    # Each group takes a reading of the clock: without a limit, the first start alone takes 25 s.
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert ends[0] - began < 3.3
+
+
 @pytest.mark.parametrize("patience", [1, 20])
 def test_stops_after_n_iter_no_change_iterations_without_improvement(X, labels, patience):
     search = IteratedLocalSearch(max_iter=10**6, n_iter_no_change=patience)
@@ -215,16 +233,16 @@ def test_parameters_can_be_read_set_and_cloned():
     assert search.set_params(n_init=2).get_params()["n_init"] == 2
 
 
-# Interruption
+# Interruption: see also tests/test_interrupt.py
 
 INTERRUPTED = """
 import _thread, threading, traceback
 import numpy as np
-from sk_microagg.refiners import Exchange, IteratedLocalSearch
+from sk_microagg.refiners import Exchange
 
-X = np.random.default_rng(0).normal(size=({n}, 8))
+X = np.random.default_rng(0).normal(size=(20_000, 8))
 labels = np.arange(len(X)) // 5
-refiner = {refiner}
+refiner = Exchange()
 try:
     threading.Timer(0.7, _thread.interrupt_main).start()
     refiner.refine(X, labels, 5, random_state=0)
@@ -235,25 +253,12 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-def interrupted(n, refiner):
-    """Lines printed by a separate process: a late interrupt would stop the tests."""
-    script = INTERRUPTED.format(n=n, refiner=refiner)
-    command = [sys.executable, "-P", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    return done.stdout.splitlines()
-
-
-# Uninterrupted, it would take hours.
-@pytest.mark.slow
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_iterated_local_search_can_be_interrupted(n_jobs):
-    search = IteratedLocalSearch(max_iter=10**7, n_init=2, n_jobs=n_jobs)
-    assert interrupted(2000, search)[:2] == ["interrupted", "[]"]
-
-
+# In a separate process: a late interrupt would stop the tests.
 @pytest.mark.slow
 def test_exchange_is_interrupted_inside_its_kernels():
-    *outcome, place = interrupted(20_000, Exchange())
+    command = [sys.executable, "-P", "-c", INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    *outcome, place = done.stdout.splitlines()
     assert outcome == ["interrupted", "[]"]
     assert place.endswith((".pxi", ".pxd"))
 

@@ -22,7 +22,7 @@ from sk_microagg.refiners import (
     Refiner,
     make_chain,
 )
-from sk_microagg.refiners._decompose_shrink import shrink
+from sk_microagg.refiners._decompose_shrink import decompose_and_shrink, shrink
 from sk_microagg.refiners._split import split_large_groups
 
 FAST = [Decompose(), DecomposeShrink(), LocalSearch()]
@@ -304,3 +304,46 @@ def test_local_search_only_on_real_data(dataset, most, data_folder, monkeypatch)
     for seed in range(5):
         refined = LocalSearch().refine(X, labels, 3, random_state=seed)
         assert 100 * information_loss(X, refined) <= most
+
+
+# Deadlines
+
+
+class OverAfter:
+    """A deadline that is over when it has been asked a number of times."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def is_over(self):
+        self.number -= 1
+        return self.number < 0
+
+
+@pytest.mark.parametrize("number", [0, 1, 7, 60, 10**9])
+@pytest.mark.parametrize("step", [split_large_groups, decompose_and_shrink])
+@pytest.mark.parametrize("table", ["normal", "twins", "constant", "line"])
+def test_what_a_deadline_cuts_short_is_a_partition_no_worse(step, table, number):
+    X = {
+        "normal": np.random.default_rng(0).normal(size=(90, 3)),
+        "twins": np.random.default_rng(0).integers(0, 3, size=(90, 2)).astype(float),
+        "constant": np.ones((90, 2)),
+        "line": np.arange(90.0)[:, None],
+    }[table]
+    for labels in (np.zeros(90, dtype=np.intp), np.arange(90) // 20, np.arange(90) // 5):
+        refined = step(X, labels, 4, OverAfter(number))
+        sizes = np.bincount(refined)
+        assert 4 <= sizes.min() <= sizes.max() <= 7
+        assert total_sse(X, refined) <= total_sse(X, labels) * (1 + 1e-12)
+        if number == 10**9:
+            np.testing.assert_array_equal(refined, step(X, labels, 4))
+
+
+def test_a_deadline_cuts_steps_short():
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    labels = np.zeros(90, dtype=np.intp)
+    whole, cut = (split_large_groups(X, labels, 4, OverAfter(n)) for n in (10**9, 3))
+    assert total_sse(X, whole) < total_sse(X, cut)
+    labels = np.arange(90) // 5
+    whole, cut = (decompose_and_shrink(X, labels, 4, OverAfter(n)) for n in (10**9, 3))
+    assert total_sse(X, whole) < total_sse(X, cut)

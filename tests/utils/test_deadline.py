@@ -5,7 +5,15 @@ import threading
 
 import pytest
 
-from sk_microagg._utils._deadline import Deadline, interruptible, is_interrupted
+from sk_microagg._utils._deadline import (
+    Deadline,
+    generation,
+    interruptible,
+    is_interrupted,
+    run_in_generation,
+    shared_interrupt,
+    warn_if_interrupted,
+)
 
 
 def press():
@@ -28,13 +36,20 @@ def test_a_deadline_passes(set_clock):
 
 def test_the_first_interrupt_ends_searches_and_the_second_raises():
     deadline = Deadline()
-    with interruptible():
-        press()
-        assert deadline.is_over()
-        assert deadline.seconds_left() == 0.0
-        with pytest.raises(KeyboardInterrupt):
+
+    def search():
+        with interruptible():
             press()
-    assert not deadline.is_over()
+            assert deadline.is_over()
+            assert deadline.seconds_left() == 0.0
+            press()
+
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    assert not Deadline().is_over()
+    # Another thread may still use it.
+    assert deadline.is_over()
+    assert deadline.within(10.0).seconds_left() == 0.0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -81,3 +96,90 @@ def test_a_handler_of_somebody_else_is_left_alone():
     finally:
         signal.signal(signal.SIGINT, before)
     assert presses == [1]
+
+
+# Searches that share a request
+
+
+def test_until_a_search_begins_ctrl_c_raises():
+    with pytest.raises(KeyboardInterrupt), shared_interrupt():
+        press()
+    with shared_interrupt():
+        with interruptible():
+            pass
+        press()
+        assert is_interrupted()
+    assert not is_interrupted()
+    with pytest.raises(KeyboardInterrupt), shared_interrupt():
+        press()  # The search before belonged to another block.
+
+
+def test_a_search_in_another_thread_counts():
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def search():
+        with interruptible():
+            has_begun.set()
+            may_end.wait(60)
+
+    thread = threading.Thread(target=search)
+    with shared_interrupt():
+        thread.start()
+        assert has_begun.wait(60)
+        press()
+        assert Deadline().is_over()
+        may_end.set()
+        thread.join()
+
+
+def test_what_threads_begin_after_the_main_thread_has_left_is_over():
+    numbers = []
+
+    def leave():
+        with interruptible():
+            numbers.append(generation())
+            press()
+            press()
+
+    def search():
+        with interruptible():
+            return Deadline().is_over()
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    [number] = numbers
+    assert run_in_generation(number, search)
+    assert not run_in_generation(generation(), search)
+    assert not search()
+
+    def next_block():
+        with shared_interrupt():
+            thread = threading.Thread(target=run_in_generation, args=(number, search))
+            thread.start()
+            thread.join()
+            press()
+
+    # Nor does it count as a search of the next block.
+    with pytest.raises(KeyboardInterrupt):
+        next_block()
+
+
+# Warnings
+
+
+def test_only_the_outermost_block_warns_and_points_to_the_line_of_the_user():
+    def search():
+        with shared_interrupt():
+            with interruptible():
+                press()
+                warn_if_interrupted("not this")
+            warn_if_interrupted("x")
+
+    with pytest.warns(UserWarning, match="^The search was interrupted by Ctrl-C: x.$") as warned:
+        search()
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+def test_no_warning_without_an_interrupt():
+    with interruptible():
+        warn_if_interrupted("x")

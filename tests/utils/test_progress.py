@@ -5,7 +5,7 @@ import io
 import pytest
 
 from sk_microagg._utils import _progress
-from sk_microagg._utils._progress import WIDTH, ProgressLine, seconds_left
+from sk_microagg._utils._progress import WIDTH, ProgressCount, ProgressLine, seconds_left
 from sk_microagg.refiners._progress import Progress
 
 
@@ -112,3 +112,35 @@ def test_a_search_that_stops_early_has_no_time_left(clock, capsys):
     clock.now += 10
     progress.finish()
     assert texts(capsys) == ["iteration 0 of 100, information loss 5.0000%, 0 s left"]
+
+
+# Counts
+
+
+def test_a_count_with_an_estimate(clock, capsys):
+    with ProgressCount(4, "blocks", verbose=1) as progress:
+        clock.now += 6
+        progress.advance()
+        progress.advance()  # too soon to be shown
+        clock.now += 6
+        progress.advance()
+        progress.advance()  # shown, since it is the last
+    assert texts(capsys) == [
+        "0 of 4 blocks",
+        "1 of 4 blocks, 18 s left",
+        "3 of 4 blocks, 4 s left",
+        "4 of 4 blocks, 0 s left",
+    ]
+
+
+def test_a_count_ends_its_line_after_an_error_and_is_silent_by_default(capsys):
+    def fail(verbose):
+        with ProgressCount(4, "blocks", verbose=verbose):
+            raise ValueError("bad")
+
+    with pytest.raises(ValueError, match="bad"):
+        fail(verbose=1)
+    assert capsys.readouterr().out.endswith("\n")
+    with pytest.raises(ValueError, match="bad"):
+        fail(verbose=0)
+    assert capsys.readouterr().out == ""

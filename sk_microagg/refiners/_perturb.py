@@ -1,0 +1,26 @@
+"""Perturbations of a partition: a group is dissolved, or distilled from excess records."""
+
+
+def dissolve(partition, n_candidates, rng):
+    """Dissolve the group with the largest cost among some drawn at random."""
+    drawn = [_draw_group(partition, rng) for _ in range(n_candidates)]
+    return partition.dissolve(max(drawn, key=partition.cost_of))
+
+
+def _draw_group(partition, rng):
+    while True:
+        group = int(rng.random_sample() * partition.n_slots)
+        if partition.size(group):
+            return group
+
+
+def distill(partition, rng):
+    """Create a group of excess records around one of them, drawn at random."""
+    while True:
+        group = partition.larger_group(int(rng.random_sample() * partition.n_larger))
+        excess = partition.excess(group)
+        # Every excess record is equally likely to be the first.
+        if rng.random_sample() * partition.k < len(excess):
+            break
+    group, donors = partition.distill(excess[int(rng.random_sample() * len(excess))])
+    return [group, *donors]

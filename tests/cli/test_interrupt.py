@@ -1,0 +1,139 @@
+"""Ctrl-C ends a search or a proof, and the release is written; a second one ends the command."""
+
+import itertools
+import os
+import signal
+
+import pytest
+
+import sk_microagg._certificate
+from sk_microagg._utils._deadline import is_interrupted
+from sk_microagg.builders import MDAV
+from sk_microagg.metrics import loss_bound
+from sk_microagg.refiners import Exchange, IteratedLocalSearch
+
+COLUMNS = ["count", "size"]
+SEARCH = "interrupted       Ctrl-C ended the search early: the groups are the best found by then\n"
+PROOF = (
+    "interrupted       Ctrl-C ended the proof early: the certificate is what was proven by then\n"
+)
+
+
+@pytest.fixture
+def press_before(monkeypatch):
+    """Press Ctrl-C before the first call of a function."""
+
+    def press_before(owner, name):
+        function, numbers = getattr(owner, name), itertools.count()
+
+        def pressed(*arguments, **settings):
+            if next(numbers) == 0:
+                signal.raise_signal(signal.SIGINT)
+            return function(*arguments, **settings)
+
+        monkeypatch.setattr(owner, name, pressed)
+
+    return press_before
+
+
+@pytest.fixture
+def search(numbers, tmp_path):
+    """Arguments of a command that searches."""
+    arguments = ["--columns", ",".join(COLUMNS), "--refiner", "iterated_local_search"]
+    return ["anonymize", numbers, tmp_path / "out.csv", *arguments, "-k", 4, "--jobs", 1]
+
+
+@pytest.fixture
+def certify(numbers, tmp_path):
+    """Arguments of a command that proves for longer than a test may take."""
+    arguments = ["--columns", ",".join(COLUMNS), "--refiner", "exchange", "--certificate", 3600]
+    return ["anonymize", numbers, tmp_path / "out.csv", *arguments, "-k", 4]
+
+
+def test_an_interrupted_search_is_released(run, search, press_before, level, tmp_path):
+    press_before(IteratedLocalSearch, "_perturb")
+    outcome = run(*search)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert SEARCH in outcome.out
+    assert level(tmp_path / "out.csv", COLUMNS) >= 4
+
+
+def test_an_interrupted_search_for_generalized_groups(run, patients, press_before, level, tmp_path):
+    press_before(IteratedLocalSearch, "_perturb")
+    output = tmp_path / "out.csv"
+    arguments = ["--columns", "age,town", "--drop", "id", "--time-limit", 3600]
+    outcome = run("anonymize", patients, output, *arguments)
+    assert outcome.code == 0
+    assert SEARCH in outcome.out
+    assert level(output, ["age", "town"]) >= 5
+
+
+def test_a_search_to_its_end_is_not_called_interrupted(run, search):
+    assert "interrupted" not in run(*search).out
+
+
+def test_quiet_commands_warn(run, search, press_before):
+    press_before(IteratedLocalSearch, "_perturb")
+    outcome = run(*search, "--quiet")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err == (
+        "sk-microagg: warning: Ctrl-C ended the search early: the groups are the best found by "
+        "then\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(Exchange, "_refine"), (os, "replace")], ids=["searching", "writing"]
+)
+def test_a_second_interrupt_leaves_nothing(
+    run, search, numbers, press_before, tmp_path, owner, name
+):
+    press_before(IteratedLocalSearch, "_perturb")
+    press_before(owner, name)
+    assert run(*search) == (130, "", "sk-microagg: interrupted\n")
+    assert list(tmp_path.iterdir()) == [numbers]
+
+
+def test_an_interrupt_while_building_leaves_nothing(run, search, numbers, press_before, tmp_path):
+    press_before(MDAV, "_build")
+    assert run(*search) == (130, "", "sk-microagg: interrupted\n")
+    assert list(tmp_path.iterdir()) == [numbers]
+
+
+def test_what_an_interrupted_proof_has_proven_is_kept(run, certify, press_before, level, tmp_path):
+    press_before(sk_microagg._certificate, "loss_bound")
+    outcome = run(*certify)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "\ncertificate       " in outcome.out
+    assert PROOF in outcome.out
+    assert level(tmp_path / "out.csv", COLUMNS) >= 4
+
+
+def test_the_certificate_and_the_report_of_an_interrupted_proof(
+    run, certify, monkeypatch, tmp_path
+):
+    def prove(X, k, **settings):
+        proven = loss_bound(X, k, **{**settings, "time_limit": float("inf"), "max_iter": 2})
+        signal.raise_signal(signal.SIGINT)
+        assert is_interrupted()
+        return proven
+
+    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", prove)
+    outcome = run(*certify, "--report", tmp_path / "report.html")
+    assert outcome.code == 0
+    assert "above the optimum" in outcome.out
+    assert PROOF in outcome.out
+    assert "above the optimum" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_second_interrupt_during_the_proof_keeps_the_release(
+    run, certify, monkeypatch, numbers, tmp_path
+):
+    def prove(X, k, **settings):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", prove)
+    outcome = run(*certify)
+    assert outcome == (130, "", "sk-microagg: interrupted\n")
+    assert sorted(tmp_path.iterdir()) == sorted([numbers, tmp_path / "out.csv"])

@@ -1,0 +1,221 @@
+"""Ctrl-C ends a search with the best partition so far, and a warning; a second one raises."""
+
+import itertools
+import signal
+
+import numpy as np
+import pytest
+from oracles.partition import total_sse
+
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._utils._deadline import is_interrupted
+from sk_microagg.builders import MDAV
+from sk_microagg.generalization import _kaim
+from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch
+from sk_microagg.refiners import _iterated_local_search as module
+
+SO_FAR = "^The search was interrupted by Ctrl-C: the result is the best partition found so far.$"
+JOBS = pytest.mark.parametrize("n_jobs", [None, 2])
+
+
+def press():
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture(name="X")
+def records():
+    return np.random.default_rng(0).normal(size=(240, 3))
+
+
+@pytest.fixture(name="labels")
+def built(X):
+    return MDAV().build(X, 4)
+
+
+@pytest.fixture
+def press_before(monkeypatch):
+    """Press Ctrl-C before a call of a function, given its number."""
+
+    def press_before(owner, name, number=1):
+        function, numbers = getattr(owner, name), itertools.count(1)
+
+        def pressed(*arguments, **settings):
+            if next(numbers) == number:
+                press()
+            return function(*arguments, **settings)
+
+        monkeypatch.setattr(owner, name, pressed)
+
+    return press_before
+
+
+@pytest.fixture
+def press_in_exchange(monkeypatch):
+    """Press Ctrl-C a second time, in the exchange after a search."""
+    refine, numbers = Exchange._refine, itertools.count(1)
+
+    def pressed(*arguments):
+        # Threads of other tests may not have ended yet.
+        if is_interrupted() and next(numbers) == 1:
+            press()
+        return refine(*arguments)
+
+    monkeypatch.setattr(Exchange, "_refine", pressed)
+
+
+def endless_search(number, **parameters):
+    """A search that would take days, but Ctrl-C is pressed in an iteration, given its number."""
+    numbers = itertools.count(1)
+
+    class Pressed(IteratedLocalSearch):
+        def _perturb(self, partition, rng):
+            if next(numbers) == number:
+                press()
+            return super()._perturb(partition, rng)
+
+    return Pressed(max_iter=10**9, **parameters)
+
+
+def fitted_attributes(estimator):
+    return [name for name in vars(estimator) if name.endswith("_")]
+
+
+# Iterated local search
+
+
+@JOBS
+def test_a_search_ends_with_the_best_so_far(X, labels, n_jobs):
+    search = endless_search(50, n_init=4, n_jobs=n_jobs)
+    with pytest.warns(UserWarning, match=SO_FAR) as warned:
+        refined = search.refine(X, labels, 4, random_state=0)
+    assert [warning.filename for warning in warned] == [__file__]
+    assert np.bincount(refined).min() >= 4
+    assert total_sse(X, refined) == pytest.approx(search.trace_[-1, 2])
+    assert total_sse(X, refined) < total_sse(X, Exchange().refine(X, labels, 4))
+    if n_jobs is None:
+        assert search.n_iter_ == 50
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_an_interrupt_in_a_start_goes_on_with_what_there_is(X, labels, press_before, n_init):
+    press_before(module, "decompose_and_shrink", 1)
+    search = endless_search(0, n_init=n_init)
+    with pytest.warns(UserWarning, match=SO_FAR):
+        refined = search.refine(X, labels, 4, random_state=0)
+    assert search.n_iter_ == 0
+    assert total_sse(X, refined) < total_sse(X, labels)
+
+
+def test_the_final_exchange_runs_to_its_end(X, labels, press_before):
+    press_before(Exchange, "_refine", 1)
+    with pytest.warns(UserWarning, match=SO_FAR):
+        refined = IteratedLocalSearch(max_iter=50).refine(X, labels, 4, random_state=0)
+    expected = IteratedLocalSearch(max_iter=50).refine(X, labels, 4, random_state=0)
+    np.testing.assert_array_equal(refined, expected)
+
+
+@JOBS
+@pytest.mark.usefixtures("press_in_exchange")
+def test_a_second_interrupt_raises_and_leaves_nothing(X, labels, n_jobs):
+    search = endless_search(5, n_init=2, n_jobs=n_jobs)
+    with pytest.raises(KeyboardInterrupt):
+        search.refine(X, labels, 4, random_state=0)
+    assert fitted_attributes(search) == []
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_exchange_and_local_search_raise_at_once(X, labels, press_before):
+    for refiner in (Exchange(), LocalSearch()):
+        press_before(type(refiner), "_refine", 1)
+        with pytest.raises(KeyboardInterrupt):
+            refiner.refine(X, labels, 4)
+
+
+# MicroAggregator
+
+
+def test_a_release_from_an_interrupted_search_is_whole(X):
+    aggregator = MicroAggregator(4, refiner=endless_search(5), random_state=0)
+    with pytest.warns(UserWarning, match=SO_FAR) as warned:
+        aggregator.fit(X)
+    assert [warning.filename for warning in warned] == [__file__]
+    assert aggregator.group_sizes_.min() >= 4
+    assert aggregator.exact_transform_
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+@JOBS
+def test_an_interrupt_ends_the_searches_of_all_blocks(X, n_jobs, verbose):
+    aggregator = MicroAggregator(
+        4,
+        refiner=endless_search(5),
+        block_size=60,
+        n_jobs=n_jobs,
+        random_state=0,
+        verbose=verbose,
+    )
+    with pytest.warns(UserWarning, match="Ctrl-C: all blocks have the best .* so far") as warned:
+        release = aggregator.fit_transform(X)
+    assert [warning.filename for warning in warned] == [__file__]
+    assert aggregator.n_blocks_ == 4
+    assert len(release) == aggregator.group_sizes_.sum() == len(X)
+    assert aggregator.group_sizes_.min() >= 4
+    if n_jobs is None:
+        assert aggregator.n_iter_ == 5
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+@JOBS
+@pytest.mark.usefixtures("press_in_exchange")
+def test_a_second_interrupt_among_blocks_raises(X, n_jobs, verbose):
+    aggregator = MicroAggregator(
+        4,
+        refiner=endless_search(5),
+        block_size=60,
+        n_jobs=n_jobs,
+        random_state=0,
+        verbose=verbose,
+    )
+    with pytest.raises(KeyboardInterrupt):
+        aggregator.fit(X)
+    assert fitted_attributes(aggregator) == []
+
+
+@JOBS
+def test_blocks_without_a_search_are_left_at_once(X, press_before, n_jobs):
+    press_before(Exchange, "_refine", 2)
+    aggregator = MicroAggregator(4, refiner="exchange", block_size=60, n_jobs=n_jobs)
+    with pytest.raises(KeyboardInterrupt):
+        aggregator.fit(X)
+    assert fitted_attributes(aggregator) == []
+
+
+def test_building_raises(X, press_before):
+    press_before(MDAV, "_build", 1)
+    aggregator = MicroAggregator(4, refiner=endless_search(5), block_size=60)
+    with pytest.raises(KeyboardInterrupt):
+        aggregator.fit(X)
+
+
+# KAIM
+
+
+@JOBS
+def test_an_iterated_search_for_generalized_groups(X, n_jobs):
+    kaim = KAIM(4, refiner=endless_search(5), n_jobs=n_jobs, random_state=0)
+    message = "by Ctrl-C: the groups are the best found so far"
+    with pytest.warns(UserWarning, match=message) as warned:
+        kaim.fit(X)
+    assert [warning.filename for warning in warned] == [__file__]
+    assert kaim.n_iter_ == kaim.refiner_.n_iter_ >= 5
+    assert kaim.group_sizes_.min() >= 4
+
+
+def test_building_and_refining_generalized_groups_raise(X, press_before):
+    kaim = KAIM(4, random_state=0)
+    for step in ("group_greedily", "refine"):
+        press_before(_kaim, step, 1)
+        with pytest.raises(KeyboardInterrupt):
+            kaim.fit(X)
+        assert fitted_attributes(kaim) == []
