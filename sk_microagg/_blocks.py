@@ -59,9 +59,10 @@ def aggregate(
 
     rows_of = [rows for _, rows in router.rows_of_blocks(scaled)]
     share = min(1.0, effective_n_jobs(n_jobs) / len(rows_of))
+    seeds = block_seeds(method.seed(random_state), len(rows_of))
     tasks = (
         (records[rows], scaled[rows], rounding, method.for_a_block(share), seed)
-        for rows, seed in zip(rows_of, block_seeds(random_state, len(rows_of)), strict=True)
+        for rows, seed in zip(rows_of, seeds, strict=True)
     )
     blocks = _aggregate_blocks(tasks, len(rows_of), n_jobs, verbose)
     groups = FittedGroups.joined([groups for _, groups in blocks])

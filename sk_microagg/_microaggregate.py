@@ -18,7 +18,7 @@ from sk_microagg.builders import BUILDERS
 from sk_microagg.refiners import REFINERS, make_chain
 
 
-def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=None):
+def microaggregate(X, k, *, builder="mdav", refiner="auto", random_state=None):
     """Partition records into groups of at least `k` with little information loss.
 
     Columns are not scaled: scale them first if their units differ, or use
@@ -36,16 +36,17 @@ def microaggregate(X, k, *, builder="mdav", refiner="exchange", random_state=Non
         Builds the initial partition: the name of a builder, or any object with a method
         `build(X, k) -> labels`.
 
-    refiner : {"exchange", "local_search", "iterated_local_search", "annealing", \
+    refiner : {"auto", "exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
-            default="exchange"
+            default="auto"
         Improves the partition: the name of a refiner, any object with a method
         `refine(X, labels, k, random_state=) -> labels`, a list of these to be applied in sequence,
         or None to use the partition as built.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness, passed to the refiner. Pass an int for reproducible results. Builders
-        and "exchange" are deterministic.
+        Source of randomness, passed to the refiner. Pass an int for reproducible results.
+        Builders, "exchange" and, also without a seed, "auto" always give the same result: if one
+        table were released in two different partitions, the groups of both could be intersected.
 
     Returns
     -------
@@ -110,6 +111,12 @@ class Method:
             refined = self.refiner.refine(X, labels, self.k, random_state=random_state)
         labels = self._check(refined, X, f"refiner={self.refiner!r}")
         return labels, getattr(self.refiner, "n_iter_", 0)
+
+    def seed(self, random_state):
+        """Return the random state, or what stands for None with this refiner."""
+        if random_state is None:
+            return getattr(self.refiner, "default_seed", None)
+        return random_state
 
     def _check(self, labels, X, source):
         return check_partition(labels, self.k, len(X), f"{source} returned labels")

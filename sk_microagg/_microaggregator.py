@@ -46,14 +46,14 @@ class MicroAggregator(
         Builds the initial partition: the name of a builder, or any object with a method
         `build(X, k) -> labels`.
 
-    refiner : {"exchange", "local_search", "iterated_local_search", "annealing", \
+    refiner : {"auto", "exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
-            default="exchange"
+            default="auto"
         Improves the partition: the name of a refiner, any object with a method
         `refine(X, labels, k, random_state=) -> labels`, a list of these to be applied in sequence,
-        or None to use the partition as built. "exchange" is fast and makes `transform` exact.
-        "iterated_local_search", "annealing" and "recombination" make it exact as well; in this
-        order, they take longer and lose less information.
+        or None to use the partition as built. "auto", a short annealing, and the faster
+        "exchange" make `transform` exact. So do "iterated_local_search", "annealing" and
+        "recombination", which take longer; "recombination" loses least information.
 
     scaler : "standard", transformer or None, default="standard"
         Defines the scaled space, in which distances are measured: "standard" standardizes the
@@ -71,8 +71,9 @@ class MicroAggregator(
         of the loss due to cuts, but takes longer than the blocks themselves.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness, passed to the refiner. Pass an int for reproducible results. Builders
-        and "exchange" are deterministic.
+        Source of randomness, passed to the refiner. Pass an int for reproducible results.
+        Builders, "exchange" and, also without a seed, "auto" always give the same result: if one
+        table were released in two different partitions, the groups of both could be intersected.
 
     n_jobs : int or None, default=None
         Number of blocks in parallel, and of threads of `transform`. It is also passed to a refiner
@@ -188,7 +189,7 @@ class MicroAggregator(
         k=5,
         *,
         builder="mdav",
-        refiner="exchange",
+        refiner="auto",
         scaler="standard",
         block_size="auto",
         stitch=False,

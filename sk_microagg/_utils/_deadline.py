@@ -24,6 +24,9 @@ class Deadline:
     seconds : float, default=inf
         Seconds from now on.
 
+    heeds_interrupts : bool, default=True
+        Whether Ctrl-C ends it earlier.
+
     Examples
     --------
     >>> from sk_microagg._utils._deadline import Deadline
@@ -31,9 +34,10 @@ class Deadline:
     (False, True)
     """
 
-    def __init__(self, seconds=math.inf):
+    def __init__(self, seconds=math.inf, *, heeds_interrupts=True):
         self.start = time.monotonic()
         self.at = self.start + seconds
+        self.heeds_interrupts = heeds_interrupts
         self._generation = generation()
 
     def is_over(self):
@@ -55,6 +59,8 @@ class Deadline:
         return deadline
 
     def _is_interrupted(self):
+        if not self.heeds_interrupts:
+            return False
         return is_interrupted() or self._generation < _Requests.generation
 
 

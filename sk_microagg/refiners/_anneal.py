@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sk_microagg._kernels import Annealer, Descent, Partition, RunningPartition
+from sk_microagg._utils._deadline import Deadline
 
 # The temperature is lowered after this many steps, or more often if there are few steps in all.
 STEPS_PER_STAGE = 16_384
@@ -15,6 +16,9 @@ MIN_STAGES = 500
 
 # Running means are recomputed exactly, and the trace gets a row, after this many stages.
 STAGES_PER_TRACE_ROW = 32
+
+# Share of the time limit that the final local search may take in addition.
+SHARE_OF_DESCENT = 0.02
 
 # Temperatures for which the effort is computed; in between it is interpolated.
 N_TEMPERATURES = 401
@@ -108,7 +112,8 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
     steps_per_stage = min(STEPS_PER_STAGE, max(max_iter / MIN_STAGES, 1))
     n_steps = n_stages = 0
     done = 0.0
-    while done < 1.0 and not progress.stopped:
+    deadline = Deadline(time_limit)
+    while done < 1.0 and not progress.stopped and not deadline.is_over():
         stage = cooling.at(done)
         n_passes, n_rest = divmod(
             int(min(max(steps_per_stage, len(stage.records)), max_iter - n_steps)),
@@ -131,7 +136,8 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
             trace.append((n_steps, seconds, partition.measure()))
         progress.advance(trace[-1][2], min(done, 1.0) - before)
     final = Partition(neighborhoods.X, partition.labels(), neighborhoods.k)
-    Descent(final, neighbors=neighborhoods.neighbors).run(final.groups())
+    deadline = Deadline(SHARE_OF_DESCENT * time_limit, heeds_interrupts=False)
+    Descent(final, neighbors=neighborhoods.neighbors).run(final.groups(), deadline=deadline)
     trace.append((n_steps, time.monotonic() - start, final.sse))
     progress.note(final.sse)
     return neighborhoods.labels_of_table(final.labels()), trace, n_steps

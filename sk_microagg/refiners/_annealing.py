@@ -1,18 +1,18 @@
 """Annealing."""
 
 import math
-import time
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._exchange import Exchange
+from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
@@ -38,8 +38,8 @@ class Annealing(CallbackSupportMixin, Refiner):
     Parameters
     ----------
     max_iter : int or None, default=None
-        Maximum number of iterations of each run. An iteration is one random step; about ten million
-        take a second. None means 20 000 times the number of records or, with a `time_limit`, as
+        Maximum number of iterations of each run. An iteration is one random step; about 15
+        million take a second. None means 20 000 times the number of records or, with a `time_limit`, as
         many as it allows.
 
     n_init : int, default=1
@@ -47,13 +47,14 @@ class Annealing(CallbackSupportMixin, Refiner):
 
     time_limit : float or None, default=None
         Time limit of all runs in seconds. The temperature falls fast enough to reach its final
-        value in time; the final exchange is not included. With a time limit the result depends on
-        the machine and its load; without one, a seed makes it reproducible.
+        value in time, and the final exchange is included: it ends early if time is up. With a time
+        limit the result depends on the machine and its load; without one, a seed makes it
+        reproducible.
 
-    hottest : float, default=0.3
+    hottest : float, default=0.5
         Temperature at which a record of scale 1 becomes active, at most 1e9.
 
-    coldest : float, default=0.01
+    coldest : float, default=0.06
         Temperature at which a record of scale 1 ceases to be active, at most `hottest`.
 
     n_jobs : int or None, default=None
@@ -95,8 +96,8 @@ class Annealing(CallbackSupportMixin, Refiner):
         max_iter=None,
         n_init=1,
         time_limit=None,
-        hottest=0.3,
-        coldest=0.01,
+        hottest=0.5,
+        coldest=0.06,
         n_jobs=None,
         verbose=0,
     ):
@@ -111,24 +112,30 @@ class Annealing(CallbackSupportMixin, Refiner):
     @with_callbacks
     def _refine(self, X, labels, k, random_state):
         self._check_parameters()
-        began = time.monotonic()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
-        given = split_large_groups(X, labels, k)
-        runs = self._runs(X, given, k, random_state, context)
-        best, trace, _ = min(runs, key=lambda run: run[1][-1][2])
-        if trace[-1][2] > trace[0][2]:
-            best = given
-        labels = Exchange().refine(X, best, k)
+        time_limit = math.inf if self.time_limit is None else self.time_limit
+        with interruptible():
+            deadline = Deadline(time_limit)
+            given = split_large_groups(X, labels, k, deadline)
+            neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 2))
+            final = FinalExchange(deadline, time_limit)
+            seconds = deadline.seconds_left() - final.seconds_to_leave(deadline.seconds_gone())
+            runs = self._runs(neighborhoods, given, seconds, random_state, context)
+            best, trace, _ = min(runs, key=lambda run: run[1][-1][2])
+            if trace[-1][2] > trace[0][2]:
+                best = given
+            labels = final.run(neighborhoods, best)
+            warn_if_interrupted("the result is the best partition found so far")
         self.n_iter_ = sum(n_steps for _, _, n_steps in runs)
-        result = (trace[-1][0], time.monotonic() - began, Partition(X, labels, k).sse)
+        result = (trace[-1][0], deadline.seconds_gone(), Partition(X, labels, k).sse)
         self.trace_ = np.vstack([trace, result])
         context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
-    def _runs(self, X, labels, k, random_state, context):
+    def _runs(self, neighborhoods, labels, time_limit, random_state, context):
         """Return the labels, the trace and the number of steps of each run."""
-        time_limit = math.inf if self.time_limit is None else self.time_limit
+        X = neighborhoods.X
         max_iter = self.max_iter
         if max_iter is None:
             max_iter = STEPS_PER_RECORD * len(X) if time_limit == math.inf else math.inf
@@ -136,7 +143,6 @@ class Annealing(CallbackSupportMixin, Refiner):
         n_batches = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
         total = total_sum_of_squares(X)
         progress = Progress(self.n_init, total, time_limit, self.verbose, self, context, unit="run")
-        neighborhoods = Neighborhoods.of(X, k)
         schedule = Schedule(self.hottest, self.coldest)
         try:
             return Parallel(n_jobs=self.n_jobs, require="sharedmem")(

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
+from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_verbose
 from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._exchange import exchange
+from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
@@ -76,26 +77,24 @@ class Auto(CallbackSupportMixin, Refiner):
         context.call_on_fit_task_begin(estimator=self, X=X)
         seed = random_state.randint(np.iinfo(np.int32).max)
         labels = split_large_groups(X, labels, k)
-        neighborhoods = Neighborhoods.of(X, k)
         total = total_sum_of_squares(X)
-        progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
-        try:
-            annealed, trace, self.n_iter_ = anneal(
-                neighborhoods, labels, seed, Schedule(), n_steps(len(X)), math.inf, progress
-            )
-        finally:
-            progress.stopped = True
-            progress.finish()
-        if trace[-1][2] <= trace[0][2]:
-            labels = annealed
-        refined, _ = exchange(
-            neighborhoods.X,
-            neighborhoods.sorted_labels(labels),
-            k,
-            neighbors=neighborhoods.neighbors,
-        )
+        with interruptible():
+            neighborhoods = Neighborhoods.of(X, k)
+            progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
+            try:
+                annealed, trace, n_iter = anneal(
+                    neighborhoods, labels, seed, Schedule(), n_steps(len(X)), math.inf, progress
+                )
+            finally:
+                progress.stopped = True
+                progress.finish()
+            if trace[-1][2] <= trace[0][2]:
+                labels = annealed
+            labels = FinalExchange(Deadline(), math.inf).run(neighborhoods, labels)
+            warn_if_interrupted("the result is the best partition found so far")
+        self.n_iter_ = n_iter
         context.call_on_fit_task_end(estimator=self, X=X)
-        return neighborhoods.labels_of_table(refined)
+        return labels
 
 
 def n_steps(n_records):

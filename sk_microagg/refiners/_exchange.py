@@ -1,11 +1,14 @@
 """Cyclic exchanges of records among several groups."""
 
+import math
+import time
 import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
@@ -15,6 +18,14 @@ from sk_microagg.refiners._split import split_large_groups
 # With as many columns, most groups may gain from a swap, as far as a quick test can tell: swaps are
 # tried between the groups of near records only.
 COLUMNS_FOR_NEIGHBORS = 8
+
+# A final exchange takes up to this many times as long as the search for neighbors before it. It
+# gets this share of a time limit at most, and may take a little longer than the limit: this share
+# of it, or these seconds.
+EXCHANGE_TO_NEIGHBORS = 5.0
+MAX_SHARE_OF_EXCHANGE = 0.4
+GRACE_SHARE = 0.05
+MIN_GRACE = 0.2
 
 
 class Exchange(Refiner):
@@ -116,6 +127,48 @@ def exchange(X, labels, k, *, neighbors=None, max_iter=None, deadline=None):
             stacklevel=2,
         )
     return _merge_equal_groups(X, partition.labels()), n_iter
+
+
+class FinalExchange:
+    """The exchange at the end of a search, and the time that is to be left for it.
+
+    Parameters
+    ----------
+    deadline : Deadline
+        The end of the search, set when it began.
+
+    time_limit : float
+        Seconds of the search; infinite if there is no limit.
+    """
+
+    def __init__(self, deadline, time_limit):
+        self.deadline = deadline
+        self.time_limit = time_limit
+
+    def seconds_to_leave(self, seconds_for_neighbors):
+        """Return seconds to be left for the exchange, given those that neighbors have taken."""
+        likely = EXCHANGE_TO_NEIGHBORS * seconds_for_neighbors
+        return min(likely, MAX_SHARE_OF_EXCHANGE * self.time_limit)
+
+    def run(self, neighborhoods, labels):
+        """Exchange records until the partition is a power diagram, or time is up.
+
+        It may take a little longer than the time limit. Ctrl-C does not end it: what it would leave
+        behind could not be transformed exactly.
+        """
+        deadline = None
+        if self.time_limit < math.inf:
+            grace = max(MIN_GRACE, GRACE_SHARE * self.time_limit)
+            seconds = self.deadline.at + grace - time.monotonic()
+            deadline = Deadline(seconds, heeds_interrupts=False)
+        refined, _ = exchange(
+            neighborhoods.X,
+            neighborhoods.sorted_labels(labels),
+            neighborhoods.k,
+            neighbors=neighborhoods.neighbors,
+            deadline=deadline,
+        )
+        return neighborhoods.labels_of_table(refined)
 
 
 def _cancel_cycles(partition, descent, twins, max_iter, deadline):

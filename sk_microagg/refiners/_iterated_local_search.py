@@ -14,7 +14,8 @@ from sk_microagg._utils._validation import check_count, check_n_jobs, check_numb
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose_shrink import decompose_and_shrink
-from sk_microagg.refiners._exchange import Exchange
+from sk_microagg.refiners._exchange import FinalExchange
+from sk_microagg.refiners._neighborhoods import Neighborhoods
 from sk_microagg.refiners._perturb import dissolve, distill
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
@@ -57,7 +58,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
 
     time_limit : float or None, default=None
         Time limit of all searches in seconds, starts included, after which they end with the best
-        partition found so far. The final exchange is not included. With a time limit the result
+        partition found so far. The final exchange is included; it ends early if time is up. With a time limit the result
         depends on the machine and its load.
 
     n_iter_no_change : int or None, default=None
@@ -132,8 +133,13 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
         with interruptible():
-            deadline = self.deadline()
-            starts = self._starts(X, labels, k, deadline)
+            deadline, time_limit = self.deadline(), self._seconds()
+            neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 4))
+            final = FinalExchange(deadline, time_limit)
+            end = deadline.within(
+                deadline.seconds_left() - final.seconds_to_leave(deadline.seconds_gone())
+            )
+            starts = self._starts(X, labels, k, end)
 
             def begin(number, seed, rng):
                 start = starts[number % len(starts)]
@@ -143,8 +149,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
                 return partition, Descent(partition, seed=seed)
 
             total = total_sum_of_squares(X)
-            best, trace, n_iter = self.search(begin, total, random_state, deadline, context)
-            labels = Exchange().refine(X, best, k)
+            best, trace, n_iter = self.search(begin, total, random_state, end, context)
+            labels = final.run(neighborhoods, best)
             warn_if_interrupted("the result is the best partition found so far")
         result = (trace[-1, 0], deadline.seconds_gone(), Partition(X, labels, k).sse)
         self.trace_ = np.vstack([trace, result])
@@ -161,7 +167,10 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
 
     def deadline(self):
         """Return when a search that begins now has to end."""
-        return Deadline(math.inf if self.time_limit is None else self.time_limit)
+        return Deadline(self._seconds())
+
+    def _seconds(self):
+        return math.inf if self.time_limit is None else self.time_limit
 
     def search(self, begin, total, random_state, deadline, context=None):
         """Search partitions of any kind.
@@ -197,9 +206,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         """
         n_rounds = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
         seconds = deadline.seconds_left() / n_rounds
-        time_limit = math.inf if self.time_limit is None else self.time_limit
         n_iterations = self.max_iter * self.n_init
-        progress = Progress(n_iterations, total, time_limit, self.verbose, self, context)
+        progress = Progress(n_iterations, total, self._seconds(), self.verbose, self, context)
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
         try:
             searches = Parallel(n_jobs=self.n_jobs, require="sharedmem")(

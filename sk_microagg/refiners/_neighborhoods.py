@@ -49,11 +49,8 @@ class Neighborhoods:
 
     @classmethod
     def of(cls, X, k, deadline=None):
-        """Find neighbors and scales of all records of a table; None if the deadline comes first."""
-        found = _neighbors_and_scales(X, k, deadline)
-        if found is None:
-            return None
-        order, neighbors, scales = found
+        """Find neighbors and scales of all records of a table; after the deadline roughly."""
+        order, neighbors, scales = _neighbors_and_scales(X, k, deadline)
         place = np.empty(len(X), dtype=np.int32)
         place[order] = np.arange(len(X))
         return cls(
@@ -70,8 +67,6 @@ class Neighborhoods:
         place[self.order] = np.arange(len(self.X))
         X = np.ascontiguousarray(self.X[place[records]])
         part = Neighborhoods.of(X, self.k, deadline)
-        if part is None:
-            return None
         scales = self.scales[place[records]][part.order]
         return Neighborhoods(part.X, self.k, part.order, part.neighbors, scales)
 
@@ -103,8 +98,6 @@ def _neighbors_and_scales(X, k, deadline):
     points = np.ascontiguousarray(X[first])
     pool = Pool(points)
     near = pool.near_each(min(n_neighbors, len(points) - 1), deadline=deadline)
-    if near is None:
-        return None
     scales = _mean_squared_distances(points, near[:, : max(k - 1, 2)])
     order = np.argsort(np.argsort(pool.in_order())[point_of], kind="stable")
     if len(points) < len(X):

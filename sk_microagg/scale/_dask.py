@@ -50,7 +50,7 @@ class DaskMicroAggregator(BaseEstimator):
     builder : str or Builder, default="mdav"
         Makes the groups of a block, as in :class:`~sk_microagg.MicroAggregator`.
 
-    refiner : str, Refiner, list or None, default="exchange"
+    refiner : str, Refiner, list or None, default="auto"
         Improves the groups of a block, as there. A time limit applies to each block.
 
     scaler : "standard", transformer or None, default="standard"
@@ -159,7 +159,7 @@ class DaskMicroAggregator(BaseEstimator):
         *,
         columns=None,
         builder="mdav",
-        refiner="exchange",
+        refiner="auto",
         scaler="standard",
         block_size="auto",
         sample_size=250_000,
@@ -285,7 +285,7 @@ class DaskMicroAggregator(BaseEstimator):
         size = self._check_sample_size()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))
         scaler = make_scaler(self.scaler)
-        seed = self.random_state
+        seed = method.seed(self.random_state)
         if not isinstance(seed, Integral):
             # Drawn once: work that a worker does again is to give the same.
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)

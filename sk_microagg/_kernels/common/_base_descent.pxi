@@ -10,8 +10,9 @@ from ._interrupt cimport check_now, is_over, watch_until
 from ._random cimport next_random
 
 cdef enum:
-    WORK_BETWEEN_SIGNALS = 4096
-    WORK_OF_A_VISIT = 64
+    # Work is counted in distances; that of a visit without those that it counts itself.
+    WORK_BETWEEN_SIGNALS = 1 << 16
+    WORK_OF_A_VISIT = 1 << 10
 
 
 cdef class BaseDescent:

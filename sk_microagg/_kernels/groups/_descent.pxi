@@ -21,6 +21,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from ..common._common cimport BaseDescent
+from ..common._interrupt cimport is_over
 from ..common._distances cimport SAFETY, TINY, Hit, by_record, squared_distance
 
 # A gain below this share of two groups' SSE may be rounding.
@@ -79,7 +80,7 @@ cdef class Descent(BaseDescent):
         cdef Py_ssize_t b
         cdef size_t i = 0
         self._find_candidates(a)
-        while i < self.candidates.size():
+        while i < self.candidates.size() and not is_over(&self.watch, 1):
             b = self.candidates[i].second
             # If the other group was visited in this sweep, the pair was tried then.
             if (
@@ -109,6 +110,7 @@ cdef class Descent(BaseDescent):
                 n_radii,
                 self.candidates,
             )
+        is_over(&self.watch, self.candidates.size())
         sort(self.candidates.begin(), self.candidates.end(), &by_record)
         return 0
 
@@ -141,17 +143,18 @@ cdef class Descent(BaseDescent):
         cdef Swap best
         cdef double before
         cdef bint improved = False
-        while True:
+        cdef Py_ssize_t work = self.partition.members[a].size() * self.partition.members[b].size()
+        while not is_over(&self.watch, work):
             before = self.partition.group_cost[a] + self.partition.group_cost[b]
             best = Swap(MIN_RELATIVE_GAIN * before, -1, -1)
             self._find_best(a, b, sqrt(apart2), &best)
             if best.record < 0:
-                return improved
+                break
             self._apply(best, b if self.partition.group_of[best.record] == a else a)
             if self.partition.group_cost[a] + self.partition.group_cost[b] >= before:
                 # The gain was rounding: undo it.
                 self._apply(best, a if self.partition.group_of[best.record] == b else b)
-                return improved
+                break
             self.n_moves += 1
             improved = True
             apart2 = squared_distance(
@@ -159,6 +162,7 @@ cdef class Descent(BaseDescent):
                 &self.partition.centroids[b, 0],
                 self.partition.n_columns,
             )
+        return improved
 
     cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, double apart,
                         Swap *best) except -1 nogil:

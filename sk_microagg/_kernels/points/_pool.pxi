@@ -238,14 +238,14 @@ cdef class Pool:
             Number of records.
 
         deadline : Deadline or None, default=None
-            When to give up.
+            When to be content with those next to each record in the order of the tree.
 
         Returns
         -------
-        records : ndarray of shape (n_records, m), int32, or None
-            Indices of the records, nearest first; None if the deadline came first.
+        records : ndarray of shape (n_records, m), int32
+            Indices of the records, nearest first.
         """
-        cdef Py_ssize_t record, place
+        cdef Py_ssize_t record, place, first
         cdef int[:, ::1] records
         cdef vector[Py_ssize_t] order
         cdef Watch watch = watch_until(deadline, POINTS_BETWEEN_SIGNALS)
@@ -256,16 +256,20 @@ cdef class Pool:
         self.tree.in_order(order)
         with nogil:
             for i in range(order.size()):
-                if is_over(&watch, 1):
-                    break
                 record = order[i]
-                self.tree.nearest_about(&self.X[record, 0], m + 1, self.hits)
+                if is_over(&watch, 1):
+                    first = min(max(<Py_ssize_t>i - m // 2, 0), <Py_ssize_t>order.size() - m - 1)
+                    self.hits.clear()
+                    for place in range(first, first + m + 1):
+                        self.hits.push_back(Hit(0.0, order[place]))
+                else:
+                    self.tree.nearest_about(&self.X[record, 0], m + 1, self.hits)
                 place = 0
                 for j in range(self.hits.size()):
                     if self.hits[j].second != record and place < m:
                         records[record, place] = <int>self.hits[j].second
                         place += 1
-        return None if watch.is_late else records.base
+        return records.base
 
     def in_order(self):
         """All records of the pool in an order in which most are near to the one before.
