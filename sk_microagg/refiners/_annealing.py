@@ -39,8 +39,8 @@ class Annealing(CallbackSupportMixin, Refiner):
     ----------
     max_iter : int or None, default=None
         Maximum number of iterations of each run. An iteration is one random step; about 15
-        million take a second. None means 20 000 times the number of records or, with a `time_limit`, as
-        many as it allows.
+        million take a second. None means 20 000 times the number of records or, with a
+        `time_limit`, as many as it allows.
 
     n_init : int, default=1
         Number of independent runs; the best one is kept.

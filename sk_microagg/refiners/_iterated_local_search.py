@@ -58,8 +58,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
 
     time_limit : float or None, default=None
         Time limit of all searches in seconds, starts included, after which they end with the best
-        partition found so far. The final exchange is included; it ends early if time is up. With a time limit the result
-        depends on the machine and its load.
+        partition found so far. The final exchange is included; it ends early if time is up.
+        With a time limit the result depends on the machine and its load.
 
     n_iter_no_change : int or None, default=None
         Number of iterations without improvement after which a search ends; None means no such
