@@ -1,8 +1,12 @@
 """The least squared error of any division of a path into runs, in exact arithmetic."""
 
 from fractions import Fraction
+from math import gcd, lcm
 
 import numpy as np
+
+# An error may be above the least by this share of it.
+ROUNDING = Fraction(1, 10**13)
 
 
 class ExactRuns:
@@ -10,9 +14,14 @@ class ExactRuns:
 
     def __init__(self, X):
         rows = [[Fraction(float(value)) for value in row] for row in X]
-        self.sums = [[Fraction(0)] * len(rows[0])]
-        self.squares = [Fraction(0)]
+        # All values are integers in some unit, and integers are fast.
+        scale = lcm(*(value.denominator for row in rows for value in row))
+        unit = gcd(*(int(value * scale) for row in rows for value in row)) or 1
+        self.square_of_unit = Fraction(unit, scale) ** 2
+        self.sums = [[0] * len(rows[0])]
+        self.squares = [0]
         for row in rows:
+            row = [int(value * scale) // unit for value in row]
             self.sums.append([a + b for a, b in zip(self.sums[-1], row, strict=True)])
             self.squares.append(self.squares[-1] + sum(value * value for value in row))
 
@@ -20,7 +29,8 @@ class ExactRuns:
         """Squared error of the records from `start` to `end` - 1."""
         sums = zip(self.sums[start], self.sums[end], strict=True)
         length = sum((b - a) ** 2 for a, b in sums)
-        return self.squares[end] - self.squares[start] - length / (end - start)
+        squares = self.squares[end] - self.squares[start]
+        return self.square_of_unit * (squares - Fraction(length, end - start))
 
     def least(self, k):
         """Squared error of the best division into runs of at least `k` records."""
