@@ -8,6 +8,9 @@ import numpy as np
 
 from sk_microagg._kernels import center_weights
 
+# Squares of smaller numbers have fewer digits, or none.
+SMALLEST_GAP = 1e-146
+
 
 def cells_on_a_line(values, centroids, weights):
     """Return the cell of a power diagram of one column that each value lies in.
@@ -23,7 +26,8 @@ def cells_on_a_line(values, centroids, weights):
     Returns
     -------
     cells : ndarray of shape (n_samples,) or None
-        The cells; None if not every cell has an interval of its own.
+        The cells, the one with the lowest number of equals; None if not every cell has an interval
+        of its own, or if squares of such values vanish.
 
     Examples
     --------
@@ -35,13 +39,21 @@ def cells_on_a_line(values, centroids, weights):
     order = np.argsort(centroids, kind="stable")
     centroids, weights = centroids[order], weights[order]
     gaps = np.diff(centroids)
-    if (gaps <= 0.0).any():
+    if (gaps < SMALLEST_GAP).any():
         return None
-    # A factor of 1/2 for each term: no sum overflows.
-    walls = centroids[:-1] + gaps / 2.0 - np.diff(weights) / 2.0 / gaps
+    walls = centroids[:-1] + gaps / 2.0 - np.diff(weights) / (2.0 * gaps)
     if (walls[1:] <= walls[:-1]).any():
         return None
-    return order[np.searchsorted(walls, values)]
+    place = np.searchsorted(walls, values)
+    cells, least = order[place], (values - centroids[place]) ** 2 - weights[place]
+    # Next to a wall, a distance that is rounded may be less, or equal, on the other side.
+    for step in (-1, 1):
+        others = np.clip(place + step, 0, len(order) - 1)
+        distances = (values - centroids[others]) ** 2 - weights[others]
+        others = order[others]
+        is_nearer = (distances < least) | ((distances == least) & (others < cells))
+        cells, least = np.where(is_nearer, others, cells), np.minimum(distances, least)
+    return cells
 
 
 def weights_on_a_line(values, labels, centroids):

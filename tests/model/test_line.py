@@ -30,11 +30,23 @@ def test_cells_are_those_with_the_least_power_distance(seed):
     )
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.25])
+def test_cells_of_values_on_walls(weight):
+    centroids = np.random.default_rng(0).permutation(np.arange(0.0, 10.0, 0.1))
+    weights = np.random.default_rng(1).choice([0.0, weight], size=100) / 100
+    values = np.linspace(0, 10, 4001)
+    cells = cells_on_a_line(values, centroids, weights)
+    assert_array_equal(
+        cells, Pool(centroids[:, None], weights=weights).nearest_each(values[:, None])
+    )
+
+
 def test_only_diagrams_with_a_cell_for_every_centroid_are_intervals():
     values, centroids = np.linspace(-1, 5, 50), np.array([0.0, 4.0, 2.0])
     assert_array_equal(np.unique(cells_on_a_line(values, centroids, np.zeros(3))), [0, 1, 2])
     assert cells_on_a_line(values, centroids, np.array([0.0, 0.0, -9.0])) is None
     assert cells_on_a_line(values, np.array([0.0, 4.0, 4.0]), np.zeros(3)) is None
+    assert cells_on_a_line(values, 1e-160 * centroids, np.zeros(3)) is None
     # These cells are found in another way.
     cells = nearest_cells(values[:, None], centroids[:, None], np.array([0.0, 0.0, -9.0]))
     assert_array_equal(np.unique(cells), [0, 1])

@@ -281,7 +281,7 @@ def test_dask(path):
     page = read(path)
     smallest = f"smallest: {aggregator.group_sizes_.min()} records"
     assert page.row("Groups") == [str(aggregator.n_groups_), smallest]
-    assert page.row("Groups built by") == ["'mdav'"]
+    assert page.row("Groups built by") == ["MDAV()"]
 
 
 @pytest.mark.slow
