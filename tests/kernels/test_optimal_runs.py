@@ -72,6 +72,12 @@ def test_at_the_smallest_numbers_of_records(k):
         assert_optimal(np.sort(rng.normal(size=(n, 1)), axis=0), k)
 
 
+@pytest.mark.parametrize("k", [0, 4])
+def test_no_run_of_k(k):
+    with pytest.raises(ValueError, match=rf"^k={k} must be from 1 to the number of records, 3\.$"):
+        optimal_runs(np.zeros((3, 1)), k)
+
+
 def test_the_last_of_equal_runs_are_the_longest():
     assert optimal_runs(np.zeros((11, 2)), 3).tolist() == [0, 3, 6]
     assert optimal_runs(np.zeros((40, 1)), 12).tolist() == [0, 17]

@@ -62,6 +62,8 @@ def optimal_runs(const double[:, ::1] X, Py_ssize_t k):
     >>> optimal_runs(np.array([[0.0], [1.0], [4.0], [9.0], [11.0]]), 2)
     array([0, 3])
     """
+    if not 1 <= k <= X.shape[0]:
+        raise ValueError(f"k={k} must be from 1 to the number of records, {X.shape[0]}.")
     cdef RunDivision division = RunDivision(X, k)
     division.solve()
     starts = []
