@@ -80,7 +80,9 @@ def load_k_means_constrained():
 
 
 # MDAV must be the first: the others are compared with it.
-METHODS = {name: builder(name) for name in ("MDAV", "CBFS", "TFRP", "GSMS", "DBFS")} | {
+METHODS = {
+    name: builder(name) for name in ("MDAV", "CBFS", "TFRP", "GSMS", "DBFS", "PathOptimal")
+} | {
     "oracle": Method(load_oracle, growth=2.0),
     "anonypyx": Method(load_anonypyx, growth=2.0, package="anonypyx"),
     "k-means-constrained": Method(load_k_means_constrained, 2.0, "k_means_constrained"),

@@ -14,7 +14,7 @@ from sk_microagg._utils._validation import (
     check_records,
     own_copy,
 )
-from sk_microagg.builders import BUILDERS
+from sk_microagg.builders import BUILDERS, Optimal1D
 from sk_microagg.refiners import REFINERS, make_chain
 
 
@@ -32,9 +32,11 @@ def microaggregate(X, k, *, builder="mdav", refiner="auto", random_state=None):
     k : int
         Minimum group size, from 1 to `n_samples`.
 
-    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
+    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal", "optimal_1d"} or Builder, \
+            default="mdav"
         Builds the initial partition: the name of a builder, or any object with a method
-        `build(X, k) -> labels`.
+        `build(X, k) -> labels`. A single column is always partitioned optimally, by
+        :class:`~sk_microagg.builders.Optimal1D`: builder and refiner are then ignored.
 
     refiner : {"auto", "exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
@@ -60,12 +62,12 @@ def microaggregate(X, k, *, builder="mdav", refiner="auto", random_state=None):
     Examples
     --------
     >>> from sk_microagg import microaggregate
-    >>> microaggregate([[0.0], [1.0], [9.0], [11.0], [4.0]], k=2)
+    >>> microaggregate([[0.0, 2.0], [1.0, 2.0], [9.0, 5.0], [11.0, 5.0], [4.0, 3.0]], k=2)
     array([1, 1, 0, 0, 1])
     """
     X = check_records(X)
     k = check_k(k, len(X))
-    method = Method(k, make_builder(builder), make_refiner(refiner))
+    method = Method(k, make_builder(builder), make_refiner(refiner)).for_columns(X.shape[1])
     return method.partition(X, random_state)[0]
 
 
@@ -120,6 +122,10 @@ class Method:
 
     def _check(self, labels, X, source):
         return check_partition(labels, self.k, len(X), f"{source} returned labels")
+
+    def for_columns(self, n_columns):
+        """Return the method for a table: the optimum if it has a single column, else this one."""
+        return Method(self.k, Optimal1D(), None) if n_columns == 1 else self
 
     def for_a_block(self, share_of_time=1.0):
         """Return a copy for one block, with a share of the refiner's time limits.

@@ -42,9 +42,12 @@ class MicroAggregator(
     k : int, default=5
         Minimum group size. With 1, the release is the data itself.
 
-    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs"} or Builder, default="mdav"
+    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal", "optimal_1d"} or Builder, \
+            default="mdav"
         Builds the initial partition: the name of a builder, or any object with a method
-        `build(X, k) -> labels`.
+        `build(X, k) -> labels`. If the scaled space has a single column, the
+        optimal partition is found by :class:`~sk_microagg.builders.Optimal1D`: builder and refiner
+        are then ignored.
 
     refiner : {"auto", "exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
@@ -64,7 +67,7 @@ class MicroAggregator(
         Maximum number of records that are microaggregated together, give or take 2k. Larger tables
         are divided into blocks of at least 2k records by a kd-tree with cuts near the median.
         "auto" is 5000 `k`, which keeps both the time per block and the loss due to cuts low; None
-        puts all records into one block.
+        puts all records into one block. A single column is never divided.
 
     stitch : bool, default=False
         Whether groups finally exchange records across the cuts between blocks. This recovers most
@@ -120,9 +123,9 @@ class MicroAggregator(
         Number of iterations performed by the refiner, in all blocks; 0 without a refiner.
 
     builder_, refiner_, scaler_ : objects
-        The builder, the refiner and the fitted scaler used; None if there is none. If there are
-        several blocks, each uses its own copy of the builder and the refiner, and they share a time
-        limit.
+        The builder, the refiner and the fitted scaler used; None if there is none. For a single
+        column, these are Optimal1D and no refiner. If there are several blocks, each uses its own
+        copy of the builder and the refiner, and they share a time limit.
 
     n_features_in_ : int
         Number of columns of `X`.
@@ -230,6 +233,7 @@ class MicroAggregator(
         if scaler is not None:
             scaler.fit(own_floats(scaler, records))
         scaled = scale(scaler, records)
+        method = method.for_columns(scaled.shape[1])
         task = self._init_callback_context(max_subtasks=1)
         task.call_on_fit_task_begin(estimator=self, X=X)
         labels, groups, cells = aggregate(

@@ -21,7 +21,9 @@ from sk_microagg.refiners import Exchange, IteratedLocalSearch
 
 TRAINING_DATA = "transform was given the training data"
 SEARCH = IteratedLocalSearch(max_iter=20)
-every_builder = pytest.mark.parametrize("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs"])
+every_builder = pytest.mark.parametrize(
+    "builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"]
+)
 
 
 def assert_exact_release(aggregator, X):
@@ -243,7 +245,8 @@ def test_without_a_refiner_transform_is_not_exact_and_says_so(X, new):
 def test_weights_of_one_block_do_not_depend_on_another():
     # On the left groups that are no cells of a power diagram, on the right ones that are.
     rng = np.random.default_rng(0)
-    left, right = rng.normal(size=(200, 1)) - 100, np.sort(rng.normal(size=(200, 1)) + 100, axis=0)
+    left, right = np.zeros((2, 200, 2))
+    left[:, 0], right[:, 0] = rng.normal(size=200) - 100, np.sort(rng.normal(size=200) + 100)
     aggregator = MicroAggregator(k=5, builder=Interleaved(), refiner=None, block_size=200)
     aggregator.fit(np.vstack([left, right]))
     assert aggregator.n_blocks_ == 2
@@ -401,6 +404,6 @@ def test_groups_of_k_and_an_honest_transform(table, seed, n, d, k, block_size, s
     assert aggregator.exact_transform_ == np.array_equal(moved, release)
     # A record that moves stays in its block.
     scaled = aggregator.scaler_.transform(X)
-    blocks = Blocks(scaled, np.inf if stitch else block_size, 2 * k, k)
+    blocks = Blocks(scaled, np.inf if stitch or d == 1 else block_size, 2 * k, k)
     for rows in blocks.rows:
         assert {*map(tuple, moved[rows])} <= {*map(tuple, release[rows])}

@@ -27,7 +27,7 @@ OTHERS = [
     MicroAggregator(k=4, block_size=12),
 ]
 NEARLY_THE_SAME = [
-    *(MicroAggregator(builder=name) for name in ("cbfs", "tfrp", "gsms", "dbfs")),
+    *(MicroAggregator(builder=name) for name in ("cbfs", "tfrp", "gsms", "dbfs", "path_optimal")),
     *(MicroAggregator(k=k) for k in (1, 2, 3, 8, 10)),
 ]
 

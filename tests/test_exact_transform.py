@@ -130,7 +130,7 @@ def test_iris_is_exact_but_for_a_pair_of_twins():
     assert not assert_only_twins_move(X, k=2).exact_transform_
 
 
-@pytest.mark.parametrize("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs"])
+@pytest.mark.parametrize("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"])
 @pytest.mark.parametrize("refiner", ["exchange", ["local_search", "exchange"]])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_exchange_makes_any_partition_exact(builder, refiner, dtype):
@@ -189,7 +189,7 @@ def test_values_of_many_magnitudes_are_said_to_be_inexact_or_are_exact(spread):
 @pytest.mark.parametrize("k", [1, 3])
 def test_squares_that_vanish(refiner, scale, k):
     for seed in range(5):
-        X = scale * np.random.default_rng(seed).normal(size=(60, 1))
+        X = scale * np.random.default_rng(seed).normal(size=(60, 2))
         aggregator = MicroAggregator(k=k, scaler=None, refiner=refiner, random_state=0)
         assert anonymity_level(aggregator.fit_transform(X)) >= k
 

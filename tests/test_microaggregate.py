@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from sk_microagg import MicroAggregator, microaggregate
-from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
+from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP, PathOptimal
 from sk_microagg.metrics import information_loss
 from sk_microagg.refiners import (
     Decompose,
@@ -21,7 +21,14 @@ from sk_microagg.refiners import (
     LocalSearch,
 )
 
-BUILDERS = {"mdav": MDAV(), "cbfs": CBFS(), "tfrp": TFRP(), "gsms": GSMS(), "dbfs": DBFS()}
+BUILDERS = {
+    "mdav": MDAV(),
+    "cbfs": CBFS(),
+    "tfrp": TFRP(),
+    "gsms": GSMS(),
+    "dbfs": DBFS(),
+    "path_optimal": PathOptimal(),
+}
 REFINERS = {
     "decompose": Decompose(),
     "decompose_shrink": DecomposeShrink(),
@@ -83,7 +90,13 @@ def test_default_builder_is_mdav(X):
 
 @pytest.mark.parametrize(
     "changed",
-    [MDAV(growth="nc"), MDAV(ending="classic"), TFRP(reference="global"), DBFS(growth="nn")],
+    [
+        MDAV(growth="nc"),
+        MDAV(ending="classic"),
+        TFRP(reference="global"),
+        DBFS(growth="nn"),
+        PathOptimal("cbfs"),
+    ],
     ids=repr,
 )
 def test_parameters_of_a_builder_object_are_used(X, changed):

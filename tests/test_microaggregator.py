@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import anonymity_level, information_loss, sse
 
-BUILDERS = ["mdav", "cbfs", "tfrp", "gsms", "dbfs"]
+BUILDERS = ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"]
 every_builder = pytest.mark.parametrize("builder", BUILDERS)
 TRAINING_DATA = "transform was given the training data"
 ignore_training_data = pytest.mark.filterwarnings(f"ignore:{TRAINING_DATA}:UserWarning")

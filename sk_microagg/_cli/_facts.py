@@ -5,6 +5,7 @@ import textwrap
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import homogeneity_lines
+from sk_microagg.builders import BUILDERS
 from sk_microagg.refiners import REFINERS
 
 WIDTH_OF_NAMES = 18
@@ -71,16 +72,18 @@ def facts_of(
 
 def _method_of(estimator):
     words = [type(estimator).__name__]
-    if hasattr(estimator, "builder"):
-        words.append(f"builder {estimator.builder}")
-    refiner = estimator.refiner
-    if not isinstance(refiner, str):
-        names = [name for name, kind in REFINERS.items() if type(refiner) is kind]
-        refiner = names[0] if names else "none"
-    words.append(f"refiner {refiner}")
+    if hasattr(estimator, "builder_"):
+        words.append(f"builder {_name_of(estimator.builder_, BUILDERS)}")
+    words.append(f"refiner {_name_of(estimator.refiner_, REFINERS)}")
     if getattr(estimator, "hierarchies", None):
         words.append(f"hierarchies of {', '.join(estimator.hierarchies)}")
     return ", ".join(words)
+
+
+def _name_of(method, kinds):
+    """The name of a builder or refiner, "none" for None."""
+    names = [name for name, kind in kinds.items() if type(method) is kind]
+    return names[0] if names else "none"
 
 
 def print_facts(facts):

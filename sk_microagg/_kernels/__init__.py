@@ -39,7 +39,8 @@ Which object holds which:
 
     RootSearch ─▶ RootCandidates ─▶ PointTree
 
-`center_weights` and the `Ascent`, `GroupFinder` and `CutCheck` of the bound stand alone.
+`center_weights`, `optimal_runs`, and the `Ascent`, `GroupFinder` and `CutCheck` of the bound stand
+alone.
 
 Each folder is one extension module: its .pyx file includes a .pxi file per class, and its .pxd file
 declares the state of all of them. A module of its own for each class would take three times as long
@@ -54,6 +55,7 @@ from sk_microagg._kernels.groups._groups import (
     Partition,
     RunningPartition,
     center_weights,
+    optimal_runs,
 )
 from sk_microagg._kernels.points._points import Pool
 from sk_microagg._kernels.ranges._ranges import (
@@ -81,4 +83,5 @@ __all__ = [
     "RootSearch",
     "RunningPartition",
     "center_weights",
+    "optimal_runs",
 ]

@@ -5,6 +5,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sk_microagg._kernels import ExchangeGraph, Partition, Pool, center_weights
+from sk_microagg._model._line import cells_on_a_line, weights_on_a_line
 from sk_microagg._utils._statistics import group_sizes
 
 # Rounds in which all weights move toward the center of what the records allow. More rounds do not
@@ -17,6 +18,10 @@ N_TO_TRY = 2_000
 
 def nearest_cells(X, centroids, weights):
     """Return the cell of a power diagram that each record lies in."""
+    if centroids.shape[1] == 1:
+        cells = cells_on_a_line(X[:, 0], centroids[:, 0], weights)
+        if cells is not None:
+            return cells
     return Pool(centroids, weights=weights).nearest_each(np.ascontiguousarray(X))
 
 
@@ -62,6 +67,9 @@ def power_weights(X, labels, centroids, twins):
     cells : ndarray of shape (n_samples,) or None
         The cell that each record lies in.
     """
+    if X.shape[1] == 1:
+        weights = weights_on_a_line(X[:, 0], labels, centroids[:, 0])
+        return weights, None if weights is None else nearest_cells(X, centroids, weights)
     graph = ExchangeGraph(Partition(X, labels, int(group_sizes(labels).min())), twins)
     for n_records in (min(N_TO_TRY, len(X)), len(X)):
         graph.add_near(n_records=n_records)

@@ -6,9 +6,19 @@ from sk_microagg.builders._cbfs import CBFS
 from sk_microagg.builders._dbfs import DBFS
 from sk_microagg.builders._gsms import GSMS
 from sk_microagg.builders._mdav import MDAV
+from sk_microagg.builders._optimal_1d import Optimal1D
+from sk_microagg.builders._path_optimal import PathOptimal
 from sk_microagg.builders._tfrp import TFRP
 
-__all__ = ["CBFS", "DBFS", "GSMS", "MDAV", "TFRP", "Builder", "Pool"]
+__all__ = ["CBFS", "DBFS", "GSMS", "MDAV", "TFRP", "Builder", "Optimal1D", "PathOptimal", "Pool"]
 
 # Builders by name, as accepted by the estimators.
-BUILDERS = {"mdav": MDAV, "cbfs": CBFS, "tfrp": TFRP, "gsms": GSMS, "dbfs": DBFS}
+BUILDERS = {
+    "mdav": MDAV,
+    "cbfs": CBFS,
+    "tfrp": TFRP,
+    "gsms": GSMS,
+    "dbfs": DBFS,
+    "path_optimal": PathOptimal,
+    "optimal_1d": Optimal1D,
+}

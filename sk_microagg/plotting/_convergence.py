@@ -214,5 +214,6 @@ def _why_no_trace(estimator):
     return (
         "estimator has no trace of a search: its refiner must be, or contain, an "
         "IteratedLocalSearch, Annealing or Recombination, and all its records must be one block "
-        f"(block_size=None). It has refiner={getattr(estimator, 'refiner', None)!r}."
+        "(block_size=None) of more than one column, which needs no search. It has "
+        f"refiner={getattr(estimator, 'refiner', None)!r}."
     )

@@ -48,7 +48,8 @@ class DaskMicroAggregator(BaseEstimator):
         columns are released unchanged. None for all columns.
 
     builder : str or Builder, default="mdav"
-        Makes the groups of a block, as in :class:`~sk_microagg.MicroAggregator`.
+        Makes the groups of a block, as in :class:`~sk_microagg.MicroAggregator`. The groups of a
+        single column are optimal in each block, whatever builder and refiner are.
 
     refiner : str, Refiner, list or None, default="auto"
         Improves the groups of a block, as there. A time limit applies to each block.
@@ -112,8 +113,8 @@ class DaskMicroAggregator(BaseEstimator):
     n_iter_ : int
         Number of iterations of the refiner, over all blocks.
 
-    scaler_ : object
-        The fitted scaler, or None.
+    builder_, refiner_, scaler_ : objects
+        The builder, the refiner and the fitted scaler used; None if there is none.
 
     n_features_in_ : int
         Number of columns that are anonymized.
@@ -295,6 +296,7 @@ class DaskMicroAggregator(BaseEstimator):
         if scaler is not None:
             scaler.fit(own_floats(scaler, sample.rows))
         router, rounding = self._fit_router(sample, scaler, method.k)
+        method = method.for_columns(len(rounding))
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
         shuffle = self._make_shuffle(sample.n_rows, parts)
@@ -319,6 +321,8 @@ class DaskMicroAggregator(BaseEstimator):
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
         self.n_features_in_ = len(parts.columns)
         self.feature_names_in_ = np.array(parts.columns, dtype=object)
+        self.builder_ = method.builder
+        self.refiner_ = method.refiner
         self.scaler_ = scaler
         self.n_rows_ = sample.n_rows
         self.n_blocks_ = router.n_blocks

@@ -12,7 +12,9 @@ from itertools import pairwise
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-FEWEST_CLAIMS = 15
+# An attack that is right once in k claims should have that many times k claims: among fewer, a few
+# records are there by chance.
+CLAIMS_PER_K = 3
 
 # Cells with more points of the lattice are in the outskirts: nobody finds a record there by chance.
 MOST_POINTS = 20_000
@@ -99,7 +101,7 @@ def points_of_one_slack(points, cells, slacks, tolerance=1e-12):
     return claims
 
 
-def best_slab(slacks, hits):
+def best_slab(slacks, hits, k):
     """The largest share of records among points whose slack is from t to 1.5 t, for the best t.
 
     The attacker is given the best t, which nobody could know.
@@ -107,17 +109,17 @@ def best_slab(slacks, hits):
     best = 0.0
     for t in np.geomspace(1e-8, 1, 150):
         claimed = (slacks >= t) & (slacks <= 1.5 * t)
-        if claimed.sum() >= FEWEST_CLAIMS:
+        if claimed.sum() >= CLAIMS_PER_K * k:
             best = max(best, hits[claimed].mean())
     return best
 
 
-def precisions(diagrams, X):
+def precisions(diagrams, X, k):
     """The share of records among the claims of both attacks; 0 for too few claims."""
     points, cells, slacks = lattice(diagrams)
     claims = points_of_one_slack(points, cells, slacks)
-    precision = is_record(claims, X).mean() if len(claims) >= FEWEST_CLAIMS else 0.0
-    return precision, best_slab(slacks, is_record(points, X))
+    precision = is_record(claims, X).mean() if len(claims) >= CLAIMS_PER_K * k else 0.0
+    return precision, best_slab(slacks, is_record(points, X), k)
 
 
 def patients(*columns):

@@ -42,6 +42,21 @@ def test_builders_benchmark_compares_with_the_oracle(tmp_path):
     assert {row["method"] for row in results["growth"]} == {"MDAV", "oracle"}
 
 
+def test_one_column_benchmark_measures_loss_time_and_memory(tmp_path):
+    options = ["--n", "400", "--k", "3", "30", "--data", "ages", "--cases", "3"]
+    _, results = run("one_column.py", *options, "--json", tmp_path / "results.json")
+    ours = [cell for cell in results["cells"] if cell["method"] != "microagg1d"]
+    assert [(cell["method"], cell["k"]) for cell in ours] == [
+        ("microaggregate", 3), ("MicroAggregator.fit", 3),
+        ("microaggregate", 30), ("MicroAggregator.fit", 30),
+    ]  # fmt: skip
+    for cell in ours:
+        assert cell["smallest_group"] >= cell["k"]
+        assert 0 < cell["loss_percent"] < 100
+        assert cell["seconds"] > 0
+        assert cell["peak_mb"] >= 0
+
+
 def test_refiners_benchmark_measures_loss_time_and_memory(tmp_path):
     refiners = ["none", "Exchange", "IteratedLocalSearch"]
     plot = tmp_path / "plot.png"

@@ -60,6 +60,12 @@ def test_summary(run, patients, tmp_path):
     assert "".join(facts["written"].split()) == "".join(str(output).split())
 
 
+def test_summary_of_one_column(run, patients, tmp_path):
+    options = ["--refiner", "annealing", "--time-limit", "60"]
+    printed = run("anonymize", patients, tmp_path / "out.csv", *names(["age"]), *options).out
+    assert "MicroAggregator, builder optimal_1d, refiner none\n" in printed
+
+
 def test_quiet(run, patients, tmp_path):
     drop = ["--drop", "id"]
     outcome = run("anonymize", patients, tmp_path / "out.csv", *names(NUMERIC), *drop, "--quiet")

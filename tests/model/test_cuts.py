@@ -116,8 +116,8 @@ def test_a_cut_halfway_reveals_the_smallest_positive_value(monkeypatch):
 
 def test_no_value_can_be_computed_from_a_cut():
     assert n_right(map(spending, range(10))) == 0
-    normal = [np.random.default_rng(seed).normal(size=(400, 1)) for seed in range(10)]
-    assert n_right(normal) == 0
+    normal = [np.random.default_rng(seed).normal(size=400) for seed in range(10)]
+    assert n_right(np.column_stack([values, np.ones(400)]) for values in normal) == 0
 
 
 @settings(deadline=None, max_examples=100)

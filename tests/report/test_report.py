@@ -274,6 +274,15 @@ def test_column_names_of_the_estimator(path, searched, release):
     assert read(path).row("Columns anonymized") == ["3: age, weight, visits"]
 
 
+def test_one_column(path):
+    column = PATIENTS[["age"]]
+    aggregator = MicroAggregator(k=4, builder="cbfs")
+    make_report(column, aggregator.fit_transform(column), aggregator, path)
+    page = read(path)
+    assert page.row("Groups built by") == ["Optimal1D()"]
+    assert page.row("Groups refined by") == ["none"]
+
+
 def test_dask(path):
     aggregator = DaskMicroAggregator(k=4, random_state=0)
     release = aggregator.fit_transform(dd.from_pandas(PATIENTS, npartitions=2)).compute()
@@ -281,7 +290,7 @@ def test_dask(path):
     page = read(path)
     smallest = f"smallest: {aggregator.group_sizes_.min()} records"
     assert page.row("Groups") == [str(aggregator.n_groups_), smallest]
-    assert page.row("Groups built by") == ["'mdav'"]
+    assert page.row("Groups built by") == ["MDAV()"]
 
 
 @pytest.mark.slow

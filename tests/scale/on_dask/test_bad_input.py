@@ -14,7 +14,7 @@ from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
-BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs'"
+BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs', 'path_optimal', 'optimal_1d'"
 
 
 @pytest.mark.parametrize(

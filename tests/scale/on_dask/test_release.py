@@ -64,6 +64,21 @@ def test_ties_and_duplicates(shuffle, make, small_bundles):
     assert_is_release(aggregator.fit_transform(X), X, k=4, block_size=60)
 
 
+def test_one_column_is_optimal_in_each_block():
+    X = numbers(np.random.default_rng(0).normal(size=(300, 3)))[["age"]]
+    whole = MicroAggregator(k=4).fit(X.compute())
+    one_block = DaskMicroAggregator(k=4, builder="cbfs").fit(X)
+    assert one_block.sse_ == pytest.approx(whole.sse_)
+    assert repr(one_block.builder_) == "Optimal1D()"
+    assert one_block.refiner_ is None
+    blocks = DaskMicroAggregator(k=4, block_size=60)
+    release = blocks.fit_transform(X)
+    assert blocks.n_blocks_ > 1
+    assert blocks.exact_transform_
+    assert anonymity_level(release) >= 4
+    assert whole.sse_ <= blocks.sse_ < 1.5 * whole.sse_
+
+
 @pytest.mark.parametrize("builder", ["cbfs", MDAV(growth="nc")], ids=str)
 @pytest.mark.parametrize("scaler", [None, RobustScaler()], ids=str)
 def test_any_builder_and_scaler(X, builder, scaler):
