@@ -105,11 +105,11 @@ def test_losses_are_those_of_the_standardized_records(X, stitch, refiner):
 
 
 def test_each_block_is_microaggregated_on_its_own(X):
-    aggregator = MicroAggregator(k=3, block_size=90).fit(X)
+    aggregator = MicroAggregator(k=3, refiner="exchange", block_size=90).fit(X)
     scaled = StandardScaler().fit_transform(X)
     n_groups = 0
     for rows in Blocks(scaled, 90, 6, 3).rows:
-        labels = microaggregate(scaled[rows], 3)
+        labels = microaggregate(scaled[rows], 3, refiner="exchange")
         assert_array_equal(aggregator.labels_[rows], labels + n_groups)
         n_groups += labels.max() + 1
     assert aggregator.n_groups_ == n_groups

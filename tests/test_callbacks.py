@@ -56,7 +56,7 @@ def test_callback_follows_fit_search_and_steps(X):
 
 def test_callback_of_a_fast_refiner_follows_fit(X):
     recorder = Recorder()
-    MicroAggregator(k=3).set_callbacks(recorder).fit(X)
+    MicroAggregator(k=3, refiner="exchange").set_callbacks(recorder).fit(X)
     assert recorder.events == [
         ("setup", "fit"),
         ("begin", "fit"),

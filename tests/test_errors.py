@@ -16,8 +16,8 @@ BUILDERS = [MDAV(), CBFS(), TFRP(), GSMS(), DBFS()]
 BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs', 'path_optimal', 'optimal_1d'"
 NO_BUILDER = f"^builder={{}} must be one of {BUILDER_NAMES} or an object with the method 'build'"
 REFINER_NAMES = (
-    "'decompose', 'decompose_shrink', 'local_search', 'iterated_local_search', 'annealing', "
-    "'recombination', 'exchange'"
+    "'auto', 'decompose', 'decompose_shrink', 'local_search', 'iterated_local_search', "
+    "'annealing', 'recombination', 'exchange'"
 )
 NO_REFINER = (
     f"^refiner={{}} must be None, one of {REFINER_NAMES}, a list or an object with the method "

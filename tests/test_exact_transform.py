@@ -178,7 +178,9 @@ def test_values_of_many_magnitudes_are_said_to_be_inexact_or_are_exact(spread):
     assert aggregator.exact_transform_ == (not moved.any())
     # In no case does it move more than the nearest centroid would.
     scaled = aggregator.scaler_.transform(X)
-    centroids = np.array([scaled[aggregator.labels_ == g].mean(axis=0) for g in range(100)])
+    centroids = np.array(
+        [scaled[aggregator.labels_ == g].mean(axis=0) for g in range(aggregator.n_groups_)]
+    )
     nearest = ((scaled[:, None] - centroids) ** 2).sum(axis=2).argmin(axis=1)
     assert moved.sum() <= (nearest != aggregator.labels_).sum()
 

@@ -13,6 +13,7 @@ from sk_microagg.builders import MDAV
 from sk_microagg.generalization import _kaim
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch
 from sk_microagg.refiners import _iterated_local_search as module
+from sk_microagg.refiners._exchange import FinalExchange
 
 SO_FAR = "^The search was interrupted by Ctrl-C: the result is the best partition found so far.$"
 JOBS = pytest.mark.parametrize("n_jobs", [None, 2])
@@ -52,15 +53,15 @@ def press_before(monkeypatch):
 @pytest.fixture
 def press_in_exchange(monkeypatch):
     """Press Ctrl-C a second time, in the exchange after a search."""
-    refine, numbers = Exchange._refine, itertools.count(1)
+    run, numbers = FinalExchange.run, itertools.count(1)
 
     def pressed(*arguments):
         # Threads of other tests may not have ended yet.
         if is_interrupted() and next(numbers) == 1:
             press()
-        return refine(*arguments)
+        return run(*arguments)
 
-    monkeypatch.setattr(Exchange, "_refine", pressed)
+    monkeypatch.setattr(FinalExchange, "run", pressed)
 
 
 def endless_search(number, **parameters):
@@ -108,7 +109,7 @@ def test_an_interrupt_in_a_start_goes_on_with_what_there_is(X, labels, press_bef
 
 
 def test_the_final_exchange_runs_to_its_end(X, labels, press_before):
-    press_before(Exchange, "_refine", 1)
+    press_before(FinalExchange, "run", 1)
     with pytest.warns(UserWarning, match=SO_FAR):
         refined = IteratedLocalSearch(max_iter=50).refine(X, labels, 4, random_state=0)
     expected = IteratedLocalSearch(max_iter=50).refine(X, labels, 4, random_state=0)

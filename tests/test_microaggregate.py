@@ -80,8 +80,8 @@ def test_refiners_in_a_list_take_their_turns(X):
     assert_array_equal(microaggregate(X, 4, refiner=["decompose", Exchange()]), expected)
 
 
-def test_default_refiner_is_exchange(X):
-    assert_array_equal(microaggregate(X, 4), microaggregate(X, 4, refiner="exchange"))
+def test_default_refiner_is_auto(X):
+    assert_array_equal(microaggregate(X, 4), microaggregate(X, 4, refiner="auto"))
 
 
 def test_default_builder_is_mdav(X):

@@ -85,7 +85,7 @@ class Annealing(CallbackSupportMixin, Refiner):
     >>> from sk_microagg.metrics import information_loss
     >>> from sk_microagg.refiners import Annealing
     >>> X = np.random.RandomState(0).normal(size=(60, 2))
-    >>> labels = microaggregate(X, k=3)
+    >>> labels = microaggregate(X, k=3, refiner="exchange")
     >>> refined = Annealing(max_iter=100_000).refine(X, labels, k=3, random_state=0)
     >>> information_loss(X, refined) < information_loss(X, labels)
     True

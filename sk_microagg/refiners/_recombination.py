@@ -123,7 +123,7 @@ class Recombination(CallbackSupportMixin, Refiner):
     >>> from sk_microagg.metrics import information_loss
     >>> from sk_microagg.refiners import Recombination
     >>> X = np.random.RandomState(0).normal(size=(60, 2))
-    >>> labels = microaggregate(X, k=3)
+    >>> labels = microaggregate(X, k=3, refiner="exchange")
     >>> search = Recombination(n_init=4, max_iter=2, annealing_max_iter=20_000)
     >>> refined = search.refine(X, labels, k=3, random_state=0)
     >>> information_loss(X, refined) < information_loss(X, labels)

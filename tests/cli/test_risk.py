@@ -30,7 +30,7 @@ def test_a_release_of_numbers(run, numbers, release, cells):
     assert f"unique rows       {percent(uniqueness(X))} before, 0% after\n" in printed
     assert f"linked            {percent(linkage.linked)} " in printed
     expected = percent(linkage.expected_matches)
-    assert f"expected matches  {expected} of the records, 20.0% " in printed
+    assert f"expected matches  {expected} of the records, " in printed
     for name in ("count", "size"):
         line = rf"^{name} +\d+\.\d+% +\d+\.\d+% +-?0\.0\d+ +0\.\d+$"
         assert re.search(line, printed, re.MULTILINE)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch
+from sk_microagg.refiners._exchange import FinalExchange
 
 
 @pytest.fixture(name="X")
@@ -88,6 +89,7 @@ def test_time_limit_ends_the_search_with_the_best_so_far(X, labels, n_init):
 
 
 @pytest.mark.usefixtures("fake_clock")
+@pytest.mark.filterwarnings("ignore:Time was up")
 def test_a_time_limit_that_is_over_at_once_still_gives_a_partition():
     X = np.random.default_rng(0).normal(size=(5000, 3))
     labels = MDAV().build(X, 4)
@@ -102,11 +104,11 @@ def test_starts_are_part_of_the_time_limit(fake_clock, monkeypatch, n_init):
     labels = np.arange(len(X)) // 4
     ends = []
 
-    def refine(self, X, labels, k):
+    def run(self, neighborhoods, labels):
         ends.append(fake_clock.now)
         return labels
 
-    monkeypatch.setattr(Exchange, "refine", refine)
+    monkeypatch.setattr(FinalExchange, "run", run)
     began = fake_clock.now
     search = IteratedLocalSearch(time_limit=3, n_init=n_init)
     # Each group takes a reading of the clock: without a limit, the first start alone takes 25 s.

@@ -68,7 +68,7 @@ def test_bad_columns(X, columns, message):
         ({"shuffle": None}, ValueError, "^shuffle=None must be one of 'auto', 'disk', 'memory'"),
         ({"builder": "mdv"}, ValueError, rf"^builder='mdv' must be one of {BUILDER_NAMES}\.$"),
         ({"builder": 7}, TypeError, f"^builder=7 must be one of {BUILDER_NAMES} or an object with"),
-        ({"refiner": "none"}, ValueError, "^refiner='none' must be one of 'decompose'"),
+        ({"refiner": "none"}, ValueError, "^refiner='none' must be one of 'auto', 'decompose'"),
         ({"scaler": "robust"}, ValueError, r"^scaler='robust' must be one of 'standard'\.$"),
         ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),
     ],
