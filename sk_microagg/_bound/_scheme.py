@@ -10,11 +10,12 @@ import numpy as np
 from sk_microagg._bound._cuts import Cuts
 from sk_microagg._bound._margin import safe_sum
 from sk_microagg._bound._proof import Proof
-from sk_microagg._bound._records import near_records, scaled, sums_of_nearest
+from sk_microagg._bound._records import near_records, scaled, sum_of_nearest, sums_of_nearest
 from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._sets import ColumnPool, Sets, squared_errors
 from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._kernels import Ascent, GroupFinder
+from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._statistics import total_sum_of_squares
 
 
@@ -49,16 +50,20 @@ def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs):
     proof : Proof
         The bound, and when it rose.
     """
+    deadline = Deadline(time_limit)
     total = total_sum_of_squares(X)
     records, exponent = scaled(X)
-    proof = Proof(total, float(np.ldexp(total, -2 * exponent)), X.size, time_limit, verbose)
-    try:
-        scheme = Scheme(records, k, proof, n_jobs)
-        while scheme.n_iter != max_iter and not proof.deadline.is_over() and scheme.may_rise(tol):
-            scheme.advance()
-            proof.show(scheme.ceiling)
-    finally:
-        proof.finish()
+    unit = float(np.ldexp(total, -2 * exponent))
+    proof = Proof(total, unit, X.size, time_limit, verbose, deadline)
+    with interruptible():
+        try:
+            scheme = Scheme(records, k, proof, n_jobs)
+            while scheme.n_iter != max_iter and not deadline.is_over() and scheme.may_rise(tol):
+                scheme.advance()
+                proof.show(scheme.ceiling)
+        finally:
+            proof.finish()
+        warn_if_interrupted("the bound is what was proven until then")
     return proof
 
 
@@ -111,39 +116,56 @@ class Scheme:
         self.settings = settings
         self.n = len(records)
         self.proof = proof
-        near, distances = near_records(records, self._n_neighbors())
-        sums = sums_of_nearest(distances[:, : min(k, settings.max_neighbors_in_sums)], k)
-        # The first duals: the share of each record in the distances to its k - 1 nearest others.
-        self.best = sums[:, -1] / (2 * k)
-        self.proof.note(safe_sum(self.best))
+        near, distances = near_records(records, self._n_neighbors(), proof.deadline)
+        self._prove_first_bound(distances)
         self.duals = self.best.copy()
-        self.pool = ColumnPool(records)
-        self.pool.add(near[:, :k])
-        self.own_cost = squared_errors(records, near[:, :k])
-        self.cuts = Cuts(records, k, settings)
-        self.finder = GroupFinder(records, near.astype(np.int32), k)
-        sums = np.ascontiguousarray(sums[:, : k - 1])
-        self.repair = Repair(records, k, sums, n_jobs, settings)
         self.ceiling = np.inf
+        self.n_iter = 0
+        self.n_rounds = 0
         # Where each record has k - 1 duplicates, nothing is lost. Duals whose squares underflow
-        # cannot be raised: the first bound is kept.
-        self.is_settled = self.best.mean() < settings.min_mean_dual
+        # cannot be raised, nor those for which there is no time or memory: the first bound is kept.
+        self.is_settled = (
+            self.best.mean() < settings.min_mean_dual or len(near) < self.n or near.shape[1] < k
+        )
         if self.is_settled:
             self.ceiling = self.proof.squared_errors
+            return
+        self.pool = ColumnPool(records)
+        self.pool.add(near[:, :k], proof.deadline)
+        self.own_cost = squared_errors(records, near[:, :k], proof.deadline)
+        self.cuts = Cuts(records, k, settings)
+        self.finder = GroupFinder(records, near.astype(np.int32), k)
+        sums = sums_of_nearest(distances[:, : min(k, settings.max_neighbors_in_sums)], k)
+        sums = np.ascontiguousarray(sums[:, : k - 1])
+        self.repair = Repair(records, k, sums, n_jobs, settings)
         self.target = None
         self.step_share = 1.0
         self.width = settings.initial_width
         self.inertia = settings.inertia
         self.ascent_iter = settings.min_ascent_iter
-        self.n_iter = 0
-        self.n_rounds = 0
 
     def _n_neighbors(self):
         """Number of records near each among which the heuristics search."""
         settings = self.settings
         n_near = max(settings.min_neighbors, settings.neighbors_per_k * self.k)
         n_near = min(n_near, settings.max_neighbors, settings.max_neighbors_in_all // self.n)
-        return min(max(n_near, self.k), self.n)
+        if self.n * self.k <= settings.max_members_in_all:
+            n_near = max(n_near, self.k)
+        return min(max(n_near, 2), self.n)
+
+    def _prove_first_bound(self, distances):
+        """Let the first duals be the shares of records in distances to their k - 1 nearest others.
+
+        Those of records whose neighbors are not known are 0.
+
+        Parameters
+        ----------
+        distances : ndarray of shape (n_known, n_neighbors)
+            Squared distances of the first records to their nearest ones.
+        """
+        self.best = np.zeros(self.n)
+        self.best[: len(distances)] = sum_of_nearest(distances, self.k - 1) / (2 * self.k)
+        self.proof.note(safe_sum(self.best))
 
     def may_rise(self, tol):
         """Whether the bound may rise by more than a share `tol` of itself."""
@@ -168,8 +190,8 @@ class Scheme:
             self.best + step * (duals - self.best),
             self.cuts,
             self.pool,
+            self.proof.deadline_of_part(self.settings.longest_repair),
             self.proof.deadline_of_part(self.settings.repair_patience),
-            at_once=is_first or self.step_share < 1,
         )
         if repaired is None:
             self.step_share *= self.settings.shorter_step
@@ -210,11 +232,12 @@ class Scheme:
     def _add_cuts(self, use):
         """Add cuts that the use of columns violates, with duals of 0; return how many."""
         unused = np.zeros(len(self.pool) - len(use))
-        n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]))
+        deadline = self.proof.deadline
+        n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]), deadline)
         if n_new:
             new = np.arange(len(self.cuts)) >= len(self.cuts) - n_new
             for size in np.unique(self.cuts.sets.sizes()[new]):
-                self.pool.add(self.cuts.sets.of_size(size, new))
+                self.pool.add(self.cuts.sets.of_size(size, new), deadline)
             self.duals = np.concatenate([self.duals, np.zeros(n_new)])
             self.best = np.concatenate([self.best, np.zeros(n_new)])
             self.width = max(self.width, self.settings.min_width_after_cuts)
@@ -283,7 +306,7 @@ class Scheme:
     def _run_first_order_method(self, scale, lowest, highest):
         """Iterate on the present pool, within the box; return the means of duals and use."""
         np.clip(self.duals, lowest, highest, out=self.duals)
-        start, entry = self.pool.entries(self.cuts)
+        start, entry = self.pool.entries(self.cuts, self.proof.deadline)
         weight = self.settings.ascent_weight * len(self.pool) / self.n / self.k
         return Ascent(start, entry, self.pool.cost, self.n, scale).run(
             self.duals,
@@ -299,6 +322,7 @@ class Scheme:
         """Find sets that violate their dual constraints, and add them to the pool; how many."""
         tolerance = self.settings.pricing_tolerance * self.proof.squared_errors / self.n * self.k
         found = Sets(self.pool.records, known=self.pool)
-        found.add(self.finder.find(duals[: self.n], tolerance))
-        excess = found.excess(duals, self.cuts)
-        return self.pool.add(found.of_size(self.k, excess > tolerance))
+        deadline = self.proof.deadline
+        found.add(self.finder.find(duals[: self.n], tolerance, deadline=deadline), deadline)
+        excess = found.excess(duals, self.cuts, deadline)
+        return self.pool.add(found.of_size(self.k, excess > tolerance), deadline)

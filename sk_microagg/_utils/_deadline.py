@@ -4,6 +4,7 @@ import math
 import signal
 import threading
 import time
+import warnings
 from contextlib import contextmanager
 
 
@@ -45,6 +46,10 @@ class Deadline:
         return Deadline(min(seconds, self.at - time.monotonic()))
 
 
+# For a search without a time limit, which Ctrl-C can still end.
+NEVER = Deadline()
+
+
 class _Requests:
     """What Ctrl-C has asked for while `interruptible` blocks are active in the main thread."""
 
@@ -80,6 +85,12 @@ def interruptible():
         if is_outermost:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             _Requests.is_made = False
+
+
+def warn_if_interrupted(result):
+    """Warn that Ctrl-C has ended a search in the `interruptible` block around, and with what."""
+    if is_interrupted():
+        warnings.warn(f"Interrupted by Ctrl-C: {result}.", UserWarning, stacklevel=2)
 
 
 def _request(number, frame):

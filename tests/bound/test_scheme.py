@@ -132,7 +132,7 @@ class TestTimeLimit:
         X = np.random.default_rng(0).normal(size=(1000, 8))
         set_clock(0.01)
         with counting_work() as work:
-            bound, trace = loss_bound(X, 8, time_limit=3.0, return_trace=True)
+            bound, trace = loss_bound(X, 8, time_limit=6.0, return_trace=True)
         assert work["repairs given up"] > 0
         assert work["repairs"] > 0
         assert work["iterations"] == work["repairs"] + work["repairs given up"]

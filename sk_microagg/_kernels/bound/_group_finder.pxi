@@ -15,11 +15,11 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
-from ..common._interrupt cimport Watch, is_over, new_watch
+from ..common._interrupt cimport Watch, is_over, watch_until
 
 cdef enum:
     MAX_ROUNDS = 8
-    RECORDS_BETWEEN_SIGNALS = 256
+    FINDER_WORK_BETWEEN_SIGNALS = 5_000_000
 
 
 @cython.final
@@ -68,8 +68,19 @@ cdef class GroupFinder:
         self.ranked.resize(near.shape[1])
         self.members.resize(k)
 
-    def find(self, const double[::1] duals, double tolerance):
+    def find(self, const double[::1] duals, double tolerance, *, deadline=None):
         """Sets whose duals sum to more than their SSE and a tolerance.
+
+        Parameters
+        ----------
+        duals : ndarray of shape (n_records,)
+            The duals.
+
+        tolerance : float
+            The tolerance.
+
+        deadline : Deadline or None, default=None
+            Stop early, with the sets found so far, when it is over.
 
         Returns
         -------
@@ -78,11 +89,13 @@ cdef class GroupFinder:
         """
         cdef Py_ssize_t record, i
         cdef int32_t[:, ::1] members
-        cdef Watch watch = new_watch(RECORDS_BETWEEN_SIGNALS)
+        cdef Watch watch = watch_until(deadline, FINDER_WORK_BETWEEN_SIGNALS)
+        cdef Py_ssize_t work = self.near.shape[1] * self.X.shape[1] * (self.k + 2 * MAX_ROUNDS)
         self.found.clear()
         with nogil:
             for record in range(self.X.shape[0]):
-                is_over(&watch, 1)
+                if is_over(&watch, work):
+                    break
                 for i in range(self.X.shape[1]):
                     self.mean[i] = self.X[record, i]
                 self._improve(record, duals, tolerance)
