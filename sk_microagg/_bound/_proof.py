@@ -53,10 +53,6 @@ class Proof:
         self._trace.append((self.deadline.seconds_gone(), bound))
         return True
 
-    def share_of_time(self):
-        """Share of the time limit that has passed; 0 if there is no limit."""
-        return self.deadline.seconds_gone() / self.time_limit
-
     def deadline_of_part(self, share):
         """The end of a share of the time limit from now on, but not after the deadline."""
         return self.deadline.within(share * self.time_limit)

@@ -104,6 +104,10 @@ class Scheme:
     ceiling : float
         The bound that the duals of the last ascent would give if they were feasible.
 
+    adds_cuts : bool
+        Whether ascents add cuts. The bound must be near the ceiling before: many cuts at a time
+        leave the duals far from feasible.
+
     n_iter : int
         Number of calls of `advance`.
 
@@ -139,6 +143,7 @@ class Scheme:
         sums = np.ascontiguousarray(sums[:, : k - 1])
         self.repair = Repair(records, k, sums, n_jobs, settings)
         self.target = None
+        self.adds_cuts = False
         self.step_share = 1.0
         self.width = settings.initial_width
         self.inertia = settings.inertia
@@ -183,7 +188,7 @@ class Scheme:
         self.n_iter += 1
         if self.target is None:
             self.target = self._ascend()
-        duals, use = self.target
+        duals, n_cuts = self.target
         is_first = self.n_rounds == 0
         step = self.step_share * (1 if is_first else 1 - self.inertia)
         repaired, n_new = self.repair.run(
@@ -206,10 +211,12 @@ class Scheme:
         self.target = None
         if n_new < self.settings.few_repaired_columns * self.n:
             self.inertia *= self.settings.inertia_decay
-        if self.proof.squared_errors < (1 + self.settings.cut_when_below) * before:
-            n_cuts = self._add_cuts(use)
+        bound = self.proof.squared_errors
+        rose_little = bound < (1 + self.settings.cut_when_below) * before
+        if rose_little and self.adds_cuts:
             found_few = n_cuts == 0 and n_new <= self.settings.few_new_columns * self.n
             self.is_settled = found_few and not self._widen_if_boxed_in()
+        self.adds_cuts = rose_little or self.ceiling < (1 + self.settings.cut_when_near) * bound
 
     def _keep_if_better(self, repaired):
         """Keep feasible duals if their bound is higher; narrow the box if it is not, or hardly."""
@@ -261,47 +268,53 @@ class Scheme:
         scale = np.maximum(best, settings.scale_by_mean * best.mean())
         scale = np.maximum(scale, settings.scale_by_cost * self.own_cost)
         cut_cost = self.cuts.sets.cost
+        lowest, highest = best - self.width * scale, best + self.width * scale
         if self.n_rounds == 0:
-            return scale, np.zeros(self.n), self.own_cost.copy()
+            lowest, highest = np.zeros(self.n), self.own_cost
         cut_scale = np.maximum(
             settings.cut_scale_by_cost * cut_cost / self.k,
             settings.cut_scale_by_mean * scale.mean(),
         )
         return (
             np.concatenate([scale, cut_scale]),
-            np.concatenate([best - self.width * scale, np.zeros(len(cut_cost))]),
-            np.concatenate([best + self.width * scale, cut_cost]),
+            np.concatenate([lowest, np.zeros(len(cut_cost))]),
+            np.concatenate([highest, cut_cost]),
         )
 
     def _ascend(self):
-        """Raise the duals as far as the pool and a box allow, adding columns that they violate.
+        """Raise the duals as far as the pool and a box allow, adding violated columns and cuts.
 
         Returns
         -------
         duals : ndarray of shape (n_records + n_cuts,)
             The duals.
 
-        use : ndarray of shape (n_columns,)
-            How much of each column was used; the pool may have grown since.
+        n_cuts : int
+            Number of cuts that were added last.
         """
         settings = self.settings
-        box = self._box()
+        patience = self.proof.deadline_of_part(settings.longest_ascent)
+        adds_cuts, n_cuts = self.adds_cuts, 0
         for _ in range(settings.max_pricings):
-            duals, use = self._run_first_order_method(*box)
+            duals, use = self._run_first_order_method(*self._box())
             self.ceiling = float(self._signed(duals).sum())
             if self.proof.deadline.is_over():
                 break
             n_new = self._price_columns(duals)
             is_longest = self.ascent_iter == settings.max_ascent_iter
-            if n_new < settings.few_new_columns * self.n and is_longest:
+            if adds_cuts and n_new < settings.many_new_columns * self.n and is_longest:
+                n_cuts = self._add_cuts(use)
+                duals = np.concatenate([duals, np.zeros(n_cuts)])
+                adds_cuts = False
+            elif n_new < settings.few_new_columns * self.n and is_longest:
                 break
             if n_new < settings.many_new_columns * self.n:
                 self.ascent_iter = min(2 * self.ascent_iter, settings.max_ascent_iter)
             else:
                 self.ascent_iter = max(self.ascent_iter // 2, settings.min_ascent_iter)
-            if self.n_rounds == 0 and self.proof.share_of_time() > settings.first_ascent_share:
+            if patience.is_over():
                 break
-        return duals, use
+        return duals, n_cuts
 
     def _run_first_order_method(self, scale, lowest, highest):
         """Iterate on the present pool, within the box; return the means of duals and use."""
@@ -323,6 +336,7 @@ class Scheme:
         tolerance = self.settings.pricing_tolerance * self.proof.squared_errors / self.n * self.k
         found = Sets(self.pool.records, known=self.pool)
         deadline = self.proof.deadline
+        self.finder.set_cuts(self.cuts.sets.start, self.cuts.sets.member, duals[self.n :])
         found.add(self.finder.find(duals[: self.n], tolerance, deadline=deadline), deadline)
         excess = found.excess(duals, self.cuts, deadline)
         return self.pool.add(found.of_size(self.k, excess > tolerance), deadline)

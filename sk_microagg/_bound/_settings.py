@@ -45,8 +45,8 @@ class Settings:
     ascent_weight : float
         How large steps of duals are in the first-order method, compared with those of use.
 
-    first_ascent_share : float
-        Share of the time after which the first ascent ends, converged or not.
+    longest_ascent : float
+        Share of the time after which an ascent ends, converged or not.
 
     pricing_tolerance : float
         By how much duals must exceed the SSE of a set to make it a new column, as a share of the
@@ -112,8 +112,9 @@ class Settings:
         Nodes of the search for one root, after which the least bound of the open ones is taken:
         one root must not take the time of all.
 
-    cut_when_below : float
-        Cuts are added when the bound has risen by less than this share of itself.
+    cut_when_below, cut_when_near : float
+        Cuts are added when the bound has risen by less than the first share of itself, or can rise
+        by less than the second one.
 
     min_cut_excess : float
         A cut is added if the use of the columns inside adds up to more than 1 by more than this.
@@ -159,7 +160,7 @@ class Settings:
     few_new_columns: float = 0.03
     max_pricings: int = 25
     ascent_weight: float = 0.12
-    first_ascent_share: float = 0.4
+    longest_ascent: float = 0.3
     pricing_tolerance: float = 1e-4
 
     initial_width: float = 1.0
@@ -190,12 +191,13 @@ class Settings:
     max_nodes: int = 200_000
 
     cut_when_below: float = 2e-3
+    cut_when_near: float = 0.006
     min_cut_excess: float = 0.02
     min_use: float = 0.01
     pairs_per_record: int = 4
     max_new_cuts: float = 0.25
     max_cuts_of_record: int = 60
-    max_cut_surplus: int = 6
+    max_cut_surplus: int = 9
     max_cut_members: int = 32
 
     min_mean_dual: float = 1e-140
