@@ -5,6 +5,8 @@ cost less. It then uses k-sets within the group by more than 1 in total, which n
 The cut around the group forbids that, and has a dual variable of its own.
 """
 
+from math import comb
+
 import numpy as np
 from scipy import sparse
 
@@ -37,6 +39,7 @@ class Cuts:
         self._k = k
         self._settings = settings
         self.sets = Sets(records)
+        self._largest = largest_cut(k, settings.max_cut_subsets, settings.max_cut_members)
 
     def __len__(self):
         return len(self.sets)
@@ -60,8 +63,7 @@ class Cuts:
 
     def _candidates(self, pool, incidence, use, deadline):
         """New unions of two k-sets: those that are used most, if the unions are small enough."""
-        largest = min(self._k + self._settings.max_cut_surplus, self._settings.max_cut_members)
-        least_overlap = max(2 * self._k - largest, 1)
+        least_overlap = 2 * self._k - self._largest
         shared = self._share_at_least(incidence, incidence, least_overlap, deadline)
         pairs = sparse.triu(shared, k=1).tocoo()
         both = use[pairs.row] + use[pairs.col]
@@ -104,3 +106,13 @@ class Cuts:
         n_left = some.shape[0] - sum(block.shape[0] for block in blocks)
         blocks.append(sparse.csr_matrix((n_left, others.shape[0])))
         return sparse.vstack(blocks, format="csr")
+
+
+def largest_cut(k, max_subsets, max_members):
+    """Members that a cut may have, such that it has few enough subsets of more than k records."""
+    size = k
+    while size + 1 < min(2 * k, max_members + 1):
+        if sum(comb(size + 1, n_left_out) for n_left_out in range(size + 1 - k)) > max_subsets:
+            break
+        size += 1
+    return size

@@ -131,9 +131,8 @@ class Settings:
     max_cuts_of_record : int
         Cuts that a record may be in. `RootSearch` has bits for 64.
 
-    max_cut_surplus : int
-        Records in a cut beyond k. All subsets of more than k are enumerated, so that it must be
-        small.
+    max_cut_subsets : int
+        Subsets of a cut with more than k records: all of them may have to be enumerated.
 
     max_cut_members : int
         Records in a cut. `CutCheck` has bits for 32.
@@ -197,7 +196,7 @@ class Settings:
     pairs_per_record: int = 4
     max_new_cuts: float = 0.25
     max_cuts_of_record: int = 60
-    max_cut_surplus: int = 9
+    max_cut_subsets: int = 200_000
     max_cut_members: int = 32
 
     min_mean_dual: float = 1e-140

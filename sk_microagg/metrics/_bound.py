@@ -35,8 +35,10 @@ def loss_bound(
     bound is a certificate, not an estimate: see :doc:`/bound`. It is usually within a few percent
     of the best loss that is known.
 
-    The longer the search, the higher the bound. Rounding is taken into account: the bound is
-    lowered by about a billionth of itself.
+    The longer the search, the higher the bound. At the time limit it ends with what was proven
+    until then, which is 0 at worst. So does the first Ctrl-C, with a warning; a second one raises
+    KeyboardInterrupt. Rounding is taken into account: the bound is lowered by about a billionth of
+    itself.
 
     Parameters
     ----------
