@@ -60,7 +60,7 @@ class Repair:
             When to give up.
 
         patience : Deadline, default=NEVER
-            When to hurry, such that duals may become lower than necessary.
+            When to give up if not even half of the roots are done.
 
         Returns
         -------
@@ -71,9 +71,9 @@ class Repair:
             Number of sets that were added to the pool.
         """
         n = len(self._roots)
-        if not self._prepare(duals, cuts, deadline):
+        if not self._prepare(duals, cuts, patience):
             return None, 0
-        least, members, complete = self._rank_roots(deadline)
+        least, members, complete = self._rank_roots(patience)
         n_new = pool.add(members[members[:, 0] >= 0], deadline)
         if not complete:
             return None, n_new
@@ -103,15 +103,12 @@ class Repair:
         return True
 
     def _lower(self, roots, patience, deadline):
-        """Lower duals of roots in order; the sets that made it necessary, and if there was time.
-
-        When patience is over, a root is searched shortly, and its dual may be lowered too much.
-        """
-        settings, found, complete = self._settings, [np.empty((0, self._k), dtype=np.int32)], True
-        for block in np.array_split(roots, settings.n_blocks_of_roots):
-            limit = settings.max_nodes_in_haste if patience.is_over() else settings.max_nodes
+        """Lower duals of roots in order; the sets that made it necessary, and if there was time."""
+        first, rest = np.array_split(roots, 2)
+        found = []
+        for half, end in ((first, patience), (rest, deadline)):
             _, members, complete = self._searches[0].sweep(
-                block, lower=True, node_limit=limit, deadline=deadline
+                half, lower=True, node_limit=self._settings.max_nodes, deadline=end
             )
             found.append(members)
             if not complete:

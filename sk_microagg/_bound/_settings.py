@@ -93,7 +93,8 @@ class Settings:
         Share of the records below which a repair has found few columns.
 
     repair_patience, longest_repair : float
-        Shares of the time after which a repair is hurried, and given up.
+        Shares of the time after which a repair is given up: if less than half of it is done, and in
+        any case.
 
     shorter_step, longer_step : float
         Factors of the step from the best duals to those of the ascent, after a repair that was
@@ -102,11 +103,8 @@ class Settings:
     root_preference : float
         Share of its dual by which a record is preferred as the root of a set.
 
-    max_nodes_to_rank, max_nodes_in_haste : int
-        Nodes of the search for one root when roots are only ranked, and when a repair is hurried.
-
-    n_blocks_of_roots : int
-        Blocks of roots in a repair, before each of which it may start to hurry.
+    max_nodes_to_rank : int
+        Nodes of the search for one root, when roots are only ranked.
 
     max_nodes : int
         Nodes of the search for one root, after which the least bound of the open ones is taken:
@@ -179,14 +177,12 @@ class Settings:
     inertia: float = 0.2
     inertia_decay: float = 0.5
     few_repaired_columns: float = 0.01
-    repair_patience: float = 0.2
+    repair_patience: float = 0.15
     longest_repair: float = 0.35
     shorter_step: float = 0.25
     longer_step: float = 2.0
     root_preference: float = 0.5
     max_nodes_to_rank: int = 0
-    max_nodes_in_haste: int = 1_000
-    n_blocks_of_roots: int = 20
     max_nodes: int = 200_000
 
     cut_when_below: float = 2e-3

@@ -101,8 +101,8 @@ def loss_bound(
     >>> for max_iter in (1, 2, 4):
     ...     print(f"{loss_bound(X, 3, time_limit=np.inf, max_iter=max_iter):.1%}")
     8.2%
-    8.4%
-    8.6%
+    8.5%
+    8.7%
     """
     X = check_records(X)
     k = check_k(k, len(X))
