@@ -60,7 +60,7 @@ class Repair:
             When to give up.
 
         patience : Deadline, default=NEVER
-            When to give up if not even half of the roots are done.
+            When to give up if few roots are done.
 
         Returns
         -------
@@ -104,11 +104,11 @@ class Repair:
 
     def _lower(self, roots, patience, deadline):
         """Lower duals of roots in order; the sets that made it necessary, and if there was time."""
-        first, rest = np.array_split(roots, 2)
+        n_first = int(self._settings.roots_until_patience * len(roots))
         found = []
-        for half, end in ((first, patience), (rest, deadline)):
+        for part, end in ((roots[:n_first], patience), (roots[n_first:], deadline)):
             _, members, complete = self._searches[0].sweep(
-                half, lower=True, node_limit=self._settings.max_nodes, deadline=end
+                part, lower=True, node_limit=self._settings.max_nodes, deadline=end
             )
             found.append(members)
             if not complete:

@@ -93,8 +93,10 @@ class Settings:
         Share of the records below which a repair has found few columns.
 
     repair_patience, longest_repair : float
-        Shares of the time after which a repair is given up: if less than half of it is done, and in
-        any case.
+        Shares of the time after which a repair is given up: if few roots are done, and in any case.
+
+    roots_until_patience : float
+        Share of the roots that must be done at the first of these times.
 
     shorter_step, longer_step : float
         Factors of the step from the best duals to those of the ascent, after a repair that was
@@ -177,8 +179,9 @@ class Settings:
     inertia: float = 0.2
     inertia_decay: float = 0.5
     few_repaired_columns: float = 0.01
-    repair_patience: float = 0.15
-    longest_repair: float = 0.35
+    repair_patience: float = 0.2
+    longest_repair: float = 0.45
+    roots_until_patience: float = 0.25
     shorter_step: float = 0.25
     longer_step: float = 2.0
     root_preference: float = 0.5
