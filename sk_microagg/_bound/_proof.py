@@ -26,11 +26,14 @@ class Proof:
 
     verbose : int
         If 1, print a progress line that updates.
+
+    deadline : Deadline or None, default=None
+        The end of the search, if it has begun already.
     """
 
-    def __init__(self, total, unit, n_values, time_limit, verbose):
+    def __init__(self, total, unit, n_values, time_limit, verbose, deadline=None):
         self.time_limit = time_limit
-        self.deadline = Deadline(time_limit)
+        self.deadline = deadline or Deadline(time_limit)
         self.bound = 0.0
         self.squared_errors = 0.0
         self._total = total
@@ -49,10 +52,6 @@ class Proof:
         self.bound = bound
         self._trace.append((self.deadline.seconds_gone(), bound))
         return True
-
-    def share_of_time(self):
-        """Share of the time limit that has passed; 0 if there is no limit."""
-        return self.deadline.seconds_gone() / self.time_limit
 
     def deadline_of_part(self, share):
         """The end of a share of the time limit from now on, but not after the deadline."""

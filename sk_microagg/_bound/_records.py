@@ -3,6 +3,14 @@
 import numpy as np
 
 from sk_microagg._kernels import Pool
+from sk_microagg._utils._deadline import NEVER
+
+# When a deadline is asked: work is the records that queries look at, at worst.
+WORK_PER_BLOCK = 1_000_000
+WORK_PER_NEIGHBOR = 64
+
+# Measured, and generous.
+SECONDS_PER_VALUE = 1e-7
 
 
 def scaled(X):
@@ -22,17 +30,42 @@ def scaled(X):
     if not span.any():
         return X[:, :0], 0
     exponent = int(np.frexp(span.max())[1])
-    return np.ascontiguousarray(np.ldexp(X[:, span > 0], -exponent)), exponent
+    if not span.all():
+        X = np.ascontiguousarray(X[:, span > 0])
+    return np.ldexp(X, -exponent), exponent
 
 
-def near_records(X, m):
-    """The `m` records nearest to each, itself first, and their squared distances."""
-    near = Pool(X).around_each(m)
-    distances = np.empty(near.shape)
-    for place in range(m):
-        gap = X[near[:, place]] - X
-        distances[:, place] = np.einsum("ij,ij->i", gap, gap)
-    return near, distances
+def near_records(X, m, deadline=NEVER):
+    """The `m` records nearest to each, itself first, and their squared distances.
+
+    If the deadline comes first, these are of the first records only.
+    """
+    near, distances = [np.empty((0, m), dtype=np.intp)], [np.empty((0, m))]
+    if deadline.seconds_left() > tree_seconds(X):
+        pool = Pool(X)
+        block = max(WORK_PER_BLOCK // (len(X) + WORK_PER_NEIGHBOR * m), 1)
+        for first in range(0, len(X), block):
+            if deadline.is_over():
+                break
+            some = range(first, min(first + block, len(X)))
+            near.append(np.array([pool.around(record, m) for record in some]))
+            gaps = X[near[-1]] - X[some][:, None]
+            distances.append(np.einsum("ijk,ijk->ij", gaps, gaps))
+    return np.concatenate(near), np.concatenate(distances)
+
+
+def tree_seconds(X):
+    """About the seconds that a tree of records takes, which has no deadline of its own."""
+    return SECONDS_PER_VALUE * X.size
+
+
+def sum_of_nearest(distances, n):
+    """A lower bound on the sum of the n smallest squared distances of each record to others.
+
+    Parameters are as those of `sums_of_nearest`, of which it is the last sum.
+    """
+    known = distances[:, 1 : n + 1]
+    return known.sum(axis=1) + (n - known.shape[1]) * distances[:, -1]
 
 
 def sums_of_nearest(distances, n_sums):

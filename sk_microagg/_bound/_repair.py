@@ -3,8 +3,10 @@
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from sk_microagg._bound._records import tree_seconds
 from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._kernels import CutCheck, RootSearch
+from sk_microagg._utils._deadline import NEVER
 
 
 class Repair:
@@ -31,12 +33,17 @@ class Repair:
     def __init__(self, records, k, sums, n_jobs, settings=SETTINGS):
         self._k = k
         self._settings = settings
-        n_threads = min(effective_n_jobs(n_jobs), len(records))
-        self._searches = [RootSearch(records, k, sums) for _ in range(n_threads)]
+        self._records = records
+        self._sums = sums
+        self._n_threads = min(effective_n_jobs(n_jobs), len(records))
+        self._searches = []
         self._roots = np.arange(len(records))
 
-    def run(self, duals, cuts, pool, deadline, at_once=False):
+    def run(self, duals, cuts, pool, deadline, patience=NEVER):
         """Lower duals of records where sets violate their constraints, and add these to the pool.
+
+        A quick look ranks the roots, such that the worst violations are repaired first: that leaves
+        duals higher. Then an exact search visits all roots that the look could not clear.
 
         Parameters
         ----------
@@ -50,12 +57,10 @@ class Repair:
             The pool.
 
         deadline : Deadline
-            Value of `time.monotonic()` at which to give up.
+            When to give up.
 
-        at_once : bool, default=False
-            Whether to lower duals during the search for such sets. That takes half the time. But
-            a search before, after which the worst violations are repaired first, leaves duals
-            higher.
+        patience : Deadline, default=NEVER
+            When to give up if few roots are done.
 
         Returns
         -------
@@ -66,38 +71,58 @@ class Repair:
             Number of sets that were added to the pool.
         """
         n = len(self._roots)
-        search = self._searches[0]
-        for one in self._searches:
-            one.set_duals(duals[:n], -self._settings.root_preference * duals[:n])
-            one.set_cuts(cuts.sets.start, cuts.sets.member, duals[n:])
-        if at_once:
-            _, members, complete = search.sweep(
-                self._roots, lower=True, node_limit=self._settings.max_nodes, deadline=deadline
-            )
-        else:
-            least, members, complete = self._search_all_roots(deadline)
-        n_new = pool.add(members[members[:, 0] >= 0])
-        if complete and not at_once:
-            worst_first = np.argsort(least)[: np.count_nonzero(least)]
-            _, _, complete = search.sweep(
-                worst_first, lower=True, node_limit=self._settings.max_nodes, deadline=deadline
-            )
+        if not self._prepare(duals, cuts, patience):
+            return None, 0
+        least, members, complete = self._rank_roots(patience)
+        n_new = pool.add(members[members[:, 0] >= 0], deadline)
         if not complete:
             return None, n_new
-        lowered = search.get_duals()
+        worst_first = np.argsort(least, kind="stable")[: np.count_nonzero(least)]
+        members, complete = self._lower(worst_first, patience, deadline)
+        n_new += pool.add(members[members[:, 0] >= 0], deadline)
+        if not complete:
+            return None, n_new
+        lowered = self._searches[0].get_duals()
         check = CutCheck(pool.records, self._k, cuts.sets.start, cuts.sets.member)
         larger = check.lower(lowered, duals[n:], deadline=deadline)
         if larger is None:
             return None, n_new
         return np.concatenate([lowered, duals[n:]]), n_new + pool.add_each(larger)
 
-    def _search_all_roots(self, deadline):
-        """Search all roots: their least reduced costs, the sets, and whether there was time."""
+    def _prepare(self, duals, cuts, deadline):
+        """Give each thread a search with these duals and cuts; return whether there was time."""
+        n = len(self._roots)
+        for thread in range(self._n_threads):
+            if deadline.seconds_left() < tree_seconds(self._records):
+                return False
+            if thread == len(self._searches):
+                self._searches.append(RootSearch(self._records, self._k, self._sums))
+            search = self._searches[thread]
+            search.set_duals(duals[:n], -self._settings.root_preference * duals[:n])
+            search.set_cuts(cuts.sets.start, cuts.sets.member, duals[n:])
+        return True
+
+    def _lower(self, roots, patience, deadline):
+        """Lower duals of roots in order; the sets that made it necessary, and if there was time."""
+        n_first = int(self._settings.roots_until_patience * len(roots))
+        found = []
+        for part, end in ((roots[:n_first], patience), (roots[n_first:], deadline)):
+            _, members, complete = self._searches[0].sweep(
+                part, lower=True, node_limit=self._settings.max_nodes, deadline=end
+            )
+            found.append(members)
+            if not complete:
+                break
+        return np.concatenate(found), complete
+
+    def _rank_roots(self, deadline):
+        """Bounds on the reduced costs of the roots, sets found, and whether there was time."""
         n_threads = len(self._searches)
         shares = [np.arange(first, len(self._roots), n_threads) for first in range(n_threads)]
+        limit = self._settings.max_nodes_to_rank
         try:
             found = Parallel(n_jobs=n_threads, require="sharedmem")(
-                delayed(search.sweep)(roots, node_limit=self._settings.max_nodes, deadline=deadline)
+                delayed(search.sweep)(roots, node_limit=limit, deadline=deadline)
                 for search, roots in zip(self._searches, shares, strict=True)
             )
         finally:

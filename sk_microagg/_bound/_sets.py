@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sk_microagg._bound._settings import SETTINGS
+from sk_microagg._utils._deadline import NEVER
 
 
 class Sets:
@@ -53,19 +54,30 @@ class Sets:
         """The members of one set."""
         return self.member[self.start[number] : self.start[number + 1]]
 
-    def add(self, members):
-        """Add the sets that are new, given as shape (n_sets, size); return how many were."""
-        keys = self._number[members].sum(axis=1, dtype=np.uint64)
-        _, first = np.unique(keys, return_index=True)
-        known = np.concatenate([self._known, self._elsewhere])
-        first = first[~np.isin(keys[first], known)]
-        members = members[first]
-        self._known = np.concatenate([self._known, keys[first]])
+    def add(self, members, deadline=NEVER):
+        """Add the sets that are new, given as shape (n_sets, size); return how many were.
+
+        Those for which there is no time are left out.
+        """
+        keys, first = np.unique(self._keys(members, deadline), return_index=True)
+        is_new = ~(_holds(self._known, keys) | _holds(self._elsewhere, keys))
+        members = members[first[is_new]]
+        cost = squared_errors(self.records, members, deadline)
+        members = members[: len(cost)]
+        # Two sorted runs are merged.
+        known = np.concatenate([self._known, keys[is_new][: len(cost)]])
+        self._known = np.sort(known, kind="stable")
         ends = self.start[-1] + members.shape[1] * np.arange(1, len(members) + 1)
         self.start = np.concatenate([self.start, ends.astype(np.int32)])
         self.member = np.concatenate([self.member, members.ravel().astype(np.int32)])
-        self.cost = np.concatenate([self.cost, squared_errors(self.records, members)])
+        self.cost = np.concatenate([self.cost, cost])
         return len(members)
+
+    def _keys(self, members, deadline):
+        def keys_of(block):
+            return self._number[block].sum(axis=1, dtype=np.uint64)
+
+        return _by_blocks(keys_of, members, 1, deadline)
 
     def of_size(self, size, chosen=True):
         """The sets of one size among those for which a mask is True: (n_sets, size)."""
@@ -86,11 +98,11 @@ class Sets:
             shape=(len(self), self.n_records),
         )
 
-    def excess(self, duals, cuts):
+    def excess(self, duals, cuts, deadline):
         """Violation of each dual constraint, given the duals of records and then of cuts."""
         dual_sum = self.incidence() @ duals[: self.n_records]
         if len(cuts):
-            dual_sum -= cuts.applying_to(self) @ duals[self.n_records :]
+            dual_sum -= cuts.applying_to(self, deadline) @ duals[self.n_records :]
         return dual_sum - self.cost
 
 
@@ -107,13 +119,13 @@ class ColumnPool(Sets):
         super().__init__(records)
         self.use = np.empty(0)
 
-    def add(self, members):
+    def add(self, members, deadline=NEVER):
         """Add the sets that are new, given as shape (n_sets, size); return how many were."""
-        n_new = super().add(members)
+        n_new = super().add(members, deadline)
         self.use = np.concatenate([self.use, np.zeros(n_new)])
         return n_new
 
-    def entries(self, cuts):
+    def entries(self, cuts, deadline):
         """Members of each set, and the cuts that apply to it, numbered after the records.
 
         Returns
@@ -126,16 +138,39 @@ class ColumnPool(Sets):
         """
         if len(cuts) == 0:
             return self.start, self.member
-        both = sparse.hstack([self.incidence(), cuts.applying_to(self)], format="csr")
+        both = sparse.hstack([self.incidence(), cuts.applying_to(self, deadline)], format="csr")
         return both.indptr.astype(np.int32), both.indices.astype(np.int32)
 
 
-def squared_errors(records, members, block=SETTINGS.sets_per_block):
-    """SSE of sets of one size, as an array of shape (n_sets,)."""
-    errors = np.empty(len(members))
-    for first in range(0, len(members), block):
-        rows = records[members[first : first + block]]
-        rows = rows - rows[:, :1]
+def squared_errors(records, members, deadline=NEVER):
+    """SSE of sets of one size, as an array of shape (n_sets,): the first ones if time is short."""
+
+    def errors_of(block):
+        rows = records[block]
+        rows -= rows[:, :1].copy()
         rows -= rows.mean(axis=1, keepdims=True)
-        errors[first : first + block] = np.einsum("gij,gij->g", rows, rows)
-    return errors
+        return np.einsum("gij,gij->g", rows, rows)
+
+    return _by_blocks(errors_of, members, records.shape[1], deadline)
+
+
+def _by_blocks(function, members, n_values, deadline):
+    """The numbers that a function gives for sets, in blocks: of the first ones if time is short.
+
+    It handles `n_values` values for each member.
+    """
+    block = max(SETTINGS.values_per_block // (members.shape[1] * n_values), 1)
+    numbers = [function(members[:0])]
+    for first in range(0, len(members), block):
+        if deadline.is_over():
+            break
+        numbers.append(function(members[first : first + block]))
+    return np.concatenate(numbers)
+
+
+def _holds(numbers, wanted):
+    """Whether sorted numbers hold each of others."""
+    if len(numbers) == 0:
+        return np.zeros(len(wanted), dtype=bool)
+    place = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+    return numbers[place] == wanted

@@ -19,11 +19,17 @@ class Settings:
     max_neighbors_in_all : int
         Neighbors of all records together, to limit memory; it overrides `min_neighbors`.
 
+    max_members_in_all : int
+        Members of one k-set per record together. Where there are more, the first bound is kept.
+
     max_neighbors_in_sums : int
         Neighbors whose distances are summed up for bounds; those beyond count as equally far away.
 
-    sets_per_block : int
-        Sets whose SSE is computed at a time, to limit memory.
+    values_per_block : int
+        Values that are handled at a time, to limit memory and the time until a deadline is noticed.
+
+    sets_per_product : int
+        Sets that are compared with all others at a time, for the same reasons.
 
     min_ascent_iter, max_ascent_iter : int
         Fewest and most iterations of the first-order method between two pricings. The number is
@@ -39,8 +45,8 @@ class Settings:
     ascent_weight : float
         How large steps of duals are in the first-order method, compared with those of use.
 
-    first_ascent_share : float
-        Share of the time after which the first ascent ends, converged or not.
+    longest_ascent : float
+        Share of the time after which an ascent ends, converged or not.
 
     pricing_tolerance : float
         By how much duals must exceed the SSE of a set to make it a new column, as a share of the
@@ -86,8 +92,11 @@ class Settings:
     few_repaired_columns : float
         Share of the records below which a repair has found few columns.
 
-    repair_patience : float
-        Share of the time after which a repair is given up.
+    repair_patience, longest_repair : float
+        Shares of the time after which a repair is given up: if few roots are done, and in any case.
+
+    roots_until_patience : float
+        Share of the roots that must be done at the first of these times.
 
     shorter_step, longer_step : float
         Factors of the step from the best duals to those of the ascent, after a repair that was
@@ -96,12 +105,16 @@ class Settings:
     root_preference : float
         Share of its dual by which a record is preferred as the root of a set.
 
+    max_nodes_to_rank : int
+        Nodes of the search for one root, when roots are only ranked.
+
     max_nodes : int
         Nodes of the search for one root, after which the least bound of the open ones is taken:
         one root must not take the time of all.
 
-    cut_when_below : float
-        Cuts are added when the bound has risen by less than this share of itself.
+    cut_when_below, cut_when_near : float
+        Cuts are added when the bound has risen by less than the first share of itself, or can rise
+        by less than the second one.
 
     min_cut_excess : float
         A cut is added if the use of the columns inside adds up to more than 1 by more than this.
@@ -118,9 +131,11 @@ class Settings:
     max_cuts_of_record : int
         Cuts that a record may be in. `RootSearch` has bits for 64.
 
+    max_cut_subsets : int
+        Subsets of a cut with more than k records: all of them may have to be enumerated.
+
     max_cut_members : int
-        Records in a cut. All subsets of more than k are enumerated, so that it must be small;
-        `CutCheck` has bits for 32.
+        Records in a cut. `CutCheck` has bits for 32.
 
     min_mean_dual : float
         With a mean dual below this, squares of duals would underflow, and the first bound is kept.
@@ -133,8 +148,10 @@ class Settings:
     neighbors_per_k: int = 12
     max_neighbors: int = 200
     max_neighbors_in_all: int = 10_000_000
+    max_members_in_all: int = 20_000_000
     max_neighbors_in_sums: int = 64
-    sets_per_block: int = 20_000
+    values_per_block: int = 1_000_000
+    sets_per_product: int = 5_000
 
     min_ascent_iter: int = 100
     max_ascent_iter: int = 800
@@ -142,7 +159,7 @@ class Settings:
     few_new_columns: float = 0.03
     max_pricings: int = 25
     ascent_weight: float = 0.12
-    first_ascent_share: float = 0.4
+    longest_ascent: float = 0.3
     pricing_tolerance: float = 1e-4
 
     initial_width: float = 1.0
@@ -162,19 +179,24 @@ class Settings:
     inertia: float = 0.2
     inertia_decay: float = 0.5
     few_repaired_columns: float = 0.01
-    repair_patience: float = 0.15
+    repair_patience: float = 0.2
+    longest_repair: float = 0.45
+    roots_until_patience: float = 0.25
     shorter_step: float = 0.25
     longer_step: float = 2.0
     root_preference: float = 0.5
+    max_nodes_to_rank: int = 0
     max_nodes: int = 200_000
 
     cut_when_below: float = 2e-3
+    cut_when_near: float = 0.006
     min_cut_excess: float = 0.02
     min_use: float = 0.01
     pairs_per_record: int = 4
     max_new_cuts: float = 0.25
     max_cuts_of_record: int = 60
-    max_cut_members: int = 19
+    max_cut_subsets: int = 200_000
+    max_cut_members: int = 32
 
     min_mean_dual: float = 1e-140
     same_bound: float = 1e-7

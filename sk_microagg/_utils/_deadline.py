@@ -181,3 +181,7 @@ def _is_ours(frame):
     module = frame.f_globals.get("__name__", "")
     is_called_for_user = module.split(".")[0] in CALLING_PACKAGES
     return is_called_for_user or frame.f_code.co_filename.startswith(PACKAGE)
+
+
+# For what has no deadline, and is not interrupted.
+NEVER = Deadline(heeds_interrupts=False)

@@ -35,8 +35,10 @@ def loss_bound(
     bound is a certificate, not an estimate: see :doc:`/bound`. It is usually within a few percent
     of the best loss that is known.
 
-    The longer the search, the higher the bound. Rounding is taken into account: the bound is
-    lowered by about a billionth of itself.
+    The longer the search, the higher the bound. At the time limit it ends with what was proven
+    until then, which is 0 at worst. So does the first Ctrl-C, with a warning; a second one raises
+    KeyboardInterrupt. Rounding is taken into account: the bound is lowered by about a billionth of
+    itself.
 
     Parameters
     ----------
@@ -99,8 +101,8 @@ def loss_bound(
     >>> for max_iter in (1, 2, 4):
     ...     print(f"{loss_bound(X, 3, time_limit=np.inf, max_iter=max_iter):.1%}")
     8.2%
-    8.4%
-    8.6%
+    8.5%
+    8.7%
     """
     X = check_records(X)
     k = check_k(k, len(X))

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from oracles.root_search import reduced_costs, squared_distances
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import GroupFinder
+from sk_microagg._utils._deadline import Deadline
 
 
 @pytest.mark.parametrize("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
@@ -26,6 +28,51 @@ def test_found_sets_violate_their_constraints(name, k):
     # Only a heuristic, but with all records as neighbors it seldom finds nothing.
     assert n_cases > 0
     assert n_found >= n_cases - 1
+
+
+@pytest.mark.parametrize("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_sets_within_cuts_escape_by_the_best_exchange(name, k):
+    n_escapes = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = TABLES[name](rng, 10, 2)
+        distances = squared_distances(X)
+        duals = rng.uniform(0.2, 1.0, 10) * (distances.mean() / 4 or 1.0)
+        near = np.argsort(distances + np.diag(np.full(10, -1.0)), axis=1).astype(np.int32)
+        costs = dict(reduced_costs(X, k, duals, (), ()))
+        finder = GroupFinder(X, near, k)
+        before = {tuple(members) for members in np.sort(finder.find(duals, 0.0), axis=1).tolist()}
+        cut = np.sort(near[seed, : 2 * k - 1])
+        start = np.array([0, len(cut)], dtype=np.int32)
+        finder.set_cuts(start, cut, np.array([0.5]))
+        after = {tuple(members) for members in np.sort(finder.find(duals, 0.0), axis=1).tolist()}
+        assert before <= after
+        for members in before:
+            if set(members) <= set(cut):
+                best = min(
+                    costs[tuple(sorted({*members, entering} - {leaving}))]
+                    for leaving in members
+                    for entering in set(range(10)) - set(cut)
+                )
+                # Only sets that violate their constraints are of interest.
+                if best < -1e-9:
+                    assert any(abs(costs[escaped] - best) < 1e-9 for escaped in after)
+                    n_escapes += 1
+        finder.set_cuts(start, cut, np.array([0.0]))
+        same = {tuple(members) for members in np.sort(finder.find(duals, 0.0), axis=1).tolist()}
+        assert same == before
+    assert n_escapes > 0
+
+
+def test_a_search_ends_early_if_there_is_no_time():
+    X = np.arange(10_000.0)[:, None]
+    near = (np.arange(10_000)[:, None] + np.arange(100)) % 10_000
+    finder, duals = GroupFinder(X, near.astype(np.int32), 2), np.ones(10_000)
+    found = finder.find(duals, 0.0)
+    fewer = finder.find(duals, 0.0, deadline=Deadline(0.0))
+    assert len(fewer) < len(found)
+    assert_array_equal(fewer, found[: len(fewer)])
 
 
 def test_too_few_neighbors_are_refused():

@@ -62,7 +62,7 @@ def test_no_partition_of_a_small_table_is_below_the_bound(k, n, counting_work):
     assert work["ascents"] >= work["repairs"]
     assert work["columns"] > 0
     # Two groups of k records are the only ones possible in 2k records: cuts would not help.
-    assert (work["cuts"] > 0) == (n > 2 * k)
+    assert work["cuts"] > 0 or n == 2 * k
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from oracles.bound import admissible_groups, squared_errors_of
+from oracles.partition import sst
 from tables.numbers import TABLES
 
-from sk_microagg._bound._cuts import Cuts
+from sk_microagg._bound._cuts import Cuts, largest_cut
 from sk_microagg._bound._proof import Proof
 from sk_microagg._bound._records import near_records, scaled, sums_of_nearest
 from sk_microagg._bound._repair import Repair
@@ -74,6 +75,32 @@ def test_the_best_duals_are_tight():
     assert worst.max() >= -1e-6 * np.abs(scheme.best).max()
 
 
+def test_the_first_bound_is_kept_where_columns_would_need_too_much_memory():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    changes = {"max_members_in_all": 30 * 4, "max_neighbors_in_all": 30 * 3}
+    _, scheme = search(X, 5, 0, replace(SETTINGS, **changes))
+    assert not scheme.may_rise(0.0)
+    _, complete = search(X, 5, 0)
+    # With three of the nearest records known, the fourth counts as far away as the third.
+    assert np.all(scheme.best <= complete.best)
+    assert 0 < scheme.best.sum() < complete.best.sum()
+
+
+def test_records_whose_neighbors_are_not_known_have_duals_of_zero(set_clock):
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    _, complete = search(X, 3, 0)
+    set_clock(1.0)
+    bound = loss_bound(X, 3, time_limit=4.0)
+    assert 0 < bound < complete.proof.bound / np.ldexp(sst(X), -2 * scaled(X)[1])
+
+
+@pytest.mark.parametrize(
+    ("k", "largest"), [(2, 3), (3, 5), (7, 13), (10, 19), (15, 22), (20, 26), (40, 40)]
+)
+def test_cuts_have_few_subsets(k, largest):
+    assert largest_cut(k, SETTINGS.max_cut_subsets, SETTINGS.max_cut_members) == largest
+
+
 def test_settings_are_documented():
     documented = Settings.__doc__.split("Attributes")[1]
     for field in fields(Settings):
@@ -115,7 +142,9 @@ class TestBudgetOfIterations:
 
 class TestTimeLimit:
     @pytest.mark.slow
-    @pytest.mark.parametrize(("n", "d", "k"), [(20_000, 2, 3), (3_000, 30, 40), (500, 2, 240)])
+    @pytest.mark.parametrize(
+        ("n", "d", "k"), [(20_000, 2, 3), (3_000, 30, 40), (500, 2, 240), (9_000, 2, 4_500)]
+    )
     def test_large_tables_and_groups_keep_to_it(self, set_clock, n, d, k):
         X = np.random.default_rng(0).normal(size=(n, d))
         clock = set_clock(0.05)
@@ -132,7 +161,7 @@ class TestTimeLimit:
         X = np.random.default_rng(0).normal(size=(1000, 8))
         set_clock(0.01)
         with counting_work() as work:
-            bound, trace = loss_bound(X, 8, time_limit=3.0, return_trace=True)
+            bound, trace = loss_bound(X, 8, time_limit=6.0, return_trace=True)
         assert work["repairs given up"] > 0
         assert work["repairs"] > 0
         assert work["iterations"] == work["repairs"] + work["repairs given up"]

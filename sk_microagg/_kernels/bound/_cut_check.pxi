@@ -1,9 +1,14 @@
 """Dual constraints of larger sets within cuts: all subsets of each cut with more than k records.
 
 The duals of a set S may sum to its SSE and the duals of all cuts that hold k or more of its
-members. Subsets are built member by member. A branch ends where even with all positive duals of
-members still to be decided the sum would not exceed the SSE of those chosen, since more members
-only raise the SSE.
+members. Subsets are built member by member. With P the members chosen so far, c their mean, and Q
+those of the members still to be decided that join them,
+
+    SSE(P + Q) >= SSE(P) + |P| / (|P| + |Q|) times the sum over Q of |x - c|²,
+
+since the SSE of a union is SSE(P) + SSE(Q) + |P||Q| / (|P| + |Q|) |c - mean of Q|², and the sum over
+Q is SSE(Q) + |Q| |c - mean of Q|². So each of them adds at most its dual less a part of |x - c|²,
+and a branch ends where even all that is positive would not violate the constraint.
 """
 
 import numpy as np
@@ -163,25 +168,32 @@ cdef class CutCheck:
 
         The duals of the chosen sum to `dual_sum`, the squared distances of their pairs to `pairs`.
         """
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, most = size + self.n_members - place
+        cdef size_t n_violating
+        cdef double per_member = pairs / size if size > 0 else 0.0
         cdef double rest = 0.0
-        if size + self.n_members - place <= self.k:
+        if most <= self.k:
             return 0
         for i in range(place, self.n_members):
-            rest += max(self.duals[self.members[i]], 0.0)
-        if dual_sum + rest - self.own_dual <= (pairs / size if size > 0 else 0.0):
+            rest += max(
+                self.duals[self.members[i]] - (self.to_chosen[place][i] - per_member) / most, 0.0
+            )
+        if dual_sum + rest - self.own_dual <= per_member:
             return 0
         if place == self.n_members:
             return self._check(size, chosen, pairs)
         for i in range(place + 1, self.n_members):
             self.to_chosen[place + 1][i] = self.to_chosen[place][i] + self.distances[place][i]
+        n_violating = self.violating.size()
         self._choose(
             place + 1, size + 1, chosen | (<unsigned int>1) << place,
             dual_sum + self.duals[self.members[place]], pairs + self.to_chosen[place][place],
         )
         for i in range(place + 1, self.n_members):
             self.to_chosen[place + 1][i] = self.to_chosen[place][i]
-        return self._choose(place + 1, size, chosen, self._sum_of_duals(chosen), pairs)
+        if self.violating.size() > n_violating:
+            dual_sum = self._sum_of_duals(chosen)
+        return self._choose(place + 1, size, chosen, dual_sum, pairs)
 
     cdef double _sum_of_duals(self, unsigned int chosen) noexcept nogil:
         """Sum of the duals of the chosen, which may have been lowered since they were chosen."""

@@ -202,7 +202,10 @@ cdef class RootSearch:
         """
         cdef Py_ssize_t need = self.k - depth
         self.n_nodes += 1
-        if is_over(&self.watch, 8 * self.listed[depth].size() + self.candidates.take_work()):
+        if is_over(
+            &self.watch,
+            (8 + need // 8) * self.listed[depth].size() + self.candidates.take_work(),
+        ):
             return 0
         if need == 1:
             return self._try_last(depth, cost, cuts)
