@@ -11,7 +11,7 @@ from sk_microagg._bound._scheme import Scheme
 from sk_microagg.metrics import information_loss, loss_bound, optimality_gap
 
 X = np.random.default_rng(0).normal(size=(60, 2))
-WARNING = "Interrupted by Ctrl-C: the bound is what was proven until then."
+WARNING = "interrupted by Ctrl-C: the bound is what was proven until then."
 
 
 def press_in(monkeypatch, cls, method, call, n_times=1):

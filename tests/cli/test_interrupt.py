@@ -10,7 +10,8 @@ import sk_microagg._certificate
 from sk_microagg._utils._deadline import is_interrupted
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import loss_bound
-from sk_microagg.refiners import Exchange, IteratedLocalSearch
+from sk_microagg.refiners import IteratedLocalSearch
+from sk_microagg.refiners._exchange import FinalExchange
 
 COLUMNS = ["count", "size"]
 SEARCH = "interrupted       Ctrl-C ended the search early: the groups are the best found by then\n"
@@ -83,7 +84,7 @@ def test_quiet_commands_warn(run, search, press_before):
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [(Exchange, "_refine"), (os, "replace")], ids=["searching", "writing"]
+    ("owner", "name"), [(FinalExchange, "run"), (os, "replace")], ids=["searching", "writing"]
 )
 def test_a_second_interrupt_leaves_nothing(
     run, search, numbers, press_before, tmp_path, owner, name
