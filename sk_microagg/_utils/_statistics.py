@@ -55,7 +55,7 @@ def twins_of(X):
 
 
 def distinct_records(X):
-    """Return the first record of each set of equal ones, the set of each record, and their sizes."""
+    """Return the first of each set of equal records, the set of each record, and their sizes."""
     # Adding 0 turns -0.0 into 0.0.
     rows = np.ascontiguousarray(X + 0.0).view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
     _, first, number, count = np.unique(
