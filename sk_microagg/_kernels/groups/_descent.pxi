@@ -81,10 +81,11 @@ cdef class Descent(BaseDescent):
         self._find_candidates(a)
         while i < self.candidates.size():
             b = self.candidates[i].second
-            # If the other group was visited in this sweep, the pair was tried then.
+            # If the other group was visited in this sweep, the pair was tried then. Not so with
+            # neighbors: a record need not be among the neighbors of its own neighbors.
             if (
                 b == a
-                or self.visited[b] == self.n_sweeps
+                or (self.neighbors is None and self.visited[b] == self.n_sweeps)
                 or not self._improve_pair(a, b, self.candidates[i].first)
             ):
                 i += 1
