@@ -6,7 +6,7 @@ from oracles.partition import centroid, groups_of, squared_distances
 from oracles.refiners import power_assign
 from tables.numbers import TABLES
 
-from sk_microagg._kernels import ExchangeGraph, Partition
+from sk_microagg._kernels import ExchangeGraph, Partition, Pool
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import twins_of
 from sk_microagg.builders import MDAV
@@ -115,13 +115,13 @@ def test_nothing_is_missing_twice():
     assert len(pairs_with_arcs(graph)) == n_arcs
 
 
-# More records than a search handles between two looks at the clock.
-
-
 def long_search(d):
-    X = np.random.default_rng(0).normal(size=(6000, d))
-    partition = Partition(X, np.arange(6000) // 5, 5)
-    return partition, ExchangeGraph(partition, np.full(6000, -1))
+    """More records and groups than a search handles between two looks at the clock."""
+    X = np.random.default_rng(0).normal(size=(14_000, d))
+    labels = np.empty(14_000, dtype=int)
+    labels[Pool(X).in_order()] = np.arange(14_000) // 5
+    partition = Partition(X, labels, 5)
+    return partition, ExchangeGraph(partition, np.full(14_000, -1))
 
 
 @pytest.mark.parametrize("d", [2, 8])
@@ -132,14 +132,14 @@ def test_searches_for_arcs_end_at_their_deadline(d):
     assert graph.add_missing(deadline=Deadline(0.0)) == -1
     # They can be taken up again.
     assert graph.add_near(4, n_records=5000, deadline=Deadline()) > 0
-    assert partition.n_groups == 1200
+    assert partition.n_groups == 2800
 
 
 def test_canceling_ends_at_its_deadline_with_a_partition():
     partition, graph = long_search(2)
     graph.add_near(4)
     before = partition.labels()
-    graph.start(partition.sse / 6000, with_paths=True)
+    graph.start(partition.sse / 14_000, with_paths=True)
     changed = graph.cancel(deadline=Deadline(0.0))
     after = partition.labels()
     sizes = np.bincount(after)
