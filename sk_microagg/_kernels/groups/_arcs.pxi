@@ -16,7 +16,7 @@ from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
-from ..common._interrupt cimport Watch, check_now, is_over, watch_until
+from ..common._interrupt cimport Watch, is_over, watch_until
 from ..points._points cimport AUTO, PointTree
 
 cdef enum:
@@ -24,6 +24,7 @@ cdef enum:
     # With fewer columns, a tree finds rivals faster than matrix products.
     COLUMNS_FOR_PRODUCTS = 8
     PRODUCTS_AT_A_TIME = 1 << 17
+    PRODUCTS_BETWEEN_SIGNALS = 1 << 24
 
 # Share of the distances behind a cost that may be rounding.
 cdef double DISTANCE_ROUNDING = 1e-13
@@ -151,7 +152,7 @@ cdef class Arcs:
         In many columns boxes spare few distances. Products give all of them quickly, but rounded:
         those near a limit are measured again.
         """
-        cdef Watch watch = watch_until(deadline, PRODUCTS_AT_A_TIME)
+        cdef Watch watch = watch_until(deadline, PRODUCTS_BETWEEN_SIGNALS)
         cdef Py_ssize_t row, group, n_added = 0
         cdef const double[:, ::1] keys
         cdef const double[::1] limits
@@ -169,7 +170,7 @@ cdef class Arcs:
         factors = np.vstack([-2.0 * centroids.T, squares])
         n_rows = max(PRODUCTS_AT_A_TIME // self.n_groups, 1)
         for start in range(0, len(records), n_rows):
-            if check_now(&watch):
+            if is_over(&watch, n_rows * self.n_groups):
                 return -1
             block = records[start : start + n_rows]
             points = X[block] - middle
