@@ -281,6 +281,26 @@ def test_groups_of_one_have_no_partners():
         Annealer(partition, neighbors_of(X, 2), in_order(3), seed=0)
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "n_neighbors", "n_by_scale"), [(5, 2, 6), (7, 2, 6), (6, 0, 6), (6, 2, 5)]
+)
+def test_every_record_needs_neighbors_and_a_place(n_rows, n_neighbors, n_by_scale):
+    partition = RunningPartition(np.arange(6.0)[:, None], np.arange(6) % 2, 3)
+    neighbors = np.zeros((n_rows, n_neighbors), dtype=np.int32)
+    with pytest.raises(ValueError, match=r"each of the 6 records needs a row and a place\.$"):
+        Annealer(partition, neighbors, in_order(n_by_scale), seed=0)
+
+
+@pytest.mark.parametrize("first", [-1, 6])
+def test_long_jumps_need_a_record_to_lead_to(first):
+    X = np.arange(6.0)[:, None]
+    annealer = Annealer(
+        RunningPartition(X, np.arange(6) % 2, 3), neighbors_of(X, 2), in_order(6), seed=0
+    )
+    with pytest.raises(ValueError, match=rf"^first_for_jumps={first} must be from 0 to 5\.$"):
+        annealer.run(in_order(6), **stage_at(1.0, first))
+
+
 INTERRUPTED = """
 import _thread, threading
 import numpy as np

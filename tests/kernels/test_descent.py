@@ -261,6 +261,12 @@ def test_groups_without_neighbors_in_each_other_are_not_compared():
     assert partition.labels().tolist() == [0, 0, 1, 1]
 
 
+def test_every_record_needs_a_row_of_neighbors():
+    partition = Partition(np.arange(4.0)[:, None], np.array([0, 0, 1, 1]), 2)
+    with pytest.raises(ValueError, match=r"^neighbors of 3 records, but there are 4\.$"):
+        Descent(partition, neighbors=np.zeros((3, 1), dtype=np.int32))
+
+
 def test_near_groups_suffice_for_most_of_what_can_be_gained():
     X = np.random.default_rng(0).normal(size=(1000, 8))
     labels = MDAV().build(X, 4)

@@ -63,6 +63,10 @@ cdef class Descent(BaseDescent):
 
     def __init__(self, Partition partition, *, seed=None, const int[:, ::1] neighbors=None):
         BaseDescent.__init__(self, seed)
+        if neighbors is not None and neighbors.shape[0] != partition.n_records:
+            raise ValueError(
+                f"neighbors of {neighbors.shape[0]} records, but there are {partition.n_records}."
+            )
         self.partition = partition
         self.neighbors = neighbors
         self.visited.assign(partition.n_slots, 0)
