@@ -102,9 +102,12 @@ def _aggregate_blocks(tasks, n_blocks, n_jobs, verbose):
 
 
 def block_seeds(random_state, n_blocks):
-    """Return a seed for each block; a single block gets the random state itself."""
-    if n_blocks == 1:
-        return [random_state]
+    """Return a seed for each block; a single block gets the random state itself.
+
+    None stays None: refiners may have a seed of their own for it.
+    """
+    if n_blocks == 1 or random_state is None:
+        return [random_state] * n_blocks
     return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_blocks)
 
 

@@ -9,7 +9,7 @@ from oracles.annealing import PlainAnnealer
 from oracles.partition import canonical, total_sse
 from tables.numbers import TABLES
 
-from sk_microagg._kernels import Annealer, Partition, Pool
+from sk_microagg._kernels import Annealer, Pool, RunningPartition
 
 ALL_STAGES = {
     "very cold": [1e-12],
@@ -30,20 +30,27 @@ def neighbors_of(X, n_neighbors):
     return np.ascontiguousarray(around[:, 1:], dtype=np.int32)
 
 
-def everywhere(X, temperature, chance_of_jump=0.1):
+def stage_at(temperature, first_for_jumps=0, chance_of_jump=0.1):
     return {
         "temperature": temperature,
-        "first_active": 0,
-        "n_active": len(X),
+        "first_for_jumps": first_for_jumps,
         "chance_of_jump": chance_of_jump,
     }
 
 
+def shuffled(rng, n):
+    return rng.permutation(n).astype(np.int32)
+
+
+def in_order(n):
+    return np.arange(n, dtype=np.int32)
+
+
 def both(X, k, rng, n_neighbors=12):
     """The kernel and the oracle, at the start of the same run."""
-    labels, by_scale = some_labels(rng, len(X), k), rng.permutation(len(X))
+    labels, by_scale = some_labels(rng, len(X), k), shuffled(rng, len(X))
     neighbors, seed = neighbors_of(X, n_neighbors), int(rng.integers(2**64, dtype=np.uint64))
-    partition = Partition(X, labels, k)
+    partition = RunningPartition(X, labels, k)
     annealer = Annealer(partition, neighbors, by_scale, seed=seed)
     return partition, annealer, PlainAnnealer(X, labels, k, neighbors, by_scale, seed)
 
@@ -54,16 +61,12 @@ def assert_same_way(X, k, rng, temperatures, chance_of_jump, n_neighbors=12, n_s
     scale = X.var(axis=0).sum()
     partition, annealer, plain = both(X, k, rng, n_neighbors)
     for temperature in temperatures:
-        first = int(rng.integers(n))
-        for _ in range(5):
-            stage = {
-                "temperature": temperature * scale,
-                "first_active": first,
-                "n_active": int(rng.integers(1, n - first + 1)),
-                "chance_of_jump": chance_of_jump,
-            }
-            annealer.run(n_steps // 5, **stage)
-            plain.run(n_steps // 5, **stage)
+        stage = stage_at(temperature * scale, int(rng.integers(n)), chance_of_jump)
+        for n_passes in (1, 4):
+            # Some records more often than others, in any order.
+            records = rng.integers(n, size=n_steps // 5).astype(np.int32)
+            annealer.run(records, n_passes, **stage)
+            plain.run(records, n_passes, **stage)
             assert partition.labels().tolist() == plain.labels()
             n_groups.append(partition.n_groups)
     return n_groups
@@ -142,54 +145,57 @@ def test_same_partitions_where_most_changes_cost_nothing(k, unit, d, stages):
 def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_is_that_of_the_labels(table, seed, n, d, k):
     rng, k = np.random.default_rng(seed), min(k, n)
     X = TABLES[table](rng, n, d)
-    partition = Partition(X, some_labels(rng, n, k), k)
+    partition = RunningPartition(X, some_labels(rng, n, k), k)
     neighbors = neighbors_of(X, int(rng.integers(1, 20)))
-    annealer = Annealer(partition, neighbors, rng.permutation(n), seed=seed)
+    annealer = Annealer(partition, neighbors, shuffled(rng, n), seed=seed)
     for exponent in rng.uniform(-6, 6, size=6):
-        first = int(rng.integers(n))
         annealer.run(
-            int(rng.integers(3000)),
+            rng.integers(n, size=rng.integers(60)).astype(np.int32),
+            int(rng.integers(60)),
             temperature=max(10**exponent * X.var(), 1e-300),
-            first_active=first,
-            n_active=int(rng.integers(1, n - first + 1)),
+            first_for_jumps=int(rng.integers(n)),
             chance_of_jump=rng.random(),
         )
         labels = partition.labels()
         sizes = np.bincount(labels)
         assert k <= sizes.min() <= sizes.max() < 2 * k
+        assert len(sizes) == partition.n_groups
         # Denormal squares are off by one unit each.
-        assert partition.sse == pytest.approx(total_sse(X, labels), rel=1e-9, abs=5e-324 * X.size)
+        expected = pytest.approx(total_sse(X, labels), rel=1e-9, abs=5e-324 * X.size)
+        assert partition.measure() == expected
 
 
-# Running means are computed anew whenever the SSE is read. If they had drifted in between, a run
-# that reads it would continue differently.
+# A call of `measure` computes all means anew. If they had drifted in between, a run that calls it
+# would continue differently.
 @pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.05, 1.0, 1e6])
 def test_running_means_do_not_drift_in_a_million_steps(temperature):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))
-    labels, neighbors, by_scale = some_labels(rng, 150, 4), neighbors_of(X, 15), np.arange(150)
-    stage = everywhere(X, temperature)
-    unseen, seen = (Partition(X, labels, 4) for _ in range(2))
-    Annealer(unseen, neighbors, by_scale, seed=1).run(1_000_000, **stage)
-    annealer = Annealer(seen, neighbors, by_scale, seed=1)
+    labels, neighbors, records = some_labels(rng, 150, 4), neighbors_of(X, 15), in_order(150)
+    unseen, seen = (RunningPartition(X, labels, 4) for _ in range(2))
+    Annealer(unseen, neighbors, records, seed=1).run(records, 7000, **stage_at(temperature))
+    annealer = Annealer(seen, neighbors, records, seed=1)
     for _ in range(1000):
-        annealer.run(1000, **stage)
-        _ = seen.sse
+        annealer.run(records, 7, **stage_at(temperature))
+        seen.measure()
     assert np.array_equal(unseen.labels(), seen.labels())
-    assert unseen.sse == pytest.approx(total_sse(X, unseen.labels()), rel=1e-12)
+    assert unseen.measure() == pytest.approx(total_sse(X, unseen.labels()), rel=1e-12)
+
+
+def annealed(X, labels, k, seed, n_runs=1, n_passes=30):
+    partition = RunningPartition(X, labels, k)
+    annealer = Annealer(partition, neighbors_of(X, 15), in_order(len(X)), seed=seed)
+    for _ in range(n_runs):
+        annealer.run(in_order(len(X)), n_passes, **stage_at(0.1))
+    return partition.labels()
 
 
 def test_equal_seeds_give_equal_partitions_and_others_do_not():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
-    labels, neighbors = some_labels(rng, 200, 3), neighbors_of(X, 15)
-    results = []
-    for seed in (7, 7, 8, 2**64 - 1):
-        partition = Partition(X, labels, 3)
-        annealer = Annealer(partition, neighbors, np.arange(200), seed=seed)
-        annealer.run(5000, **everywhere(X, 0.1))
-        results.append(tuple(canonical(partition.labels())))
+    labels = some_labels(rng, 200, 3)
+    results = [tuple(canonical(annealed(X, labels, 3, seed))) for seed in (7, 7, 8, 2**64 - 1)]
     assert results[0] == results[1]
     assert len(set(results)) == 3
 
@@ -197,60 +203,117 @@ def test_equal_seeds_give_equal_partitions_and_others_do_not():
 def test_the_number_of_runs_does_not_matter():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
-    labels, neighbors = some_labels(rng, 60, 3), neighbors_of(X, 15)
-    results = []
-    for n_runs in (1, 100):
-        partition = Partition(X, labels, 3)
-        annealer = Annealer(partition, neighbors, np.arange(60), seed=0)
-        for _ in range(n_runs):
-            annealer.run(10_000 // n_runs, **everywhere(X, 0.1))
-        results.append(partition.labels())
-    assert np.array_equal(*results)
+    labels = some_labels(rng, 60, 3)
+    one, many = (annealed(X, labels, 3, 0, n_runs, 200 // n_runs) for n_runs in (1, 100))
+    assert np.array_equal(one, many)
 
 
 def test_the_sse_only_falls_at_a_very_low_temperature():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
-    partition = Partition(X, some_labels(rng, 100, 4), 4)
-    annealer = Annealer(partition, neighbors_of(X, 15), np.arange(100), seed=0)
-    sse = [partition.sse]
+    partition = RunningPartition(X, some_labels(rng, 100, 4), 4)
+    annealer = Annealer(partition, neighbors_of(X, 15), in_order(100), seed=0)
+    sse = [partition.measure()]
     for _ in range(100):
-        annealer.run(200, **everywhere(X, 1e-12))
-        sse.append(partition.sse)
+        annealer.run(in_order(100), 2, **stage_at(1e-12))
+        sse.append(partition.measure())
     assert np.all(np.diff(sse) <= 1e-12 * sse[0])
     assert sse[-1] < 0.5 * sse[0]
 
 
+def test_steps_begin_only_with_the_records_given_and_lead_to_neighbors():
+    # Two clusters, and no neighbors in the other one: what is not visited stays as it is.
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(40, 2)), 100 + rng.normal(size=(40, 2))])
+    labels = np.concatenate([some_labels(rng, 40, 4), 10 + some_labels(rng, 40, 4)])
+    partition = RunningPartition(X, labels, 4)
+    annealer = Annealer(partition, neighbors_of(X, 12), in_order(80), seed=0)
+    annealer.run(in_order(40), 100, **stage_at(0.3, chance_of_jump=0.0))
+    after = canonical(partition.labels())
+    assert np.array_equal(canonical(after[40:]), canonical(labels[40:]))
+    assert not np.array_equal(canonical(after[:40]), canonical(labels[:40]))
+    assert not set(after[:40]) & set(after[40:])
+
+
+def test_long_jumps_lead_to_the_records_of_large_scale():
+    # No record has a neighbor in another group: only jumps lead there.
+    X = np.arange(12.0)[:, None]
+    labels = np.arange(12) // 2
+    neighbors = (in_order(12) ^ 1)[:, None].copy()
+    partition = RunningPartition(X, labels, 2)
+    annealer = Annealer(partition, neighbors, in_order(12)[::-1].copy(), seed=0)
+    annealer.run(np.array([11], dtype=np.int32), 50, **stage_at(1e9, 8, chance_of_jump=1.0))
+    moved = partition.labels() != labels
+    # The last four in the order of scales are 3, 2, 1 and 0.
+    assert moved[:4].any()
+    assert not moved[4:10].any()
+
+
+# Where every partner is equally likely, and records are visited at random, each step is as likely
+# as its reverse. (Among neighbors, the nearest are drawn more often: position i of m with
+# probability sqrt((i + 1) / m) - sqrt(i / m). It is the same for 1 + 3 + 5 + ... positions.)
 @pytest.mark.parametrize("temperature", [3.0, 10.0, 1e9])
-def test_partitions_are_visited_as_often_as_the_temperature_says(temperature):
-    # Four records in pairs: there are three partitions, and swaps lead from each to each.
-    X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0], [3.0, 3.5]])
-    partition = Partition(X, np.array([0, 0, 1, 1]), 2)
-    annealer = Annealer(partition, neighbors_of(X, 3), np.arange(4), seed=0)
+@pytest.mark.parametrize("n", [4, 5])
+def test_partitions_are_visited_as_often_as_the_temperature_says(n, temperature):
+    # Four records in pairs have three partitions, between which swaps lead; five have ten, between
+    # which swaps and shifts lead.
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0], [3.0, 3.5], [1.0, -2.0]])[:n]
+    others = [[other for other in range(n) if other != record] for record in range(n)]
+    neighbors = np.repeat(others, [1, 3, 5, 7][: n - 1], axis=1).astype(np.int32)
+    partition = RunningPartition(X, np.arange(n) % 2, 2)
+    annealer = Annealer(partition, neighbors, in_order(n), seed=0)
+    rng = np.random.default_rng(0)
     visits = {}
-    for _ in range(10_000):
-        annealer.run(20, **everywhere(X, temperature, chance_of_jump=0.0))
+    for records in rng.integers(n, size=(10_000, 20), dtype=np.int32):
+        annealer.run(records, **stage_at(temperature, chance_of_jump=0.0))
         labels = tuple(canonical(partition.labels()).tolist())
         visits[labels] = visits.get(labels, 0) + 1
-    assert len(visits) == 3
+    assert len(visits) == {4: 3, 5: 10}[n]
     expected = np.exp([-total_sse(X, np.array(labels)) / temperature for labels in visits])
     shares = np.array(list(visits.values())) / 10_000
     np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.02)
 
 
+def test_groups_of_one_have_no_partners():
+    X = np.arange(3.0)[:, None]
+    partition = RunningPartition(X, np.arange(3), 1)
+    with pytest.raises(ValueError, match=r"^k=1 must be at least 2: single records have no"):
+        Annealer(partition, neighbors_of(X, 2), in_order(3), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_neighbors", "n_by_scale"), [(5, 2, 6), (7, 2, 6), (6, 0, 6), (6, 2, 5)]
+)
+def test_every_record_needs_neighbors_and_a_place(n_rows, n_neighbors, n_by_scale):
+    partition = RunningPartition(np.arange(6.0)[:, None], np.arange(6) % 2, 3)
+    neighbors = np.zeros((n_rows, n_neighbors), dtype=np.int32)
+    with pytest.raises(ValueError, match=r"each of the 6 records needs a row and a place\.$"):
+        Annealer(partition, neighbors, in_order(n_by_scale), seed=0)
+
+
+@pytest.mark.parametrize("first", [-1, 6])
+def test_long_jumps_need_a_record_to_lead_to(first):
+    X = np.arange(6.0)[:, None]
+    annealer = Annealer(
+        RunningPartition(X, np.arange(6) % 2, 3), neighbors_of(X, 2), in_order(6), seed=0
+    )
+    with pytest.raises(ValueError, match=rf"^first_for_jumps={first} must be from 0 to 5\.$"):
+        annealer.run(in_order(6), **stage_at(1.0, first))
+
+
 INTERRUPTED = """
 import _thread, threading
 import numpy as np
-from sk_microagg._kernels import Annealer, Partition
+from sk_microagg._kernels import Annealer, RunningPartition
 
 X = np.random.default_rng(0).normal(size=(100, 2))
-partition = Partition(X, np.arange(100) // 4, 4)
-neighbors = np.tile(np.arange(100, dtype=np.int32), (100, 1))
-annealer = Annealer(partition, neighbors, np.arange(100), seed=0)
-stage = dict(temperature=1.0, first_active=0, n_active=100, chance_of_jump=0.1)
+partition = RunningPartition(X, np.arange(100) // 4, 4)
+records = np.arange(100, dtype=np.int32)
+annealer = Annealer(partition, np.tile(records, (100, 1)), records, seed=0)
+stage = dict(temperature=1.0, first_for_jumps=0, chance_of_jump=0.1)
 threading.Timer(0.3, _thread.interrupt_main).start()
 try:
-    annealer.run(10**14, **stage)
+    annealer.run(records, 10**12, **stage)
 except KeyboardInterrupt:
     sizes = np.bincount(partition.labels())
     print(4 <= sizes.min() <= sizes.max() < 8)

@@ -7,7 +7,7 @@ from oracles.refiners import improve_pair, local_search, no_pair_improves
 from scipy.spatial.distance import cdist
 from tables.numbers import TABLES
 
-from sk_microagg._kernels import Descent, Partition
+from sk_microagg._kernels import Descent, Partition, Pool
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners._split import split_large_groups
@@ -192,3 +192,86 @@ def test_no_more_sweeps_than_allowed():
         sse.append(partition.sse)
     assert sse == sorted(sse, reverse=True)
     assert len(set(sse)) == 4
+
+
+# With neighbors
+
+
+def pairs_of_near_groups(labels, neighbors):
+    """Pairs of groups of which each holds a neighbor of a record of the other."""
+    near = np.zeros((labels.max() + 1,) * 2, dtype=bool)
+    near[labels[:, None], labels[neighbors]] = True
+    return [(a, b) for a, b in np.argwhere(near & near.T) if a < b]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@settings(deadline=None, max_examples=15)
+@given(
+    seed=st.integers(0, 2**32 - 1), n=st.integers(2, 120), d=st.integers(1, 9), k=st.integers(1, 6)
+)
+def test_among_near_groups_sizes_stay_and_the_sse_falls(table, seed, n, d, k):
+    rng, k = np.random.default_rng(seed), min(k, n)
+    X = TABLES[table](rng, n, d)
+    # Near records, or any.
+    m = int(rng.integers(1, min(n, 20)))
+    neighbors = Pool(X).near_each(m) if seed % 2 else rng.integers(n, size=(n, m), dtype=np.int32)
+    partition = parted(X, some_labels(rng, n, k), k)
+    before = partition.labels()
+    n_sweeps = Descent(partition, neighbors=neighbors).run(partition.groups())
+    labels = partition.labels()
+    sizes = np.bincount(labels)
+    assert k <= sizes.min() <= sizes.max() < 2 * k
+    if n_sweeps:
+        assert total_sse(X, labels) < total_sse(X, before)
+    else:
+        assert np.array_equal(labels, before)
+
+
+@pytest.mark.parametrize("table", EXACT_TABLES)
+@pytest.mark.parametrize("n_neighbors", [4, 69])
+def test_no_pair_of_near_groups_can_be_improved_in_the_end(table, n_neighbors):
+    rng = np.random.default_rng(0)
+    X = TABLES[table](rng, 70, 3)
+    neighbors = Pool(X).near_each(n_neighbors)
+    partition = parted(X, some_labels(rng, 70, 4), 4)
+    Descent(partition, neighbors=neighbors).run(partition.groups())
+    labels = partition.labels()
+    groups, pairs = groups_of(labels), pairs_of_near_groups(labels, neighbors)
+    assert len(pairs) > 0
+    # With all other records as neighbors, these are all pairs.
+    assert len(pairs) == len(groups) * (len(groups) - 1) // 2 or n_neighbors < 69
+    assert not any(improve_pair(X, groups[a], groups[b], 4)[2] for a, b in pairs)
+
+
+@pytest.mark.parametrize("of_the_first", [True, False])
+def test_neighbors_on_one_side_are_enough(of_the_first):
+    X = np.array([0.0, 9.0, 1.0, 8.0])[:, None]
+    partition = Partition(X, np.array([0, 0, 1, 1]), 2)
+    neighbors = [[2], [3], [3], [2]] if of_the_first else [[1], [0], [0], [1]]
+    descent = Descent(partition, neighbors=np.array(neighbors, dtype=np.int32))
+    assert descent.run(partition.groups()) == 1
+    assert canonical(partition.labels()).tolist() == [0, 1, 0, 1]
+
+
+def test_groups_without_neighbors_in_each_other_are_not_compared():
+    X = np.array([0.0, 9.0, 1.0, 8.0])[:, None]
+    partition = Partition(X, np.array([0, 0, 1, 1]), 2)
+    neighbors = np.array([[1], [0], [3], [2]], dtype=np.int32)
+    assert Descent(partition, neighbors=neighbors).run(partition.groups()) == 0
+    assert partition.labels().tolist() == [0, 0, 1, 1]
+
+
+def test_every_record_needs_a_row_of_neighbors():
+    partition = Partition(np.arange(4.0)[:, None], np.array([0, 0, 1, 1]), 2)
+    with pytest.raises(ValueError, match=r"^neighbors of 3 records, but there are 4\.$"):
+        Descent(partition, neighbors=np.zeros((3, 1), dtype=np.int32))
+
+
+def test_near_groups_suffice_for_most_of_what_can_be_gained():
+    X = np.random.default_rng(0).normal(size=(1000, 8))
+    labels = MDAV().build(X, 4)
+    near, complete = (Partition(X, labels, 4) for _ in range(2))
+    Descent(near, neighbors=Pool(X).near_each(15)).run(near.groups())
+    Descent(complete).run(complete.groups())
+    before = total_sse(X, labels)
+    assert before - near.sse > 0.8 * (before - complete.sse)

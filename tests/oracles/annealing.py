@@ -1,5 +1,8 @@
 """What `Annealer` promises, in plain Python: the same draws in the same order, but every change of
 the sum of squared errors is found from scratch, from the groups before and after it.
+
+Which record a draw means depends on the order of the members of its group, and which slot a new
+group gets on the order in which slots became free: these orders are part of the promise.
 """
 
 import math
@@ -37,56 +40,58 @@ class PlainAnnealer:
         self.neighbors, self.by_scale = neighbors.tolist(), by_scale.tolist()
         self.random = SplitMix64(seed)
         self.group_of = labels.tolist()
-        self.groups = [[] for _ in range(max(max(self.group_of) + 1, len(X) // k))]
+        self.groups = [[] for _ in range(len(X) // k)]
         for record, group in enumerate(self.group_of):
             self.groups[group].append(record)
+        # The slot that became free last is used first.
+        self.free = [group for group, members in enumerate(self.groups) if not members][::-1]
 
     def labels(self):
         occupied = [group for group, members in enumerate(self.groups) if members]
         return [occupied.index(group) for group in self.group_of]
 
-    def run(self, n_steps, *, temperature, first_active, n_active, chance_of_jump):
+    def run(self, records, n_passes=1, *, temperature, first_for_jumps, chance_of_jump):
         self.temperature = temperature
-        self.first_active, self.n_active = first_active, n_active
-        self.chance_of_jump = chance_of_jump
-        for _ in range(n_steps):
-            self.step()
+        self.first_for_jumps = first_for_jumps
+        self.below_group = int(0.03 * 2**24)
+        self.below_jump = self.below_group + int(chance_of_jump * 2**24)
+        for _ in range(n_passes):
+            for record in records.tolist():
+                self.step(record)
 
-    def step(self):
-        record = self.draw_record()
-        if self.random.share() < 0.01:
-            if self.random.bits() & 1:
+    def step(self, record):
+        """One draw decides, in bits from the last to the first: 16, 1, 16, (7 unused), 24."""
+        rest, for_neighbor = divmod(self.random.bits(), 2**16)
+        rest, for_shift = divmod(rest, 2)
+        rest, for_other = divmod(rest, 2**16)
+        kind = rest >> 7
+        source = self.group_of[record]
+        if kind < self.below_group:
+            if kind % 2:
                 self.create(record)
             else:
-                self.dissolve(self.group_of[record])
+                self.dissolve(source)
             return
-        partner = self.draw_partner(record)
-        source, target = self.group_of[record], self.group_of[partner]
-        if source == target:
+        partner = self.draw_partner(record, kind, for_neighbor)
+        target = self.group_of[partner]
+        if target == source:
             return
-        may_move = len(self.groups[source]) > self.k and len(self.groups[target]) < self.full
-        if may_move and self.random.bits() & 1:
-            changes = {record: target}
-        else:
-            others = [other for other in self.groups[target] if other != partner]
-            changes = {record: target, others[self.random.below(len(others))]: source}
-        before = list(self.group_of)
-        for moved, group in changes.items():
-            self.put(moved, group)
-        if not self.accepts(self.rise_since(before)):
-            self.return_to(before)
+        if for_shift and self.can_spare(source) and len(self.groups[target]) < self.full:
+            if self.accepts(self.rise_of({record: target})):
+                self.shift(record, target)
+            return
+        others = [other for other in self.groups[target] if other != partner]
+        other = others[(for_other * len(others)) >> 16]
+        if self.accepts(self.rise_of({record: target, other: source})):
+            self.swap(record, other)
 
-    def draw_record(self):
-        if self.random.share() < 0.9:
-            return self.by_scale[self.first_active + self.random.below(self.n_active)]
-        return self.random.below(len(self.X))
-
-    def draw_partner(self, record):
-        if self.random.share() < self.chance_of_jump:
-            far = self.by_scale[self.first_active :]
+    def draw_partner(self, record, kind, for_neighbor):
+        if kind < self.below_jump:
+            far = self.by_scale[self.first_for_jumps :]
             return far[self.random.below(len(far))]
+        # Squared: the nearest neighbors are drawn most often.
         near = self.neighbors[record]
-        return near[self.random.below(len(near))]
+        return near[(((for_neighbor * for_neighbor) >> 16) * len(near)) >> 16]
 
     def accepts(self, rise):
         if rise <= 0:
@@ -101,56 +106,86 @@ class PlainAnnealer:
         n_groups = sum(map(bool, self.groups))
         if (n_groups + 1) * self.k > len(self.X) or not self.can_spare(self.group_of[record]):
             return
-        before = list(self.group_of)
-        new = self.groups.index([])
-        self.put(record, new)
+        before, new = list(self.group_of), self.free[-1]
+        carried = [record]
+        self.shift(record, new)
         for neighbor in self.neighbors[record]:
-            if len(self.groups[new]) == self.k:
+            if len(carried) == self.k:
                 break
             source = self.group_of[neighbor]
             if source != new and self.can_spare(source) and self.random.bits() % 8:
-                self.put(neighbor, new)
-        if len(self.groups[new]) < self.k or not self.accepts(self.rise_since(before)):
-            self.return_to(before)
+                carried.append(neighbor)
+                self.shift(neighbor, new)
+        if len(carried) < self.k or not self.accepts(self.rise_since(before)):
+            self.carry_back(carried, before)
 
     def dissolve(self, group):
         """Each record, from the last, to the group among its neighbors' where it costs least."""
-        before = list(self.group_of)
+        before, carried = list(self.group_of), []
         most = -self.temperature * math.log(1 - self.random.share())
         for record in self.groups[group][::-1]:
             targets = [self.group_of[neighbor] for neighbor in self.neighbors[record]]
             targets = [t for t in targets if t != group and len(self.groups[t]) < self.full]
             if not targets:
-                self.return_to(before)
+                self.carry_back(carried, before)
                 return
             costs = [self.cost_to_join(record, target) for target in targets]
-            self.put(record, targets[np.argmin(costs)])
+            carried.append(record)
+            self.shift(record, targets[np.argmin(costs)])
         if self.rise_since(before) > most:
-            self.return_to(before)
+            self.carry_back(carried, before)
+
+    # Members are in no order: the last one takes the place of one that leaves.
+
+    def shift(self, record, group):
+        source = self.group_of[record]
+        last = self.groups[source].pop()
+        if last != record:
+            self.groups[source][self.groups[source].index(record)] = last
+        if not self.groups[source]:
+            self.free.append(source)
+        if not self.groups[group]:
+            assert self.free.pop() == group
+        self.groups[group].append(record)
+        self.group_of[record] = group
+
+    def swap(self, one, other):
+        a, b = self.group_of[one], self.group_of[other]
+        self.groups[a][self.groups[a].index(one)] = other
+        self.groups[b][self.groups[b].index(other)] = one
+        self.group_of[one], self.group_of[other] = b, a
+
+    def carry_back(self, carried, before):
+        for record in carried[::-1]:
+            self.shift(record, before[record])
 
     def can_spare(self, group):
         return len(self.groups[group]) > self.k
 
+    # Costs
+
     def cost_to_join(self, record, group):
         return self.sse([*self.groups[group], record]) - self.sse(self.groups[group])
 
-    def put(self, record, group):
-        self.groups[self.group_of[record]].remove(record)
-        self.groups[group] = sorted([*self.groups[group], record])
-        self.group_of[record] = group
-
-    def return_to(self, before):
-        for record, group in enumerate(before):
-            if self.group_of[record] != group:
-                self.put(record, group)
+    def rise_of(self, changes):
+        """By how much the SSE would rise if records moved to groups."""
+        after = list(self.group_of)
+        for record, group in changes.items():
+            after[record] = group
+        return self.rise(self.group_of, after)
 
     def rise_since(self, before):
+        return self.rise(before, self.group_of)
+
+    def rise(self, before, after):
         """Only groups that a record has left or joined differ."""
-        moved = [record for record, group in enumerate(before) if self.group_of[record] != group]
-        touched = sorted({now[record] for now in (before, self.group_of) for record in moved})
-        old = [[record for record, g in enumerate(before) if g == group] for group in touched]
-        new = [self.groups[group] for group in touched]
-        return sum(map(self.sse, new)) - sum(map(self.sse, old))
+        moved = [r for r in range(len(before)) if before[r] != after[r]]
+        touched = sorted({now[record] for now in (before, after) for record in moved})
+        old, new = (
+            sum(self.sse([r for r, g in enumerate(now) if g == group]) for group in touched)
+            for now in (before, after)
+        )
+        return new - old
 
     def sse(self, members):
         if not members:

@@ -350,7 +350,8 @@ def test_the_loss_rises_at_high_temperatures(X, labels):
     sse = search.trace_[:, 2]
     assert len(sse) > 10
     assert sse[1] > sse[0] > sse[-1]
-    assert sse[-1] == sse.min()
+    # Sums over the same groups in another order differ in the last digits.
+    assert sse[-1] == pytest.approx(sse.min(), rel=1e-12)
 
 
 def test_more_runs_give_the_best_of_them(X, labels):
@@ -413,7 +414,8 @@ def test_a_run_worse_than_the_initial_partition_is_discarded(X):
     refined = search.refine(X, good, 4, random_state=0)
     assert np.array_equal(canonical(refined), canonical(good))
     # It was worse before the initial partition was restored.
-    assert search.trace_[-2, 2] > search.trace_[-1, 2] == search.trace_[0, 2]
+    assert search.trace_[-2, 2] > 1.01 * search.trace_[-1, 2]
+    assert search.trace_[-1, 2] == pytest.approx(search.trace_[0, 2], rel=1e-12)
 
 
 COUNT = "must be an integer of at least 1"

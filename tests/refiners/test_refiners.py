@@ -14,6 +14,7 @@ from tables.numbers import TABLES
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
 from sk_microagg.refiners import (
+    Auto,
     Decompose,
     DecomposeShrink,
     Exchange,
@@ -27,7 +28,12 @@ from sk_microagg.refiners._split import split_large_groups
 
 FAST = [Decompose(), DecomposeShrink(), LocalSearch()]
 # These have a separate test for squares that underflow, which shows whether they terminate.
-EXCHANGING = [Exchange(), IteratedLocalSearch(max_iter=30), make_chain(LocalSearch(), Exchange())]
+EXCHANGING = [
+    Exchange(),
+    Auto(),
+    IteratedLocalSearch(max_iter=30),
+    make_chain(LocalSearch(), Exchange()),
+]
 REFINERS = FAST + EXCHANGING
 MOST_TABLES = [table for table in TABLES if table != "tiny"]
 
@@ -48,8 +54,8 @@ def some_case(table, seed, n, d, k):
     return X, MDAV().build(X, k) if seed % 2 else some_labels(rng, n, k), k
 
 
-def assert_refined(X, labels, refined, k):
-    """A k-partition, numbered from 0, with no more squared error."""
+def assert_refined(X, labels, refined, k, rounding=0.0):
+    """A k-partition, numbered from 0, with no more squared error but a share of it for rounding."""
     sizes = np.bincount(refined)
     assert refined.shape == labels.shape
     assert sizes.min() >= k
@@ -57,7 +63,8 @@ def assert_refined(X, labels, refined, k):
         assert len(np.unique(X[refined == number], axis=0)) == 1
     # Denormal squares have an error of one unit each. Groups are summed in the same order: another
     # numbering of the same partition may change the last digit.
-    assert total_sse(X, canonical(refined)) <= total_sse(X, canonical(labels)) + 5e-324 * X.size
+    most = (1 + rounding) * total_sse(X, canonical(labels)) + 5e-324 * X.size
+    assert total_sse(X, canonical(refined)) <= most
 
 
 @pytest.mark.slow
@@ -73,7 +80,8 @@ def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, table, seed, n
     X, labels, k = some_case(table, seed, n, d, k)
     before = X.copy(), labels.copy()
     refined = clone(refiner).refine(X, labels, k, random_state=seed)
-    assert_refined(X, labels, refined, k)
+    # Among partitions of equal cost, rounding may prefer another one here.
+    assert_refined(X, labels, refined, k, rounding=1e-12 if isinstance(refiner, Auto) else 0.0)
     if refiner in FAST:
         assert np.bincount(refined).max() < 2 * k
     assert np.array_equal(X, before[0])
@@ -84,7 +92,7 @@ UNDERFLOW = """
 import numpy as np
 from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg._model._power import power_weights
-from sk_microagg.refiners import Exchange, IteratedLocalSearch
+from sk_microagg.refiners import Auto, Exchange, IteratedLocalSearch
 
 for seed in range(40):
     rng = np.random.default_rng(seed)
@@ -98,7 +106,7 @@ for seed in range(40):
 
 # In a separate process: an endless search would stop the tests.
 @pytest.mark.slow
-@pytest.mark.parametrize("refiner", [Exchange(), IteratedLocalSearch(max_iter=30)], ids=str)
+@pytest.mark.parametrize("refiner", [Exchange(), Auto(), IteratedLocalSearch(max_iter=30)], ids=str)
 def test_searches_terminate_if_squares_underflow(refiner):
     script = UNDERFLOW.format(refiner=refiner)
     subprocess.run([sys.executable, "-P", "-c", script], check=True, timeout=60)
@@ -114,7 +122,7 @@ def test_the_unit_of_the_table_does_not_matter(refiner, exponent):
     assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("refiner", [Exchange(), IteratedLocalSearch(max_iter=30)], ids=str)
+@pytest.mark.parametrize("refiner", [Exchange(), Auto(), IteratedLocalSearch(max_iter=30)], ids=str)
 @pytest.mark.parametrize(
     "X",
     [
@@ -201,7 +209,7 @@ def test_other_seeds_give_other_labels_if_the_refiner_is_random():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4))
     labels = some_labels(rng, 500, 5)
-    for refiner, n_results in ((LocalSearch(), 3), (Exchange(), 1)):
+    for refiner, n_results in ((LocalSearch(), 3), (Auto(), 3), (Exchange(), 1)):
         results = {tuple(refiner.refine(X, labels, 5, random_state=s)) for s in range(3)}
         assert len(results) == n_results
 

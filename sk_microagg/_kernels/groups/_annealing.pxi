@@ -39,7 +39,7 @@ cdef class Annealer:
         The partition to work on, with groups of `k` to 2k - 1 records. They stay so.
 
     neighbors : ndarray of shape (n_records, n_neighbors), int32
-        For each record others that are near to it, nearest first.
+        For each record others that are near to it, nearest first: these are drawn most often.
 
     by_scale : ndarray of shape (n_records,), int32
         The records in ascending order of their scale, the squared distance to their nearest
@@ -66,6 +66,16 @@ cdef class Annealer:
                  const int[::1] by_scale, *, uint64_t seed):
         if partition.k < 2:
             raise ValueError(f"k={partition.k} must be at least 2: single records have no partner.")
+        if (
+            neighbors.shape[0] != partition.n_records
+            or neighbors.shape[1] == 0
+            or by_scale.shape[0] != partition.n_records
+        ):
+            raise ValueError(
+                f"neighbors of shape {(neighbors.shape[0], neighbors.shape[1])} and "
+                f"{by_scale.shape[0]} records by scale: each of the {partition.n_records} records "
+                "needs a row and a place."
+            )
         self.partition = partition
         self.neighbors = neighbors
         self.by_scale = by_scale
@@ -95,6 +105,11 @@ cdef class Annealer:
         """
         cdef Watch watch = new_watch(ANNEALING_STEPS_BETWEEN_SIGNALS)
         cdef Py_ssize_t i, each
+        if not 0 <= first_for_jumps < self.partition.n_records:
+            raise ValueError(
+                f"first_for_jumps={first_for_jumps} must be from 0 to "
+                f"{self.partition.n_records - 1}."
+            )
         self.temperature = temperature
         self.first_for_jumps = first_for_jumps
         self.below_group = <Py_ssize_t>(CHANCE_OF_GROUP * (1 << 24))
@@ -106,7 +121,7 @@ cdef class Annealer:
                 is_over(&watch, records.shape[0])
 
     cdef int _step(self, int record) except -1 nogil:
-        cdef uint64_t drawn = next_random(&self.random)
+        cdef uint64_t drawn = next_random(&self.random), rank
         cdef int source = self.partition.group_of[record], partner, target
         cdef Py_ssize_t kind = drawn >> KIND_BIT
         if kind < self.below_group:
@@ -116,9 +131,9 @@ cdef class Annealer:
                 &self.random, self.partition.n_records - self.first_for_jumps
             )]
         else:
-            partner = self.neighbors[
-                record, (((drawn & NEIGHBOR_BITS) * (drawn & NEIGHBOR_BITS) >> 16) * self.neighbors.shape[1]) >> 16
-            ]
+            # The square of a random share: near neighbors are drawn more often than others.
+            rank = (drawn & NEIGHBOR_BITS) * (drawn & NEIGHBOR_BITS) >> 16
+            partner = self.neighbors[record, (rank * self.neighbors.shape[1]) >> 16]
         target = self.partition.group_of[partner]
         if target == source:
             return 0
@@ -181,7 +196,7 @@ cdef class Annealer:
         # Drawn in advance, since the rise only grows: most attempts end after one record.
         cdef double most = -self.temperature * log(1.0 - random_share(&self.random))
         while self.partition.size[group] > 0:
-            record = self.partition.members[group * self.partition.full + self.partition.size[group] - 1]
+            record = self.partition.last_member(group)
             target = self._cheapest_other(record, &cost)
             rise += cost
             if target < 0 or rise > most:
@@ -199,7 +214,10 @@ cdef class Annealer:
         cost[0] = INFINITY
         for i in range(self.neighbors.shape[1]):
             group = self.partition.group_of[self.neighbors[record, i]]
-            if group == self.partition.group_of[record] or self.partition.size[group] >= self.partition.full:
+            if (
+                group == self.partition.group_of[record]
+                or self.partition.size[group] >= self.partition.full
+            ):
                 continue
             candidate = self.partition.cost_to_join(record, group)
             if candidate < cost[0]:

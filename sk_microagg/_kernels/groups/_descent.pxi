@@ -64,6 +64,10 @@ cdef class Descent(BaseDescent):
 
     def __init__(self, Partition partition, *, seed=None, const int[:, ::1] neighbors=None):
         BaseDescent.__init__(self, seed)
+        if neighbors is not None and neighbors.shape[0] != partition.n_records:
+            raise ValueError(
+                f"neighbors of {neighbors.shape[0]} records, but there are {partition.n_records}."
+            )
         self.partition = partition
         self.neighbors = neighbors
         self.visited.assign(partition.n_slots, 0)
@@ -82,10 +86,11 @@ cdef class Descent(BaseDescent):
         self._find_candidates(a)
         while i < self.candidates.size() and not is_over(&self.watch, 1):
             b = self.candidates[i].second
-            # If the other group was visited in this sweep, the pair was tried then.
+            # If the other group was visited in this sweep, the pair was tried then. Not so with
+            # neighbors: a record need not be among the neighbors of its own neighbors.
             if (
                 b == a
-                or self.visited[b] == self.n_sweeps
+                or (self.neighbors is None and self.visited[b] == self.n_sweeps)
                 or not self._improve_pair(a, b, self.candidates[i].first)
             ):
                 i += 1

@@ -101,6 +101,9 @@ cdef class RunningPartition:
 
     cdef double measure_group(self, int group) noexcept nogil
 
+    cdef inline int last_member(self, int group) noexcept nogil:
+        return self.members[group * self.full + self.size[group] - 1]
+
     cdef inline int another_member(self, int record, Py_ssize_t drawn) noexcept nogil:
         """Another record of the same group, given a random number below 2**16."""
         cdef int group = self.group_of[record]
