@@ -17,7 +17,7 @@ from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
 from ..common._interrupt cimport Watch, is_over, watch_until
-from ..points._points cimport AUTO, KeyProducts, PointTree
+from ..points._points cimport AUTO, PRODUCT_POINTS, KeyProducts, PointTree
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 4096
@@ -143,23 +143,35 @@ cdef class Arcs:
                                          double margin, deadline) except -2:
         """Add arcs to all rivals of records, found by matrix products."""
         cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
-        cdef Py_ssize_t record, own, n_added = 0
-        cdef vector[Py_ssize_t] groups
-        cdef double limit
-        cdef size_t i
+        cdef Py_ssize_t record = 0, own, n_rows, row, n_added = 0
+        cdef Py_ssize_t rows[PRODUCT_POINTS]
         with nogil:
-            for record in range(self.partition.n_records):
-                if is_over(&watch, 1):
+            while record < self.partition.n_records:
+                n_rows = 0
+                while record < self.partition.n_records and n_rows < PRODUCT_POINTS:
+                    own = self.partition.group_of[record]
+                    # Potentials only fall: other groups became weaker rivals, only its own matters.
+                    if potential[own] < self.checked[own]:
+                        products.set_point(n_rows, &self.partition.X[record, 0])
+                        rows[n_rows] = record
+                        n_rows += 1
+                    record += 1
+                products.multiply(n_rows)
+                if is_over(&watch, PRODUCT_POINTS):
                     return -1
-                own = self.partition.group_of[record]
-                # Potentials only fall: other groups became weaker rivals, only its own matters.
-                if potential[own] >= self.checked[own]:
-                    continue
-                limit = self.partition.own_distance[record] - potential[own] + margin
-                products.multiply(&self.partition.X[record, 0])
-                products.below(limit, groups)
-                for i in range(groups.size()):
-                    n_added += self._add_if_rival(record, groups[i], potential, limit)
+                for row in range(n_rows):
+                    n_added += self._add_rivals_in_row(products, row, rows[row], potential, margin)
+        return n_added
+
+    cdef Py_ssize_t _add_rivals_in_row(self, KeyProducts products, Py_ssize_t row,
+                                       Py_ssize_t record, const double[::1] potential,
+                                       double margin) except -1 nogil:
+        cdef Py_ssize_t own = self.partition.group_of[record], n_added = 0
+        cdef double limit = self.partition.own_distance[record] - potential[own] + margin
+        cdef size_t i
+        products.below(row, limit, self.likely)
+        for i in range(self.likely.size()):
+            n_added += self._add_if_rival(record, self.likely[i], potential, limit)
         return n_added
 
     cdef bint _add_if_rival(self, Py_ssize_t record, Py_ssize_t group, const double[::1] potential,

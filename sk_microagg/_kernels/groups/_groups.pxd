@@ -269,6 +269,7 @@ cdef class Arcs:
     cdef vector[Hit] hits
     cdef vector[Py_ssize_t] order
     cdef vector[Py_ssize_t] has_rivals
+    cdef vector[Py_ssize_t] likely
     cdef vector[double] distances
 
     cdef Py_ssize_t add_near(self, Py_ssize_t m, Py_ssize_t n_records, deadline) except -2
@@ -286,6 +287,9 @@ cdef class Arcs:
                                    deadline) except -2
     cdef Py_ssize_t _multiply_for_rivals(self, KeyProducts products, const double[::1] potential,
                                          double margin, deadline) except -2
+    cdef Py_ssize_t _add_rivals_in_row(self, KeyProducts products, Py_ssize_t row,
+                                       Py_ssize_t record, const double[::1] potential,
+                                       double margin) except -1 nogil
     cdef bint _add_if_rival(self, Py_ssize_t record, Py_ssize_t group, const double[::1] potential,
                             double limit) except -1 nogil
     cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, PointTree tree,

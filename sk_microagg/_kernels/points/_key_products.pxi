@@ -1,4 +1,4 @@
-"""Distances between a point and many records by products: quick, but rounded.
+"""Distances between some points and many records by products: quick, but rounded.
 
 With many columns, boxes spare few distances. |x - y|² - w = |x|² + |y|² - w - 2 x · y, which takes
 half the arithmetic of the differences, and vector instructions do several records at a time. Large
@@ -27,34 +27,40 @@ cdef extern from *:
         && !defined(__SANITIZE_ADDRESS__)
     __attribute__((target_clones("avx512f", "avx2", "default")))
     #endif
-    static void skm_lower_keys(const double *factors, const double *squares, const double *point,
-                               double square, Py_ssize_t n_columns, Py_ssize_t n_chunks,
-                               double *__restrict keys, double *__restrict least) {
-        for (Py_ssize_t chunk = 0; chunk < n_chunks; ++chunk) {
-            const double *f = factors + chunk * n_columns * 64;
-            double *key = keys + chunk * 64;
-            double low[8];
-            for (int i = 0; i < 64; ++i) key[i] = squares[chunk * 64 + i] + square;
-            Py_ssize_t j = 0;
-            for (; j + 4 <= n_columns; j += 4, f += 4 * 64) {
-                const double x0 = point[j], x1 = point[j + 1], x2 = point[j + 2], x3 = point[j + 3];
-                for (int i = 0; i < 64; ++i)
-                    key[i] += (x0 * f[i] + x1 * f[64 + i]) + (x2 * f[128 + i] + x3 * f[192 + i]);
+    static void skm_lower_keys(const double *factors, const double *squares, const double *points,
+                               const double *own_squares, Py_ssize_t n_points, Py_ssize_t n_columns,
+                               Py_ssize_t n_chunks, double *__restrict keys,
+                               double *__restrict least) {
+        // The factors of a chunk stay in the nearest cache while all points meet them.
+        for (Py_ssize_t chunk = 0; chunk < n_chunks; ++chunk)
+            for (Py_ssize_t row = 0; row < n_points; ++row) {
+                const double *f = factors + chunk * n_columns * 64;
+                const double *x = points + row * n_columns;
+                double *key = keys + (row * n_chunks + chunk) * 64;
+                double low[8];
+                for (int i = 0; i < 64; ++i) key[i] = squares[chunk * 64 + i] + own_squares[row];
+                Py_ssize_t j = 0;
+                for (; j + 4 <= n_columns; j += 4, f += 4 * 64) {
+                    const double x0 = x[j], x1 = x[j + 1], x2 = x[j + 2], x3 = x[j + 3];
+                    for (int i = 0; i < 64; ++i)
+                        key[i] += (x0 * f[i] + x1 * f[64 + i])
+                                  + (x2 * f[128 + i] + x3 * f[192 + i]);
+                }
+                for (; j < n_columns; ++j, f += 64)
+                    for (int i = 0; i < 64; ++i) key[i] += x[j] * f[i];
+                for (int lane = 0; lane < 8; ++lane) low[lane] = key[lane];
+                for (int i = 8; i < 64; i += 8)
+                    for (int lane = 0; lane < 8; ++lane)
+                        low[lane] = key[i + lane] < low[lane] ? key[i + lane] : low[lane];
+                for (int lane = 1; lane < 8; ++lane)
+                    low[0] = low[lane] < low[0] ? low[lane] : low[0];
+                least[row * n_chunks + chunk] = low[0];
             }
-            for (; j < n_columns; ++j, f += 64)
-                for (int i = 0; i < 64; ++i) key[i] += point[j] * f[i];
-            for (int lane = 0; lane < 8; ++lane) low[lane] = key[lane];
-            for (int i = 8; i < 64; i += 8)
-                for (int lane = 0; lane < 8; ++lane)
-                    low[lane] = key[i + lane] < low[lane] ? key[i + lane] : low[lane];
-            for (int lane = 1; lane < 8; ++lane) low[0] = low[lane] < low[0] ? low[lane] : low[0];
-            least[chunk] = low[0];
-        }
     }
     """
-    void skm_lower_keys(const double *factors, const double *squares, const double *point,
-                        double square, Py_ssize_t n_columns, Py_ssize_t n_chunks, double *keys,
-                        double *least) noexcept nogil
+    void skm_lower_keys(const double *factors, const double *squares, const double *points,
+                        const double *own_squares, Py_ssize_t n_points, Py_ssize_t n_columns,
+                        Py_ssize_t n_chunks, double *keys, double *least) noexcept nogil
 
 
 @cython.final
@@ -79,9 +85,10 @@ cdef class KeyProducts:
         self.factors = np.ascontiguousarray(chunks).ravel()
         self.middle = middle
         self.are_finite = bool(np.isfinite(squares).all())
-        self.point.resize(n_columns)
-        self.keys.resize(self.n_chunks * CHUNK)
-        self.least.resize(self.n_chunks)
+        self.points.resize(PRODUCT_POINTS * n_columns)
+        self.own_squares.resize(PRODUCT_POINTS)
+        self.keys.resize(PRODUCT_POINTS * self.n_chunks * CHUNK)
+        self.least.resize(PRODUCT_POINTS * self.n_chunks)
 
     @staticmethod
     def if_faster(const double[:, ::1] X, const double[::1] weights=None):
@@ -92,45 +99,55 @@ cdef class KeyProducts:
         products = KeyProducts(X, weights)
         return products if products.are_finite else None
 
-    cdef void multiply(self, const double *point) noexcept nogil:
-        """Find `keys`, bounds from below on the squared distances to all records, less weights.
+    cdef void set_point(self, Py_ssize_t row, const double *point) noexcept nogil:
+        """Set one of up to PRODUCT_POINTS points to multiply."""
+        cdef Py_ssize_t j, n_columns = self.middle.shape[0]
+        cdef double *centered = &self.points[row * n_columns]
+        self.own_squares[row] = 0.0
+        for j in range(n_columns):
+            centered[j] = point[j] - self.middle[j]
+            self.own_squares[row] += centered[j] * centered[j]
+        self.own_squares[row] *= 1.0 - PRODUCT_ROUNDING
 
-        And `least`, the least key of each chunk of records.
+    cdef void multiply(self, Py_ssize_t n_points) noexcept nogil:
+        """Find bounds from below on the squared distances of points to all records, less weights.
+
+        These are the `keys`; `least` has the least one of each chunk of records.
         """
-        cdef Py_ssize_t j
-        cdef double square = 0.0
-        for j in range(self.middle.shape[0]):
-            self.point[j] = point[j] - self.middle[j]
-            square += self.point[j] * self.point[j]
         skm_lower_keys(
             &self.factors[0],
             &self.squares[0],
-            self.point.data(),
-            (1.0 - PRODUCT_ROUNDING) * square,
+            self.points.data(),
+            self.own_squares.data(),
+            n_points,
             self.middle.shape[0],
             self.n_chunks,
             self.keys.data(),
             self.least.data(),
         )
 
-    cdef int below(self, double limit, vector[Py_ssize_t] &records) except -1 nogil:
-        """The records whose key is at most a limit, in ascending order."""
+    cdef int below(self, Py_ssize_t row, double limit,
+                   vector[Py_ssize_t] &records) except -1 nogil:
+        """The records whose key for a point is at most a limit, in ascending order."""
+        cdef const double *keys = &self.keys[row * self.n_chunks * CHUNK]
         cdef Py_ssize_t chunk, record
         records.clear()
         for chunk in range(self.n_chunks):
-            if self.least[chunk] <= limit:
+            if self.least[row * self.n_chunks + chunk] <= limit:
                 for record in range(chunk * CHUNK, (chunk + 1) * CHUNK):
-                    if self.keys[record] <= limit:
+                    if keys[record] <= limit:
                         records.push_back(record)
         return 0
 
-    cdef Py_ssize_t likely_nearest(self) noexcept nogil:
-        """The record with the least key."""
+    cdef Py_ssize_t likely_nearest(self, Py_ssize_t row) noexcept nogil:
+        """The record with the least key for a point."""
+        cdef const double *keys = &self.keys[row * self.n_chunks * CHUNK]
+        cdef const double *least = &self.least[row * self.n_chunks]
         cdef Py_ssize_t chunk, record, best = 0
         for chunk in range(1, self.n_chunks):
-            if self.least[chunk] < self.least[best]:
+            if least[chunk] < least[best]:
                 best = chunk
         record = best * CHUNK
-        while self.keys[record] > self.least[best]:
+        while keys[record] > least[best]:
             record += 1
         return record

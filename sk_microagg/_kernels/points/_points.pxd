@@ -111,19 +111,26 @@ cdef class PointTree(BoxTree):
                           double n_radii, vector[Hit] &hits) except -1 nogil
 
 
+cdef enum:
+    PRODUCT_POINTS = 16
+
+
 cdef class KeyProducts:
     cdef const double[::1] middle
     cdef const double[::1] factors
     cdef const double[::1] squares
     cdef bint are_finite
     cdef Py_ssize_t n_chunks
-    cdef vector[double] point
+    cdef vector[double] points
+    cdef vector[double] own_squares
     cdef vector[double] keys
     cdef vector[double] least
 
-    cdef void multiply(self, const double *point) noexcept nogil
-    cdef int below(self, double limit, vector[Py_ssize_t] &records) except -1 nogil
-    cdef Py_ssize_t likely_nearest(self) noexcept nogil
+    cdef void set_point(self, Py_ssize_t row, const double *point) noexcept nogil
+    cdef void multiply(self, Py_ssize_t n_points) noexcept nogil
+    cdef int below(self, Py_ssize_t row, double limit,
+                   vector[Py_ssize_t] &records) except -1 nogil
+    cdef Py_ssize_t likely_nearest(self, Py_ssize_t row) noexcept nogil
 
 
 cdef class AnchoredFarthest:

@@ -315,18 +315,23 @@ cdef class Pool:
         """Find the nearest by matrix products; where rounding could matter, measure again."""
         cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
         cdef vector[Py_ssize_t] likely
-        cdef Py_ssize_t i
-        cdef size_t j
+        cdef Py_ssize_t start = 0, row, n_rows
+        cdef size_t i
         cdef Hit best
         with nogil:
-            for i in range(points.shape[0]):
-                is_over(&watch, 1)
-                products.multiply(&points[i, 0])
-                best = self._key(&points[i, 0], products.likely_nearest())
-                products.below(best.first, likely)
-                for j in range(likely.size()):
-                    best = min(best, self._key(&points[i, 0], likely[j]))
-                records[i] = best.second
+            while start < points.shape[0]:
+                n_rows = min(<Py_ssize_t>PRODUCT_POINTS, points.shape[0] - start)
+                is_over(&watch, n_rows)
+                for row in range(n_rows):
+                    products.set_point(row, &points[start + row, 0])
+                products.multiply(n_rows)
+                for row in range(n_rows):
+                    best = self._key(&points[start + row, 0], products.likely_nearest(row))
+                    products.below(row, best.first, likely)
+                    for i in range(likely.size()):
+                        best = min(best, self._key(&points[start + row, 0], likely[i]))
+                    records[start + row] = best.second
+                start += n_rows
         return 0
 
     cdef Hit _key(self, const double *point, Py_ssize_t record) noexcept nogil:
