@@ -6,6 +6,7 @@ builder and a refiner on one data set) runs in a separate process on one thread.
     python benchmarks/refiners.py --json refiners.json --plot refiners.png
     python benchmarks/refiners.py --data Census --builders MDAV -k 3
     python benchmarks/refiners.py --speed
+    python benchmarks/refiners.py --default
 
 On 100 000 records GSMS and DBFS run only on request: with 10 columns they take about a minute and
 half a minute to build the groups, again for every refiner. The iterated search has 5000 iterations
@@ -18,6 +19,7 @@ import json
 from itertools import product
 from pathlib import Path
 
+import _default
 import _speed
 import numpy as np
 from _measure import cap_memory, machine_facts, measure, run_alone
@@ -28,7 +30,7 @@ from sk_microagg.metrics import information_loss, sse
 
 # The others are compared with the first builder and the first refiner.
 BUILDERS = ["MDAV", "CBFS", "TFRP", "GSMS", "DBFS"]
-REFINERS = ["none", "Decompose", "DecomposeShrink", "LocalSearch", "Exchange"]
+REFINERS = ["none", "Decompose", "DecomposeShrink", "LocalSearch", "Exchange", "Auto"]
 REFINERS += ["IteratedLocalSearch", "Annealing", "Recombination"]
 SEARCHES = REFINERS[-3:]
 
@@ -163,6 +165,7 @@ def parse_arguments():
     add("--limit", type=float, default=900, help="time limit of a cell in seconds (%(default)s)")
     add("--quick", action="store_true", help="only a small data set, from one builder")
     add("--speed", action="store_true", help="only the speed, compared with oracles and over sizes")
+    add("--default", action="store_true", help="only the default compared with Exchange")
     add("--json", type=Path, help="file to write the results to")
     add("--plot", type=Path, help="file for the plot of loss over time")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)
@@ -176,12 +179,17 @@ def main():
     arguments = parse_arguments()
     if arguments.cell:
         task = arguments.cell
-        print(json.dumps(_speed.measure_task(task) if "task" in task else measure_cell(task)))
+        measure_it = measure_cell
+        if "task" in task:
+            measure_it = (_default if task["task"] == "default" else _speed).measure_task
+        print(json.dumps(measure_it(task)))
         return
     facts = machine_facts()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     results = {"machine": facts}
-    if arguments.speed:
+    if arguments.default:
+        results["default"] = _default.run(__file__, arguments.limit)
+    elif arguments.speed:
         results["speed"] = _speed.run(__file__, arguments.limit)
     else:
         print(f"k = {arguments.k}; one process and one thread per cell")

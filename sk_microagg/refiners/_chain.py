@@ -70,6 +70,13 @@ class Chain(Refiner, _BaseComposition):
         """
         return self._set_params("steps", **params)
 
+    @property
+    def default_seed(self):
+        """The seed that stands for `random_state=None`, if it is fixed for one of the steps."""
+        self._check_steps()
+        seeds = (getattr(refiner, "default_seed", None) for _, refiner in self.steps)
+        return next((seed for seed in seeds if seed is not None), None)
+
     def _refine(self, X, labels, k, random_state):
         self._check_steps()
         steps = [(name, clone(refiner, safe=False)) for name, refiner in self.steps]

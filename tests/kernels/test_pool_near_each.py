@@ -120,12 +120,25 @@ def test_each_record_is_near_to_the_one_before_it():
 def test_a_search_for_neighbors_ends_at_its_deadline(search):
     X = np.random.default_rng(0).normal(size=(5000, 3))
     pool = Pool(X)
-    assert getattr(pool, search)(9, deadline=Deadline(0.0)) is None
+    late = getattr(pool, search)(9, deadline=Deadline(0.0))
+    assert (late is None) == (search == "around_each")
     n_distances = pool.n_distances
     # It ended early, and the next one answers as ever.
     found = getattr(pool, search)(9, deadline=Deadline())
     assert n_distances < 0.3 * (pool.n_distances - n_distances)
     assert np.array_equal(found, getattr(Pool(X), search)(9))
+
+
+def test_after_the_deadline_near_records_are_those_next_in_the_order():
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    pool = Pool(X)
+    place = np.argsort(pool.in_order())
+    # The deadline is asked for now and then: the first records in the order have the nearest.
+    late = place >= 1100
+    found = pool.near_each(9, deadline=Deadline(0.0))[late]
+    assert np.abs(place[found] - place[late][:, np.newaxis]).max() <= 9
+    assert (found != np.flatnonzero(late)[:, np.newaxis]).all()
+    assert (np.diff(np.sort(found, axis=1), axis=1) > 0).all()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from sklearn.base import clone
 
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import (
+    Auto,
     Chain,
     Decompose,
     DecomposeShrink,
@@ -23,6 +24,13 @@ def records():
 @pytest.fixture(name="labels")
 def built(X):
     return MDAV().build(X, 4)
+
+
+def test_without_a_seed_a_chain_with_auto_is_reproducible(X, labels):
+    chain = make_chain(Auto(), IteratedLocalSearch(max_iter=20))
+    first, second = (chain.refine(X, labels, 4) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert make_chain(Exchange(), LocalSearch()).default_seed is None
 
 
 def decompose_then_search():

@@ -126,11 +126,14 @@ def test_records_in_the_order_of_the_search_are_near_to_each_other():
     assert np.median(gaps) < 0.2 * np.median(np.linalg.norm(np.diff(X, axis=0), axis=1))
 
 
-def test_no_neighborhoods_after_the_deadline():
+def test_after_the_deadline_neighbors_are_rough():
     X = np.random.default_rng(0).normal(size=(2000, 2))
-    assert Neighborhoods.of(X, 3, deadline=Deadline(0.0)) is None
-    assert Neighborhoods.of(X, 3).among(np.arange(1500), deadline=Deadline(0.0)) is None
-    assert Neighborhoods.of(X, 3, deadline=Deadline()) is not None
+    fine, rough = (Neighborhoods.of(X, 3, deadline=Deadline(seconds)) for seconds in (np.inf, 0.0))
+    np.testing.assert_array_equal(fine.order, rough.order)
+    # In the same part of the table, but not the nearest.
+    assert fine.scales.mean() < rough.scales.mean() < 0.1 * X.var(axis=0).sum()
+    part = fine.among(np.arange(1500), deadline=Deadline(0.0))
+    assert (part.neighbors != np.arange(1500)[:, np.newaxis]).all()
 
 
 def test_a_single_record_has_no_neighbors():
