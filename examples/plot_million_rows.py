@@ -51,7 +51,7 @@ def anonymize(n, refiner):
     return aggregator, release, seconds
 
 
-sizes = {"exchange": [10_000, 100_000], None: [10_000, 100_000, 1_000_000]}
+sizes = {"auto": [10_000, 100_000], None: [10_000, 100_000, 1_000_000]}
 results = {refiner: [anonymize(n, refiner) for n in ns] for refiner, ns in sizes.items()}
 aggregator, release, _ = results[None][-1]
 
@@ -64,7 +64,7 @@ print(f"anonymity level of the million: {anonymity_level(release)}")
 # the more similar are the five in a group. With four columns, a hundred times as many rows have
 # about a tenth of the loss.
 figure, (left, right) = plt.subplots(ncols=2, figsize=(9, 4), layout="constrained")
-styles = {"exchange": ("s--", "#0072b2", "exchange, the default"), None: ("o-", "black", "none")}
+styles = {"auto": ("s--", "#0072b2", "auto, the default"), None: ("o-", "black", "none")}
 for refiner, (style, color, label) in styles.items():
     models, _, seconds = zip(*results[refiner], strict=True)
     losses = [model.information_loss_ for model in models]
