@@ -77,8 +77,8 @@ for name in refiners:
 figure, (top, bottom) = plt.subplots(
     nrows=2, sharex=True, figsize=(7.5, 6.5), height_ratios=(3, 2), layout="constrained"
 )
-marks = "ov^sDP*"
-fills = ["white", "#dddddd", "#aaaaaa", "#777777", "#0072b2", "black"]
+marks = "ov^sD*P"
+fills = ["white", "#dddddd", "#aaaaaa", "#777777", "#56b4e9", "#0072b2", "black"]
 for name, mark, fill in zip(refiners, marks, fills, strict=True):
     style = {"marker": mark, "color": fill, "markeredgecolor": "black", "markersize": 8}
     top.plot(losses[name], losses.index, linestyle="none", label=name, **style)
