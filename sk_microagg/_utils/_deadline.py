@@ -4,6 +4,7 @@ import math
 import signal
 import threading
 import time
+import warnings
 from contextlib import contextmanager
 
 
@@ -55,6 +56,12 @@ class _Requests:
 def is_interrupted():
     """Whether Ctrl-C was pressed in an `interruptible` block that is still active."""
     return _Requests.is_made
+
+
+def warn_if_interrupted(result):
+    """Warn that Ctrl-C has ended a search, and say what the user gets nevertheless."""
+    if is_interrupted():
+        warnings.warn(f"Interrupted by Ctrl-C: {result}.", stacklevel=4)
 
 
 @contextmanager
