@@ -296,9 +296,12 @@ class _Search:
         n_init = self.parameters.n_init
         if self.time_limit == math.inf:
             return n_init, math.inf
+        if self.annealing_max_iter is not None:
+            seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
+            return n_init, seconds / self._n_batches(n_init)
         steps_per_record = self._speed(labels) * self.deadline.seconds_left() / len(self.X)
         if steps_per_record < MIN_STEPS_TO_RECOMBINE * self.k**2:
-            return 0, self.deadline.seconds_left()
+            return 0, math.inf
         seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
         share_of_run = MIN_STEPS_PER_RECORD * self.k / (SHARE_OF_INITIAL_RUNS * steps_per_record)
         n_batches = min(max(int(1 / share_of_run), 1), self._n_batches(n_init))

@@ -197,7 +197,7 @@ class Relaxation:
         found.add_each([np.array(group) for group in groups])
         for size in range(self.k, 2 * self.k):
             found.add(np.sort(self.pool.of_size(size), axis=1))
-            if size < self.near.shape[1]:
+            if size <= self.near.shape[1]:
                 everything = -np.inf
                 finder = GroupFinder(self.records, self.near, size)
                 found.add(np.sort(finder.find(self.duals[: self.n], everything), axis=1))
