@@ -1,7 +1,6 @@
 """Recombination: the best partition made of the groups of several annealing runs."""
 
 import math
-import time
 import warnings
 from itertools import cycle
 
@@ -31,8 +30,8 @@ MIN_STEPS_PER_RECORD = 10_000
 # If the time limit allows fewer steps than this per record, times k², one run takes all of it.
 MIN_STEPS_TO_RECOMBINE = 2_500
 
-# Steps with which the speed is measured.
-STEPS_TO_MEASURE = 100_000
+# About the number of annealing steps per second: these decisions need no exact number.
+STEPS_PER_SECOND = 10_000_000
 
 # Runs per round, and how many of the latest runs must agree on a group for it to be kept.
 RUNS_PER_ROUND = 4
@@ -42,8 +41,12 @@ RUNS_TO_AGREE = 8
 # programs of one round, and for one of these.
 SHARE_OF_INITIAL_RUNS = 0.5
 SHARE_OF_RELAXATION = 0.15
-SHARE_OF_PROGRAMS = 0.4
-SHARE_OF_ONE_PROGRAM = 0.1
+SHARE_OF_PROGRAMS = 0.2
+SHARE_OF_ONE_PROGRAM = 0.05
+
+# Seconds for these programs, if they are more: programs that end early are of no use.
+MIN_SECONDS_OF_PROGRAMS = 4.0
+MIN_SECONDS_OF_ONE_PROGRAM = 2.0
 
 # The length of a later run relative to an initial run: this factor times the share of the records
 # that it anneals, and at least MIN_LENGTH.
@@ -259,18 +262,19 @@ class _Search:
         self.seen = []
         self.trace = []
         self.n_rounds = 0
+        self.n_runs, self.seconds_of_run = self._plan()
 
     def run(self, labels):
         """Return the best partition found, starting from a given one."""
-        self.groups.add(labels)
         self.note(labels)
         everything = np.arange(len(self.X))
-        self.n_runs, self.seconds_of_run = self._plan(labels)
         if self.n_runs == 0:
-            runs = self._anneal(labels, everything, 1)
-            best = min([labels, *runs], key=self._sse)
-            self.note(best)
-            return best
+            (run,) = self._anneal(labels, everything, 1)
+            if self._sse(run) >= self._sse(labels):
+                return labels
+            self.note(run)
+            return run
+        self.groups.add(labels)
         best = self._improve(labels, everything, self.n_runs)
         while (
             self.trace[-1][2] > 0
@@ -291,7 +295,7 @@ class _Search:
     def _sse(self, labels):
         return Partition(self.X, labels, self.k).sse
 
-    def _plan(self, labels):
+    def _plan(self):
         """Return the number of initial runs and their seconds; 0 for one run and nothing else."""
         n_init = self.parameters.n_init
         if self.time_limit == math.inf:
@@ -299,7 +303,7 @@ class _Search:
         if self.annealing_max_iter is not None:
             seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
             return n_init, seconds / self._n_batches(n_init)
-        steps_per_record = self._speed(labels) * self.deadline.seconds_left() / len(self.X)
+        steps_per_record = STEPS_PER_SECOND * self.deadline.seconds_left() / len(self.X)
         if steps_per_record < MIN_STEPS_TO_RECOMBINE * self.k**2:
             return 0, math.inf
         seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
@@ -308,13 +312,6 @@ class _Search:
         is_full = n_batches == self._n_batches(n_init)
         n_runs = min(n_batches * effective_n_jobs(self.parameters.n_jobs), n_init)
         return n_runs, seconds / n_batches if is_full else min(share_of_run, 1.0) * seconds
-
-    def _speed(self, labels):
-        """Return the number of annealing steps per second."""
-        start = time.monotonic()
-        progress = Part(self.progress, math.inf)
-        anneal(self.neighborhoods, labels, 0, SCHEDULES[0], STEPS_TO_MEASURE, MIN_SECONDS, progress)
-        return STEPS_TO_MEASURE / max(time.monotonic() - start, MIN_SECONDS)
 
     def _improve(self, labels, records, n_runs):
         """Anneal some of the records in several runs, and recombine the groups of all runs."""
@@ -328,9 +325,11 @@ class _Search:
                 best,
                 self.random_state,
                 self.parameters.node_limit,
-                self.deadline.within(SHARE_OF_PROGRAMS * self.time_limit),
+                self.deadline.within(
+                    max(SHARE_OF_PROGRAMS * self.time_limit, MIN_SECONDS_OF_PROGRAMS)
+                ),
                 self.relaxation,
-                SHARE_OF_ONE_PROGRAM * self.time_limit,
+                max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM),
             )
         if self.groups.cost_of(best) >= (1 - RELATIVE_GAP) * self.groups.cost_of(labels):
             return labels
