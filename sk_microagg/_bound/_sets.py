@@ -98,7 +98,7 @@ class Sets:
             shape=(len(self), self.n_records),
         )
 
-    def excess(self, duals, cuts, deadline):
+    def excess(self, duals, cuts, deadline=NEVER):
         """Violation of each dual constraint, given the duals of records and then of cuts."""
         dual_sum = self.incidence() @ duals[: self.n_records]
         if len(cuts):
@@ -125,7 +125,7 @@ class ColumnPool(Sets):
         self.use = np.concatenate([self.use, np.zeros(n_new)])
         return n_new
 
-    def entries(self, cuts, deadline):
+    def entries(self, cuts, deadline=NEVER):
         """Members of each set, and the cuts that apply to it, numbered after the records.
 
         Returns

@@ -1,10 +1,14 @@
 """The groups of many partitions, and the best partition that can be made of them."""
 
+import math
+from threading import Thread
+
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._deadline import is_interrupted
 from sk_microagg._utils._quiet import without_lines_of_highs
 
 # An integer program over this many groups of a partition takes about a second; one over twice as
@@ -14,9 +18,18 @@ GROUPS_PER_REGION = 150
 # Regions are visited until every group was among the first ones, this many, of a region.
 CORE_GROUPS_PER_REGION = 75
 
+# Maximum number of groups to choose from in a region, where reduced costs are known.
+MAX_CHOICES = 2000
+
 # The solver may stop this close to the optimum (relative to its cost); smaller improvements of a
 # partition do not count either.
 RELATIVE_GAP = 1e-9
+
+# A group whose reduced cost is at most this share of the mean cost of a group is as good as any.
+NEGLIGIBLE = 1e-6
+
+# Seconds after which it is checked whether Ctrl-C was pressed during an integer program.
+SECONDS_BETWEEN_CHECKS = 0.05
 
 
 class SeenGroups:
@@ -47,7 +60,9 @@ class SeenGroups:
         """Return the cost of a partition whose groups have been seen."""
         return sum(self.cost[group] for group in members_of_all(labels))
 
-    def recombine(self, labels, random_state, node_limit, deadline):
+    def recombine(
+        self, labels, random_state, node_limit, deadline, relaxation=None, seconds=math.inf
+    ):
         """Return a better partition into groups seen so far, or `labels` if none is found.
 
         The partition is improved region by region: the groups of a region are replaced by the
@@ -68,43 +83,81 @@ class SeenGroups:
         deadline : Deadline
             When to stop.
 
+        relaxation : Relaxation or None, default=None
+            Tells the reduced costs of groups. Regions then start from groups whose reduced costs
+            are large, and only groups that can be part of a better cover are considered.
+
+        seconds : float, default=inf
+            Seconds of an integer program.
+
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
-        catalog = _Catalog(self.cost, len(self.X))
-        is_open = np.ones(len(self.X), dtype=bool)
+        catalog = _Catalog(self.cost, len(self.X), relaxation)
+        is_open = catalog.is_costly(labels)
         while is_open.any() and not deadline.is_over():
-            record = random_state.choice(np.flatnonzero(is_open))
+            record = catalog.choose(labels, np.flatnonzero(is_open), random_state)
             region = catalog.region(labels, labels[record])
             is_open[np.isin(labels, region[:CORE_GROUPS_PER_REGION])] = False
             records = np.flatnonzero(np.isin(labels, region))
-            part = catalog.best_cover(records, node_limit, deadline.seconds_left())
+            choices = catalog.choices(labels, records)
+            limit = min(seconds, deadline.seconds_left())
+            part = catalog.best_cover(choices, records, node_limit, limit)
             if part is None:
                 continue
             better = with_part(labels, records, part)
             if self.cost_of(better) < (1 - RELATIVE_GAP) * self.cost_of(labels):
                 new = set(members_of_all(better)).difference(members_of_all(labels))
                 is_open[np.concatenate([*map(list, new)])] = True
+                is_open &= catalog.is_costly(better)
                 labels = better
         return labels
+
+    def is_costly(self, labels, relaxation, share):
+        """Whether the reduced cost of each record's group is above a share of its cost."""
+        groups = members_of_all(labels)
+        catalog = _Catalog({group: self.cost[group] for group in groups}, len(labels), relaxation)
+        return (catalog.reduced > share * catalog.cost)[labels]
 
 
 class _Catalog:
     """The groups to choose from, and the incidence matrix of records and groups."""
 
-    def __init__(self, cost, n_records):
-        self.groups = list(cost)
+    def __init__(self, cost, n_records, relaxation):
+        self.number = {group: number for number, group in enumerate(cost)}
         self.cost = np.fromiter(cost.values(), np.float64, len(cost))
-        self.sizes = np.fromiter(map(len, self.groups), np.intp, len(cost))
-        records = (record for group in self.groups for record in group)
+        self.sizes = np.fromiter(map(len, cost), np.intp, len(cost))
+        records = (record for group in cost for record in group)
         records = np.fromiter(records, np.intp, self.sizes.sum())
         starts = np.concatenate([[0], np.cumsum(self.sizes)])
         # One row per record, and one column per group.
         self.holds = csc_array(
             (np.ones(len(records)), records, starts), shape=(n_records, len(cost))
         )
+        self.held_by = self.holds.tocsr()
+        self.reduced = None
+        if relaxation is not None:
+            self.reduced = np.maximum(relaxation.reduced_costs(self.holds.T, self.cost), 0.0)
+
+    def numbers_of(self, labels):
+        """Return the numbers of the groups of a partition."""
+        return np.array([self.number[group] for group in members_of_all(labels)])
+
+    def is_costly(self, labels):
+        """Whether a cover of a region around each record may cost less, as far as is known."""
+        if self.reduced is None:
+            return np.ones(len(labels), dtype=bool)
+        numbers = self.numbers_of(labels)
+        return (self.reduced[numbers] > NEGLIGIBLE * self.cost[numbers].mean())[labels]
+
+    def choose(self, labels, records, random_state):
+        """Choose one of the records to start a region from."""
+        weights = np.ones(len(records))
+        if self.reduced is not None:
+            weights = self.reduced[self.numbers_of(labels)][labels[records]]
+        return random_state.choice(records, p=weights / weights.sum())
 
     def region(self, labels, group):
         """Return the groups most strongly linked with a given group of a partition, and that one.
@@ -113,35 +166,49 @@ class _Catalog:
         the group with the most links to it. Distance does not matter: outliers that are far apart
         may be exchanged, too.
         """
-        n_records, n_groups = len(labels), labels.max() + 1
-        is_member = csc_array(
-            (np.ones(n_records), labels, np.arange(n_records + 1)), shape=(n_groups, n_records)
-        )
-        touches = (is_member @ self.holds).tocsr()
-        touches.data[:] = 1.0
-        links = (touches @ touches.T).tocsr()
+        n_groups = labels.max() + 1
+        order = np.argsort(labels, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
         region = [group]
         strength = np.zeros(n_groups)
         while len(region) < min(GROUPS_PER_REGION, n_groups):
-            start, stop = links.indptr[region[-1]], links.indptr[region[-1] + 1]
-            strength[links.indices[start:stop]] += links.data[start:stop]
-            strength[region[-1]] = -np.inf
+            members = order[starts[region[-1]] : starts[region[-1] + 1]]
+            touching = np.unique(_of_rows(self.held_by, members))
+            touched = labels[_of_rows(self.holds, touching)]
+            pairs = np.repeat(np.arange(len(touching)), self.sizes[touching]) * n_groups + touched
+            strength += np.bincount(np.unique(pairs) % n_groups, minlength=n_groups)
+            strength[region] = -np.inf
             region.append(int(np.argmax(strength)))
         return np.array(region)
 
+    def choices(self, labels, records):
+        """Return the groups to choose from for a better cover of some whole groups of a partition.
+
+        The reduced costs of a better cover add up to less than those of the present one. Of the
+        groups within this limit, those with the smallest reduced costs are chosen, together with
+        the present ones.
+        """
+        inside, count = np.unique(_of_rows(self.held_by, records), return_counts=True)
+        inside = inside[count == self.sizes[inside]]
+        if self.reduced is None:
+            return inside
+        present = self._numbers_within(labels, records)
+        most = self.reduced[present].sum()
+        others = np.setdiff1d(inside[self.reduced[inside] < most], present)
+        others = others[np.argsort(self.reduced[others], kind="stable")[:MAX_CHOICES]]
+        return np.sort(np.concatenate([present, others]))
+
     @without_lines_of_highs()
-    def best_cover(self, records, node_limit, time_limit):
-        """Return labels of the cheapest groups that cover each of the given records once.
+    def best_cover(self, inside, records, node_limit, time_limit):
+        """Return labels of the cheapest of some groups that cover each of the records once.
 
         None if the solver finds no cover within its limits.
         """
-        is_covered = np.zeros(self.holds.shape[0])
-        is_covered[records] = 1.0
-        inside = np.flatnonzero(self.holds.T @ is_covered == self.sizes)
         cost = self.cost[inside]
-        once = LinearConstraint(self.holds[records][:, inside], 1.0, 1.0)
+        once = LinearConstraint(self.held_by[records][:, inside], 1.0, 1.0)
         # The tolerances of the solver assume costs of about 1.
-        chosen = milp(
+        chosen = _until_interrupted(
+            milp,
             cost / (cost.mean() or 1.0),
             constraints=once,
             integrality=np.ones(len(inside)),
@@ -152,9 +219,40 @@ class _Catalog:
                 "mip_rel_gap": RELATIVE_GAP,
             },
         )
-        if chosen.x is None:
+        if chosen is None or chosen.x is None:
             return None
         return (once.A[:, chosen.x > 0.5] @ np.arange(np.sum(chosen.x > 0.5))).astype(np.intp)
+
+    def _numbers_within(self, labels, records):
+        """Return the numbers of the groups of a partition that hold the given records."""
+        part = np.unique(labels[records], return_inverse=True)[1]
+        return np.array(
+            [
+                self.number[tuple(records[list(members)].tolist())]
+                for members in members_of_all(part)
+            ]
+        )
+
+
+def _until_interrupted(function, *arguments, **options):
+    """Return what a function returns, or None as soon as Ctrl-C asks searches to end.
+
+    The solver cannot be interrupted. It runs in a thread of its own, and Ctrl-C abandons it.
+    """
+    results = []
+    thread = Thread(target=lambda: results.append(function(*arguments, **options)), daemon=True)
+    thread.start()
+    while thread.is_alive() and not is_interrupted():
+        thread.join(SECONDS_BETWEEN_CHECKS)
+    return results[0] if results else None
+
+
+def _of_rows(matrix, rows):
+    """Return the indices of the entries of some rows (CSR) or columns (CSC) of a matrix."""
+    starts, stops = matrix.indptr[rows], matrix.indptr[rows + 1]
+    lengths = stops - starts
+    shift = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    return matrix.indices[shift + np.arange(lengths.sum())]
 
 
 def members_of_all(labels):

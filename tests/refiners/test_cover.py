@@ -7,6 +7,7 @@ from sk_microagg._utils._deadline import Deadline
 from sk_microagg.refiners import LocalSearch
 from sk_microagg.refiners import _cover as cover
 from sk_microagg.refiners._cover import SeenGroups, members_of_all
+from sk_microagg.refiners._relaxation import Relaxation
 
 PLENTY = 1000
 
@@ -150,3 +151,18 @@ def test_equal_seeds_give_equal_partitions():
 def test_a_single_partition_cannot_be_improved():
     X, (labels, *_) = local_optima()
     assert np.array_equal(recombined(pooled(X, 3, [labels]), labels), labels)
+
+
+def test_with_reduced_costs_the_result_is_as_good_or_better_than_the_start():
+    X, partitions = local_optima()
+    groups = pooled(X, 3, partitions)
+    relaxation = Relaxation(X, 3)
+    while not relaxation.is_settled:
+        relaxation.advance(Deadline())
+    groups.cost = relaxation.promising_groups(list(groups.cost), 5) | groups.cost
+    for seed, labels in enumerate(partitions):
+        random_state = np.random.RandomState(seed)
+        best = groups.recombine(labels, random_state, PLENTY, Deadline(), relaxation)
+        assert_of_seen_groups(groups, best, 3)
+        # More groups than those of the partitions: the result is below all of these.
+        assert groups.cost_of(best) < min(map(groups.cost_of, partitions))

@@ -1,5 +1,7 @@
 """Tests of recombination only; test_annealing.py tests what it shares with annealing."""
 
+import signal
+
 import numpy as np
 import published
 import pytest
@@ -164,6 +166,39 @@ def test_disputed_records_are_annealed_alone(X, labels, monkeypatch):
     assert canonical(refined)[:100].tolist() == (np.arange(100) // 4).tolist()
     assert sizes[:3] == [200] * 3
     assert max(sizes[3:]) <= 100
+
+
+def test_with_little_time_one_run_takes_all_of_it(X, labels, monkeypatch):
+    n_runs = []
+
+    def recording(*arguments):
+        n_runs.append(1)
+        return plain(*arguments)
+
+    plain = recombination.anneal
+    monkeypatch.setattr(recombination, "anneal", recording)
+    monkeypatch.setattr(recombination, "MIN_STEPS_TO_RECOMBINE", 10**12)
+    search = Recombination(time_limit=0.1)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert len(n_runs) == 1
+    assert search.n_iter_ == 0
+    assert len(search.trace_) == 3
+
+
+def test_an_interrupt_ends_the_search_with_the_best_partition(X, labels, monkeypatch):
+    def pressing(*arguments):
+        result = plain(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return result
+
+    plain = recombination.anneal
+    monkeypatch.setattr(recombination, "anneal", pressing)
+    # The second round would press again, which raises.
+    search = short(n_init=1, max_iter=50)
+    with pytest.warns(UserWarning, match="nterrupted by Ctrl-C: the result is the best partition"):
+        refined = search.refine(X, labels, 4, random_state=0)
+    assert_valid(X, labels, refined)
+    assert search.n_iter_ == 0
 
 
 COUNT = "must be an integer of at least 1"

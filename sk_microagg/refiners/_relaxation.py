@@ -1,0 +1,238 @@
+"""Dual variables of the partitioning problem, and groups that they single out.
+
+A partition into groups is a solution of a set-partitioning problem. The dual variables of its
+linear relaxation say what each record should cost. The cost of a group less the duals of its
+records is its reduced cost. The reduced costs of all groups of a partition add up to its distance
+from the bound, so that good partitions consist of groups of small reduced cost. Here the duals are
+approximate: nothing is proven with them.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from sk_microagg._bound._cuts import Cuts
+from sk_microagg._bound._records import near_records, scaled
+from sk_microagg._bound._sets import ColumnPool, Sets, squared_errors
+from sk_microagg._bound._settings import SETTINGS
+from sk_microagg._kernels import Ascent, GroupFinder
+from sk_microagg._utils._statistics import group_means
+from sk_microagg.builders import MDAV
+
+# Number of records near each among which groups are looked for, and at least this many times k.
+MIN_NEIGHBORS = 40
+NEIGHBORS_PER_K = 5
+
+# A group grows by one of this many records nearest to one of its members.
+N_TO_GROW = 16
+
+# Columns that are used less are ignored when a partition is made of them, and the random numbers
+# that are added are at most this large.
+MIN_USE = 0.2
+NOISE = 0.3
+
+
+class Relaxation:
+    """The linear relaxation, with columns and cuts that are found on the way.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The records, not all equal.
+
+    k : int
+        Minimum group size, at least 2.
+
+    Attributes
+    ----------
+    duals : ndarray of shape (n_samples + n_cuts,)
+        The dual variables of records and of cuts, in the units of `records`.
+
+    is_settled : bool
+        Whether the last ascent found neither new columns nor cuts.
+    """
+
+    def __init__(self, X, k):
+        self.k = k
+        self.n = len(X)
+        self.records, self.exponent = scaled(X)
+        n_near = min(max(MIN_NEIGHBORS, NEIGHBORS_PER_K * k), self.n)
+        near, distances = near_records(self.records, n_near)
+        self.near = near.astype(np.int32)
+        self.pool = ColumnPool(self.records)
+        self.pool.add(near[:, :k])
+        self.cuts = Cuts(self.records, k)
+        self.finder = GroupFinder(self.records, self.near, k)
+        self.own_cost = squared_errors(self.records, near[:, :k])
+        self.duals = distances[:, :k].sum(axis=1) / (2 * k)
+        self.scale = np.maximum(self.duals, SETTINGS.scale_by_cost * self.own_cost)
+        self.scale = np.maximum(self.scale, SETTINGS.scale_by_mean * self.duals.mean())
+        self.center = None
+        self.n_iter = SETTINGS.min_ascent_iter
+        self.is_settled = self.scale.mean() < SETTINGS.min_mean_dual
+
+    def add(self, groups):
+        """Add groups as columns; each is a sequence of records."""
+        self.pool.add_each(groups)
+
+    def advance(self, deadline):
+        """Raise the duals as far as the columns allow, then add columns, or else cuts."""
+        scale, lowest, highest = self._box()
+        np.clip(self.duals, lowest, highest, out=self.duals)
+        start, entry = self.pool.entries(self.cuts)
+        weight = SETTINGS.ascent_weight * len(self.pool) / self.n / self.k
+        ascent = Ascent(start, entry, self.pool.cost, self.n, scale)
+        duals, use = ascent.run(
+            self.duals,
+            self.pool.use,
+            lowest,
+            highest,
+            weight=weight / scale[: self.n].mean(),
+            n_iter=self.n_iter,
+            deadline=deadline,
+        )
+        self.duals = duals
+        if deadline.is_over():
+            return
+        n_new = self._price_columns()
+        is_longest = self.n_iter == SETTINGS.max_ascent_iter
+        if n_new < SETTINGS.few_new_columns * self.n and is_longest:
+            n_cuts = self._add_cuts(use)
+            self.center = self.duals[: self.n].copy()
+            self.is_settled = n_cuts == 0
+        elif n_new < SETTINGS.many_new_columns * self.n:
+            self.n_iter = min(2 * self.n_iter, SETTINGS.max_ascent_iter)
+        else:
+            self.n_iter = max(self.n_iter // 2, SETTINGS.min_ascent_iter)
+
+    def _box(self):
+        """Scales of the duals, and the ends of the box in which they stay."""
+        cut_cost = self.cuts.sets.cost
+        cut_scale = np.maximum(
+            SETTINGS.cut_scale_by_cost * cut_cost / self.k,
+            SETTINGS.cut_scale_by_mean * self.scale.mean(),
+        )
+        lowest, highest = np.zeros(self.n), self.own_cost
+        if self.center is not None:
+            lowest, highest = self.center - self.scale, self.center + self.scale
+        return (
+            np.concatenate([self.scale, cut_scale]),
+            np.concatenate([lowest, np.zeros(len(cut_cost))]),
+            np.concatenate([highest, cut_cost]),
+        )
+
+    def _price_columns(self):
+        """Add columns of negative reduced cost to the pool; return how many were found."""
+        tolerance = SETTINGS.pricing_tolerance * self.duals[: self.n].mean() * self.k
+        found = Sets(self.records, known=self.pool)
+        found.add(self.finder.find(self.duals[: self.n], tolerance))
+        excess = found.excess(self.duals, self.cuts)
+        return self.pool.add(found.of_size(self.k, excess > tolerance))
+
+    def _add_cuts(self, use):
+        """Add cuts that the use of columns violates, with duals of 0; return how many."""
+        unused = np.zeros(len(self.pool) - len(use))
+        n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]))
+        if n_new:
+            new = np.arange(len(self.cuts)) >= len(self.cuts) - n_new
+            for size in np.unique(self.cuts.sets.sizes()[new]):
+                self.pool.add(self.cuts.sets.of_size(size, new))
+            self.duals = np.concatenate([self.duals, np.zeros(n_new)])
+        return n_new
+
+    def rounded(self, random_state):
+        """Return a partition made of the columns that the fractional partition uses most.
+
+        Random numbers added to the use make each call return another one. The records that are
+        left over are grouped by MDAV.
+        """
+        noise = NOISE * random_state.random_sample(len(self.pool))
+        labels = np.full(self.n, -1)
+        n_groups = 0
+        for column in np.argsort(-self.pool.use - noise, kind="stable"):
+            members = self.pool.members_of(column)
+            if self.pool.use[column] >= MIN_USE and (labels[members] < 0).all():
+                labels[members] = n_groups
+                n_groups += 1
+        left = np.flatnonzero(labels < 0)
+        if len(left) >= self.k:
+            labels[left] = n_groups + MDAV().build(np.ascontiguousarray(self.records[left]), self.k)
+        elif len(left):
+            centroids = group_means(self.records[labels >= 0], labels[labels >= 0])
+            for record in left:
+                gaps = centroids - self.records[record]
+                labels[record] = np.argmin(np.einsum("ij,ij->i", gaps, gaps))
+        return labels
+
+    def reduced_costs(self, holds, cost):
+        """Return the reduced costs of groups, in the units of X.
+
+        Parameters
+        ----------
+        holds : sparse array of shape (n_groups, n_samples)
+            Which records are in which groups.
+
+        cost : ndarray of shape (n_groups,)
+            The SSE of each group.
+        """
+        duals = np.ldexp(self.duals, 2 * self.exponent)
+        reduced = cost - holds @ duals[: self.n]
+        if len(self.cuts):
+            shared = sparse.csr_array(holds @ self.cuts.sets.incidence().T)
+            shared.data = (shared.data >= self.k).astype(np.float64)
+            reduced += shared @ duals[self.n :]
+        return reduced
+
+    def promising_groups(self, groups, n_per_record):
+        """Return groups of small reduced cost with their costs, as a dict.
+
+        Parameters
+        ----------
+        groups : list of tuples of int
+            Groups that are known to be good, from which others grow.
+
+        n_per_record : int
+            Number of groups of each record: those with the smallest reduced costs.
+        """
+        found = Sets(self.records)
+        found.add_each([np.array(group) for group in groups])
+        for size in range(self.k, 2 * self.k):
+            found.add(np.sort(self.pool.of_size(size), axis=1))
+            if size <= self.near.shape[1]:
+                everything = -np.inf
+                finder = GroupFinder(self.records, self.near, size)
+                found.add(np.sort(finder.find(self.duals[: self.n], everything), axis=1))
+        for size in range(self.k, 2 * self.k - 1):
+            best, _ = self._best_of(found.of_size(size), n_per_record)
+            if len(best):
+                larger, _ = self._best_of(self._grown(best), n_per_record)
+                found.add(larger)
+        promising = {}
+        for size in range(self.k, 2 * self.k):
+            best, cost = self._best_of(found.of_size(size), n_per_record)
+            cost = np.ldexp(cost, 2 * self.exponent)
+            promising.update(zip(map(tuple, best.tolist()), cost.tolist(), strict=True))
+        return promising
+
+    def _grown(self, members):
+        """Return groups with one more record each, near to one of the members."""
+        added = self.near[members, 1 : 1 + N_TO_GROW // members.shape[1] + 1]
+        added = added.reshape(len(members), -1)
+        grown = np.empty((*added.shape, members.shape[1] + 1), dtype=np.int64)
+        grown[..., :-1] = members[:, None, :]
+        grown[..., -1] = added
+        grown = np.sort(grown.reshape(-1, grown.shape[2]), axis=1)
+        return grown[(np.diff(grown, axis=1) > 0).all(axis=1)]
+
+    def _best_of(self, members, n_per_record):
+        """Return the groups that are among the best of any of their records, and their costs."""
+        sets = Sets(self.records)
+        sets.add(members)
+        size = members.shape[1]
+        members = sets.of_size(size)
+        reduced = -sets.excess(self.duals, self.cuts)
+        order = np.lexsort((np.repeat(reduced, size), members.ravel()))
+        record = members.ravel()[order]
+        rank = np.arange(len(record)) - np.searchsorted(record, record)
+        is_best = np.zeros(len(members), dtype=bool)
+        is_best[order[rank < n_per_record] // size] = True
+        return members[is_best], sets.cost[is_best]
