@@ -20,7 +20,7 @@ CORE_GROUPS_PER_REGION = 75
 # Maximum number of groups to choose from in a region, where reduced costs are known. Without a time
 # limit, programs have to be small enough to end soon.
 MAX_CHOICES = 2000
-MAX_CHOICES_WITHOUT_LIMIT = 1000
+MAX_CHOICES_WITHOUT_LIMIT = 300
 
 # The solver may stop this close to the optimum (relative to its cost); smaller improvements of a
 # partition do not count either.
