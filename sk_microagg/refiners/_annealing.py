@@ -120,7 +120,7 @@ class Annealing(CallbackSupportMixin, Refiner):
             given = split_large_groups(X, labels, k, deadline)
             neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 2))
             final = FinalExchange(deadline, time_limit)
-            seconds = deadline.seconds_left() - final.seconds_to_leave(deadline.seconds_gone())
+            seconds = final.end_of_search().seconds_left()
             runs = self._runs(neighborhoods, given, seconds, random_state, context)
             best, trace, _ = min(runs, key=lambda run: run[1][-1][2])
             if trace[-1][2] > trace[0][2]:

@@ -18,8 +18,10 @@ GROUPS_PER_REGION = 150
 # Regions are visited until every group was among the first ones, this many, of a region.
 CORE_GROUPS_PER_REGION = 75
 
-# Maximum number of groups to choose from in a region, where reduced costs are known.
+# Maximum number of groups to choose from in a region, where reduced costs are known. Without a time
+# limit, programs have to be small enough to end soon.
 MAX_CHOICES = 2000
+MAX_CHOICES_WITHOUT_LIMIT = 300
 
 # The solver may stop this close to the optimum (relative to its cost); smaller improvements of a
 # partition do not count either.
@@ -95,6 +97,7 @@ class SeenGroups:
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
+        n_choices = MAX_CHOICES if seconds < math.inf else MAX_CHOICES_WITHOUT_LIMIT
         catalog = _Catalog(self.cost, len(self.X), relaxation)
         is_open = catalog.is_costly(labels)
         while is_open.any() and not deadline.is_over():
@@ -102,7 +105,7 @@ class SeenGroups:
             region = catalog.region(labels, labels[record])
             is_open[np.isin(labels, region[:CORE_GROUPS_PER_REGION])] = False
             records = np.flatnonzero(np.isin(labels, region))
-            choices = catalog.choices(labels, records)
+            choices = catalog.choices(labels, records, n_choices)
             limit = min(seconds, deadline.seconds_left())
             part = catalog.best_cover(choices, records, node_limit, limit)
             if part is None:
@@ -181,7 +184,7 @@ class _Catalog:
             region.append(int(np.argmax(strength)))
         return np.array(region)
 
-    def choices(self, labels, records):
+    def choices(self, labels, records, n_choices):
         """Return the groups to choose from for a better cover of some whole groups of a partition.
 
         The reduced costs of a better cover add up to less than those of the present one. Of the
@@ -195,7 +198,7 @@ class _Catalog:
         present = self._numbers_within(labels, records)
         most = self.reduced[present].sum()
         others = np.setdiff1d(inside[self.reduced[inside] < most], present)
-        others = others[np.argsort(self.reduced[others], kind="stable")[:MAX_CHOICES]]
+        others = others[np.argsort(self.reduced[others], kind="stable")[:n_choices]]
         return np.sort(np.concatenate([present, others]))
 
     @without_lines_of_highs()

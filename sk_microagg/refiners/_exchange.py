@@ -145,10 +145,11 @@ class FinalExchange:
         self.deadline = deadline
         self.time_limit = time_limit
 
-    def seconds_to_leave(self, seconds_for_neighbors):
-        """Return seconds to be left for the exchange, given those that neighbors have taken."""
-        likely = EXCHANGE_TO_NEIGHBORS * seconds_for_neighbors
-        return min(likely, MAX_SHARE_OF_EXCHANGE * self.time_limit)
+    def end_of_search(self):
+        """Return when the search has to end; to be called when neighbors have been found."""
+        likely = EXCHANGE_TO_NEIGHBORS * self.deadline.seconds_gone()
+        seconds = min(likely, MAX_SHARE_OF_EXCHANGE * self.time_limit)
+        return self.deadline.within(self.deadline.seconds_left() - seconds)
 
     def run(self, neighborhoods, labels):
         """Exchange records until the partition is a power diagram, or time is up.

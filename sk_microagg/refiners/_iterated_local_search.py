@@ -136,9 +136,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             deadline, time_limit = self.deadline(), self._seconds()
             neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 4))
             final = FinalExchange(deadline, time_limit)
-            end = deadline.within(
-                deadline.seconds_left() - final.seconds_to_leave(deadline.seconds_gone())
-            )
+            end = final.end_of_search()
             starts = self._starts(X, labels, k, end)
 
             def begin(number, seed, rng):

@@ -2,86 +2,20 @@
 
 import math
 import warnings
-from itertools import cycle
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
-from sk_microagg._kernels import Partition
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
-from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._cover import RELATIVE_GAP, SeenGroups, members_of_all, with_part
-from sk_microagg.refiners._exchange import Exchange, FinalExchange
+from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
-from sk_microagg.refiners._progress import N_STEPS, Part, Progress
-from sk_microagg.refiners._relaxation import Relaxation
+from sk_microagg.refiners._progress import N_STEPS, Progress
+from sk_microagg.refiners._recombine import RUNS_PER_ROUND, Search
 from sk_microagg.refiners._split import split_large_groups
-
-# Default number of steps per record of an initial run.
-STEPS_PER_RECORD = 5_000
-
-# With a time limit, an initial run has at least this many steps per record, times k.
-MIN_STEPS_PER_RECORD = 10_000
-
-# If the time limit allows fewer steps than this per record, times k², one run takes all of it.
-MIN_STEPS_TO_RECOMBINE = 2_500
-
-# About the number of annealing steps per second: these decisions need no exact number.
-STEPS_PER_SECOND = 15_000_000
-
-# Runs per round, and how many of the latest runs must agree on a group for it to be kept.
-RUNS_PER_ROUND = 4
-RUNS_TO_AGREE = 8
-
-# Shares of the time limit: for all initial runs together, for the relaxation, for the integer
-# programs of one round, and for one of these.
-SHARE_OF_INITIAL_RUNS = 0.5
-SHARE_OF_RELAXATION = 0.15
-SHARE_OF_PROGRAMS = 0.2
-SHARE_OF_ONE_PROGRAM = 0.05
-
-# Seconds for these programs, if they are more: programs that end early are of no use.
-MIN_SECONDS_OF_PROGRAMS = 4.0
-MIN_SECONDS_OF_ONE_PROGRAM = 2.0
-
-# The length of a later run relative to an initial run: this factor times the share of the records
-# that it anneals, and at least MIN_LENGTH.
-LENGTH_FACTOR = 1.5
-MIN_LENGTH = 0.3
-
-# A group is disputed, too, if its reduced cost is above this share of its cost.
-COSTLY = 0.01
-
-# If fewer records are disputed than fill this many groups, all records are annealed again.
-MIN_DISPUTED_GROUPS = 4
-
-# Groups of small reduced cost that each record has to choose from.
-N_PROMISING = 3
-
-# Partitions rounded from the relaxation in each round.
-N_ROUNDED = 16
-
-# Calls of `Relaxation.advance` at most.
-MAX_ASCENTS = 50
-
-# Share of the time left that the runs of a round take at most: integer programs follow.
-MAX_SHARE_OF_RUNS = 0.6
-
-# Seconds that runs get even if the time is up.
-MIN_SECONDS = 1e-3
-
-# Runs with different schedules find a larger variety of groups than seeds alone.
-SCHEDULES = (
-    Schedule(),
-    Schedule(base_effort=0.1),
-    Schedule(jump_rate=1.0),
-    Schedule(base_effort=1.0),
-)
 
 
 class Recombination(CallbackSupportMixin, Refiner):
@@ -204,12 +138,8 @@ class Recombination(CallbackSupportMixin, Refiner):
             given = split_large_groups(X, labels, k, deadline)
             neighborhoods = Neighborhoods.of(X, k, deadline.within(progress.time_limit / 2))
             final = FinalExchange(deadline, progress.time_limit)
-            end = deadline.within(
-                deadline.seconds_left() - final.seconds_to_leave(deadline.seconds_gone())
-            )
-            search = _Search(
-                self, X, annealing_max_iter, neighborhoods, random_state, progress, end
-            )
+            end = final.end_of_search()
+            search = Search(self, X, annealing_max_iter, neighborhoods, random_state, progress, end)
             try:
                 best = search.run(given)
             finally:
@@ -249,170 +179,3 @@ class Recombination(CallbackSupportMixin, Refiner):
             )
         check_count("n_steps", self.n_steps, or_none=True)
         return self.n_steps
-
-
-class _Search:
-    """The state of a search: the groups seen so far, and those on which the latest runs agree."""
-
-    def __init__(
-        self, parameters, X, annealing_max_iter, neighborhoods, random_state, progress, deadline
-    ):
-        self.parameters = parameters
-        self.X, self.k = X, neighborhoods.k
-        self.annealing_max_iter = annealing_max_iter
-        self.neighborhoods = neighborhoods
-        self.random_state = random_state
-        self.time_limit = progress.time_limit
-        self.progress = progress
-        self.deadline = deadline
-        self.groups = SeenGroups(self.X, self.k)
-        self.relaxation = None
-        self.seen = []
-        self.trace = []
-        self.n_rounds = 0
-        self.n_runs, self.seconds_of_run = self._plan()
-
-    def run(self, labels):
-        """Return the best partition found, starting from a given one."""
-        self.note(labels)
-        everything = np.arange(len(self.X))
-        if self.n_runs == 0:
-            (run,) = self._anneal(labels, everything, 1)
-            if self._sse(run) >= self._sse(labels):
-                return labels
-            self.note(run)
-            return run
-        self.groups.add(labels)
-        best = self._improve(labels, everything, self.n_runs)
-        while (
-            self.trace[-1][2] > 0
-            and self.n_rounds < self.parameters.max_iter
-            and not self.deadline.is_over()
-            and not self.progress.stopped
-        ):
-            self.n_rounds += 1
-            best = self._improve(best, self._disputed(best), RUNS_PER_ROUND)
-        return best
-
-    def note(self, labels):
-        """Add a partition to the trace."""
-        sse = self._sse(labels)
-        self.progress.note(sse)
-        self.trace.append((self.n_rounds, self.progress.seconds, sse))
-
-    def _sse(self, labels):
-        return Partition(self.X, labels, self.k).sse
-
-    def _plan(self):
-        """Return the number of initial runs and their seconds; 0 for one run and nothing else."""
-        n_init = self.parameters.n_init
-        if self.time_limit == math.inf:
-            return n_init, math.inf
-        if self.annealing_max_iter is not None:
-            seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
-            return n_init, seconds / self._n_batches(n_init)
-        steps_per_record = STEPS_PER_SECOND * self.deadline.seconds_left() / len(self.X)
-        if steps_per_record < MIN_STEPS_TO_RECOMBINE * self.k**2:
-            return 0, math.inf
-        seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
-        share_of_run = MIN_STEPS_PER_RECORD * self.k / (SHARE_OF_INITIAL_RUNS * steps_per_record)
-        n_batches = min(max(int(1 / share_of_run), 1), self._n_batches(n_init))
-        is_full = n_batches == self._n_batches(n_init)
-        n_runs = min(n_batches * effective_n_jobs(self.parameters.n_jobs), n_init)
-        return n_runs, seconds / n_batches if is_full else min(share_of_run, 1.0) * seconds
-
-    def _improve(self, labels, records, n_runs):
-        """Anneal some of the records in several runs, and recombine the groups of all runs."""
-        runs = self._anneal(labels, records, n_runs)
-        self.seen = [*self.seen, *(set(self.groups.add(run)) for run in runs)][-RUNS_TO_AGREE:]
-        best = min([labels, *runs], key=self.groups.cost_of)
-        if self.groups.cost_of(best) > 0:
-            self._relax(best)
-            best = min([best, *self._rounded()], key=self.groups.cost_of)
-            best = self.groups.recombine(
-                best,
-                self.random_state,
-                self.parameters.node_limit,
-                self.deadline.within(
-                    max(SHARE_OF_PROGRAMS * self.time_limit, MIN_SECONDS_OF_PROGRAMS)
-                ),
-                self.relaxation,
-                max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM),
-            )
-        if self.groups.cost_of(best) >= (1 - RELATIVE_GAP) * self.groups.cost_of(labels):
-            return labels
-        self.note(best)
-        return best
-
-    def _relax(self, labels):
-        """Solve the relaxation, and add groups of small reduced cost to those seen."""
-        if self.relaxation is None:
-            self.relaxation = Relaxation(self.X, self.k)
-        relaxation, groups = self.relaxation, members_of_all(labels)
-        relaxation.add(groups)
-        deadline = self.deadline.within(SHARE_OF_RELAXATION * self.time_limit)
-        for _ in range(MAX_ASCENTS):
-            if relaxation.is_settled or deadline.is_over():
-                break
-            relaxation.advance(deadline)
-        if not self.deadline.is_over():
-            promising = relaxation.promising_groups(groups, N_PROMISING)
-            self.groups.cost = promising | self.groups.cost
-
-    def _rounded(self):
-        """Return partitions rounded from the relaxation, each after an exchange."""
-        rounded = []
-        while len(rounded) < N_ROUNDED and not self.deadline.is_over():
-            labels = Exchange().refine(self.X, self.relaxation.rounded(self.random_state), self.k)
-            rounded.append(split_large_groups(self.X, labels, self.k))
-            self.groups.add(rounded[-1])
-        return rounded
-
-    def _disputed(self, labels):
-        """Return the records of groups on which the latest runs disagree; all if they are few."""
-        if len(self.seen) < 2:
-            return np.arange(len(self.X))
-        groups = members_of_all(labels)
-        is_disputed = self.groups.is_costly(labels, self.relaxation, COSTLY)
-        for group in groups:
-            is_disputed[list(group)] |= not all(group in run for run in self.seen)
-        records = np.flatnonzero(is_disputed)
-        return records if len(records) >= MIN_DISPUTED_GROUPS * self.k else np.arange(len(self.X))
-
-    def _anneal(self, labels, records, n_runs):
-        """Return partitions of all records, in each of which the given records were annealed."""
-        neighborhoods = self.neighborhoods
-        if len(records) < len(self.X):
-            neighborhoods = neighborhoods.among(records, self.deadline)
-        _, start = np.unique(labels[records], return_inverse=True)
-        part = Partition(np.ascontiguousarray(self.X[records]), start, self.k)
-        rest = self._sse(labels) - part.sse
-        progress = Part(self.progress, rest)
-        length = 1.0
-        if self.n_rounds > 0:
-            length = max(MIN_LENGTH, LENGTH_FACTOR * len(records) / len(self.X))
-        budget = self._max_iter(length), self._seconds(length, n_runs)
-        seeds = self.random_state.randint(np.iinfo(np.int32).max, size=n_runs)
-        runs = Parallel(n_jobs=self.parameters.n_jobs, require="sharedmem")(
-            delayed(anneal)(neighborhoods, start, seed, schedule, *budget, progress)
-            for seed, schedule in zip(seeds, cycle(SCHEDULES), strict=False)
-        )
-        return [with_part(labels, records, run) for run, _, _ in runs]
-
-    def _max_iter(self, length):
-        """Return the number of steps of a run, given its length relative to an initial run."""
-        if self.annealing_max_iter is not None:
-            return math.ceil(length * self.annealing_max_iter)
-        if self.time_limit < math.inf:
-            return math.inf
-        return math.ceil(length * STEPS_PER_RECORD * len(self.X))
-
-    def _seconds(self, length, n_runs):
-        """Return the seconds of each run, given its length relative to an initial run."""
-        left = max(self.deadline.seconds_left(), MIN_SECONDS)
-        if self.n_runs:
-            left *= MAX_SHARE_OF_RUNS
-        return min(length * self.seconds_of_run, left / self._n_batches(n_runs))
-
-    def _n_batches(self, n_runs):
-        return math.ceil(n_runs / effective_n_jobs(self.parameters.n_jobs))
