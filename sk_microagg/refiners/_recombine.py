@@ -21,7 +21,7 @@ STEPS_PER_RECORD = 5_000
 MIN_STEPS_PER_RECORD = 10_000
 
 # If the time limit allows fewer steps than this per record, times k², one run takes all of it.
-MIN_STEPS_TO_RECOMBINE = 2_500
+MIN_STEPS_TO_RECOMBINE = 6_000
 
 # About the number of annealing steps per second: these decisions need no exact number.
 STEPS_PER_SECOND = 15_000_000
