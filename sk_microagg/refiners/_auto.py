@@ -79,7 +79,8 @@ class Auto(CallbackSupportMixin, Refiner):
         labels = split_large_groups(X, labels, k)
         total = total_sum_of_squares(X)
         with interruptible():
-            neighborhoods = Neighborhoods.of(X, k)
+            deadline = Deadline()
+            neighborhoods = Neighborhoods.of(X, k, deadline)
             progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
             try:
                 annealed, trace, n_iter = anneal(
@@ -90,7 +91,7 @@ class Auto(CallbackSupportMixin, Refiner):
                 progress.finish()
             if trace[-1][2] <= trace[0][2]:
                 labels = annealed
-            labels = FinalExchange(Deadline(), math.inf).run(neighborhoods, labels)
+            labels = FinalExchange(deadline, math.inf).run(neighborhoods, labels)
             warn_if_interrupted("the result is the best partition found so far")
         self.n_iter_ = n_iter
         context.call_on_fit_task_end(estimator=self, X=X)
