@@ -1,5 +1,6 @@
 """Microaggregation of records in blocks, each independent of the others."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -61,7 +62,7 @@ def aggregate(
         return labels, groups, Cells.of([groups], router)
 
     rows_of = [rows for _, rows in router.rows_of_blocks(scaled)]
-    share = min(1.0, effective_n_jobs(n_jobs) / len(rows_of))
+    share = 1.0 / math.ceil(len(rows_of) / effective_n_jobs(n_jobs))
     seeds = block_seeds(method.seed(random_state), len(rows_of))
     tasks = (
         (records[rows], scaled[rows], rounding, method.for_a_block(share), seed)

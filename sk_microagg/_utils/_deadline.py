@@ -1,6 +1,7 @@
 """When a search ends: at its time limit, or earlier if Ctrl-C is pressed."""
 
 import math
+import os
 import signal
 import sys
 import threading
@@ -22,7 +23,7 @@ class Deadline:
     Parameters
     ----------
     seconds : float, default=inf
-        Seconds from now on.
+        Seconds from now.
 
     heeds_interrupts : bool, default=True
         Whether Ctrl-C ends it earlier.
@@ -54,7 +55,8 @@ class Deadline:
 
     def within(self, seconds):
         """Return a deadline some seconds from now on, but not after this one."""
-        deadline = Deadline(min(seconds, self.at - time.monotonic()))
+        seconds = min(seconds, self.at - time.monotonic())
+        deadline = Deadline(seconds, heeds_interrupts=self.heeds_interrupts)
         deadline._generation = self._generation
         return deadline
 
@@ -94,7 +96,7 @@ def warn_if_interrupted(result):
     """
     if is_interrupted() and _is_in_main_thread() and _Requests.n_blocks == 1:
         warnings.warn(
-            f"The search was interrupted by Ctrl-C: {result}.", stacklevel=_level_of_user()
+            f"The search was interrupted by Ctrl-C: {result}.", stacklevel=level_of_user()
         )
 
 
@@ -169,7 +171,7 @@ def _is_in_main_thread():
     return threading.current_thread() is threading.main_thread()
 
 
-def _level_of_user():
+def level_of_user():
     """The `stacklevel` at which a warning of the caller names the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame):
@@ -180,7 +182,7 @@ def _level_of_user():
 def _is_ours(frame):
     module = frame.f_globals.get("__name__", "")
     is_called_for_user = module.split(".")[0] in CALLING_PACKAGES
-    return is_called_for_user or frame.f_code.co_filename.startswith(PACKAGE)
+    return is_called_for_user or frame.f_code.co_filename.startswith(PACKAGE + os.sep)
 
 
 # For what has no deadline, and is not interrupted.

@@ -58,7 +58,8 @@ class Annealing(CallbackSupportMixin, Refiner):
         Temperature at which a record of scale 1 ceases to be active, at most `hottest`.
 
     n_jobs : int or None, default=None
-        Number of runs in parallel, in threads. It does not change the result.
+        Number of runs in parallel, in threads. Without a time limit it does not change the
+        result.
 
     verbose : int, default=0
         If 1, print a progress line.

@@ -1,16 +1,18 @@
 """The default: a short annealing, then exchanges."""
 
 import math
+from functools import partial
 
 import numpy as np
 
+from sk_microagg._kernels import Partition
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._validation import check_verbose
 from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._exchange import FinalExchange
+from sk_microagg.refiners._exchange import FinalExchange, exchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
@@ -21,14 +23,18 @@ MIN_STEPS_PER_RECORD = 300
 MAX_STEPS_PER_RECORD = 2_000
 FEW_STEPS = 2_000_000
 
+# Up to this many records, exchanges alone are tried as well: now and then they lose less, mostly
+# where there are nearly as many columns as groups.
+FEW_RECORDS = 5_000
+
 
 class Auto(CallbackSupportMixin, Refiner):
     """Anneal for a short time, then exchange records until the partition is a power diagram.
 
-    This is the default refiner. Its number of steps depends on the number of records only, and its
-    work per record is the same for any number of records. The loss is lower than that of
-    :class:`Exchange` alone, often by 5 to 30%; :class:`Recombination` finds still less loss if it
-    is given more time.
+    This is the default refiner. It takes up to 2000 random steps per record, and 300 from 7000
+    records on. The loss is lower than that of :class:`Exchange` alone, often by 5 to 30%; up to
+    5000 records it is never higher. :class:`Recombination` finds still less loss if it is given
+    more time. Ctrl-C ends the annealing; the exchanges follow, and a second Ctrl-C raises.
 
     Parameters
     ----------
@@ -89,13 +95,20 @@ class Auto(CallbackSupportMixin, Refiner):
             finally:
                 progress.stopped = True
                 progress.finish()
-            if trace[-1][2] <= trace[0][2]:
-                labels = annealed
-            labels = FinalExchange(deadline, math.inf).run(neighborhoods, labels)
+            is_better = trace[-1][2] <= trace[0][2]
+            refined = FinalExchange(deadline, math.inf).run(
+                neighborhoods, annealed if is_better else labels
+            )
+            if len(X) <= FEW_RECORDS:
+                refined = min(refined, exchange(X, labels, k)[0], key=partial(_sse, X, k))
             warn_if_interrupted("the result is the best partition found so far")
         self.n_iter_ = n_iter
         context.call_on_fit_task_end(estimator=self, X=X)
-        return labels
+        return refined
+
+
+def _sse(X, k, labels):
+    return Partition(X, labels, k).sse
 
 
 def n_steps(n_records):

@@ -73,8 +73,8 @@ class Chain(Refiner, _BaseComposition):
     @property
     def default_seed(self):
         """The seed that stands for `random_state=None`, if it is fixed for one of the steps."""
-        self._check_steps()
-        seeds = (getattr(refiner, "default_seed", None) for _, refiner in self.steps)
+        steps = self.steps if isinstance(self.steps, list) else []
+        seeds = (getattr(step[-1], "default_seed", None) for step in steps if step)
         return next((seed for seed in seeds if seed is not None), None)
 
     def _refine(self, X, labels, k, random_state):

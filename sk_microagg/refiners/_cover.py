@@ -1,6 +1,7 @@
 """The groups of many partitions, and the best partition that can be made of them."""
 
 import math
+from concurrent.futures import Future
 from threading import Thread
 
 import numpy as np
@@ -242,12 +243,19 @@ def _until_interrupted(function, *arguments, **options):
 
     The solver cannot be interrupted. It runs in a thread of its own, and Ctrl-C abandons it.
     """
-    results = []
-    thread = Thread(target=lambda: results.append(function(*arguments, **options)), daemon=True)
+    outcome = Future()
+
+    def work():
+        try:
+            outcome.set_result(function(*arguments, **options))
+        except BaseException as error:  # raised again where the result is asked for
+            outcome.set_exception(error)
+
+    thread = Thread(target=work, daemon=True)
     thread.start()
     while thread.is_alive() and not is_interrupted():
         thread.join(SECONDS_BETWEEN_CHECKS)
-    return results[0] if results else None
+    return outcome.result() if outcome.done() else None
 
 
 def _of_rows(matrix, rows):

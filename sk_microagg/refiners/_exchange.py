@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
-from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._deadline import Deadline, level_of_user
 from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
@@ -32,7 +32,8 @@ class Exchange(Refiner):
     """Exchange records along cycles of groups until the partition is a power diagram.
 
     It starts with swaps and shifts between pairs of groups, as in :class:`LocalSearch`, but in a
-    fixed order, so that nothing is random. Exchanges among more groups follow: each group sends a
+    fixed order, so that nothing is random; from eight columns on, only between groups that hold
+    near neighbors. Exchanges among more groups follow: each group sends a
     record to the next one, and the last group sends one to the first or keeps the additional
     record. When no such exchange lowers the loss, every group has a weight such that each record
     minimizes the squared distance minus the weight at its own group. This is what makes
@@ -115,7 +116,7 @@ def exchange(X, labels, k, *, neighbors=None, max_iter=None, deadline=None):
     """
     if neighbors is None and X.shape[1] >= COLUMNS_FOR_NEIGHBORS and len(X) > MIN_NEIGHBORS:
         neighbors = Pool(X).near_each(MIN_NEIGHBORS, deadline=deadline)
-    partition = Partition(X, split_large_groups(X, labels, k), k)
+    partition = Partition(X, split_large_groups(X, labels, k, deadline), k)
     descent = Descent(partition, neighbors=neighbors)
     descent.run(partition.groups(), deadline=deadline)
     n_iter, is_diagram = _cancel_cycles(partition, descent, twins_of(X), max_iter, deadline)
@@ -124,7 +125,7 @@ def exchange(X, labels, k, *, neighbors=None, max_iter=None, deadline=None):
             "Time was up before the partition was a power diagram: transform may not give every "
             "record the centroid of its own group.",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=level_of_user(),
         )
     return _merge_equal_groups(X, partition.labels()), n_iter
 

@@ -5,9 +5,10 @@ import numpy as np
 from sk_microagg._kernels import Pool
 from sk_microagg._utils._statistics import distinct_records
 
-# Neighbors of each record: this many, or this many times k.
-MIN_NEIGHBORS = 15
+# Neighbors of each record: this many times k, but not fewer or more than these.
 NEIGHBORS_PER_K = 2
+MIN_NEIGHBORS = 15
+MAX_NEIGHBORS = 64
 
 # At most this share of a record's neighbors are its duplicates.
 MAX_SHARE_OF_TWINS = 0.4
@@ -49,7 +50,7 @@ class Neighborhoods:
 
     @classmethod
     def of(cls, X, k, deadline=None):
-        """Find neighbors and scales of all records of a table; after the deadline roughly."""
+        """Find neighbors and scales of all records of a table; only roughly after the deadline."""
         order, neighbors, scales = _neighbors_and_scales(X, k, deadline)
         place = np.empty(len(X), dtype=np.int32)
         place[order] = np.arange(len(X))
@@ -89,7 +90,7 @@ class Neighborhoods:
 def _neighbors_and_scales(X, k, deadline):
     """Return the order of the search, and neighbors and scales of the records in any order."""
     first, point_of, counts = distinct_records(X)
-    n_neighbors = min(max(MIN_NEIGHBORS, NEIGHBORS_PER_K * k), len(X) - 1)
+    n_neighbors = min(max(NEIGHBORS_PER_K * k, MIN_NEIGHBORS), MAX_NEIGHBORS, len(X) - 1)
     if len(first) == 1:
         neighbors = np.zeros((len(X), n_neighbors), dtype=np.int32)
         return np.arange(len(X)), neighbors, np.zeros(len(X))

@@ -54,7 +54,8 @@ class Recombination(CallbackSupportMixin, Refiner):
         Maximum number of nodes that the solver explores in each integer program.
 
     n_jobs : int or None, default=None
-        Number of runs in parallel, in threads. It does not change the result.
+        Number of runs in parallel, in threads. Without a time limit it does not change the
+        result.
 
     verbose : int, default=0
         If 1, print a progress line.

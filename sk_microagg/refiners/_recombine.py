@@ -213,7 +213,7 @@ class Search:
                 break
             relaxation.advance(deadline)
         if not self.deadline.is_over():
-            promising = relaxation.promising_groups(groups, N_PROMISING)
+            promising = relaxation.promising_groups(groups, N_PROMISING, self.deadline)
             self.groups.cost = promising | self.groups.cost
 
     def _rounded(self):

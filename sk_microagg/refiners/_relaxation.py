@@ -15,6 +15,7 @@ from sk_microagg._bound._records import near_records, scaled
 from sk_microagg._bound._sets import ColumnPool, Sets, squared_errors
 from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._kernels import Ascent, GroupFinder
+from sk_microagg._utils._deadline import NEVER
 from sk_microagg._utils._statistics import group_means
 from sk_microagg.builders import MDAV
 
@@ -182,7 +183,7 @@ class Relaxation:
             reduced += shared @ duals[self.n :]
         return reduced
 
-    def promising_groups(self, groups, n_per_record):
+    def promising_groups(self, groups, n_per_record, deadline=NEVER):
         """Return groups of small reduced cost with their costs, as a dict.
 
         Parameters
@@ -192,18 +193,21 @@ class Relaxation:
 
         n_per_record : int
             Number of groups of each record: those with the smallest reduced costs.
+
+        deadline : Deadline, default=NEVER
+            When to be content with what was found.
         """
         found = Sets(self.records)
         found.add_each([np.array(group) for group in groups])
         for size in range(self.k, 2 * self.k):
             found.add(np.sort(self.pool.of_size(size), axis=1))
-            if size <= self.near.shape[1]:
+            if size <= self.near.shape[1] and not deadline.is_over():
                 everything = -np.inf
                 finder = GroupFinder(self.records, self.near, size)
                 found.add(np.sort(finder.find(self.duals[: self.n], everything), axis=1))
         for size in range(self.k, 2 * self.k - 1):
             best, _ = self._best_of(found.of_size(size), n_per_record)
-            if len(best):
+            if len(best) and not deadline.is_over():
                 larger, _ = self._best_of(self._grown(best), n_per_record)
                 found.add(larger)
         promising = {}

@@ -79,7 +79,7 @@ class DaskMicroAggregator(BaseEstimator):
 
     random_state : int, RandomState instance or None, default=None
         For the sample and the refiner. An int makes the release reproducible, on any number of
-        workers.
+        workers; None stands for 0.
 
     verbose : int, default=0
         If 1, print a line after each step.
@@ -286,7 +286,8 @@ class DaskMicroAggregator(BaseEstimator):
         size = self._check_sample_size()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))
         scaler = make_scaler(self.scaler)
-        seed = method.seed(self.random_state)
+        # From two releases in different partitions, groups could be intersected.
+        seed = 0 if self.random_state is None else self.random_state
         if not isinstance(seed, Integral):
             # Drawn once: work that a worker does again is to give the same.
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)

@@ -23,7 +23,9 @@ cdef enum:
     OTHER_BIT = 17
     KIND_BIT = 40
 
+# That a step creates or dissolves a group; rarer for k above 10, since these steps cost more.
 cdef double CHANCE_OF_GROUP = 0.03
+cdef double K_OF_FULL_CHANCE = 10.0
 
 # A move that raises the SSE by more than this many temperatures is never accepted.
 cdef double HOPELESS = 20.0
@@ -112,13 +114,19 @@ cdef class Annealer:
             )
         self.temperature = temperature
         self.first_for_jumps = first_for_jumps
-        self.below_group = <Py_ssize_t>(CHANCE_OF_GROUP * (1 << 24))
+        self.below_group = <Py_ssize_t>(self._chance_of_group() * (1 << 24))
         self.below_jump = self.below_group + <Py_ssize_t>(chance_of_jump * (1 << 24))
         with nogil:
             for each in range(n_passes):
                 for i in range(records.shape[0]):
                     self._step(records[i])
                 is_over(&watch, records.shape[0])
+
+    cdef double _chance_of_group(self) noexcept nogil:
+        # With fewer neighbors than a group needs, dissolved groups could not be replaced.
+        if self.neighbors.shape[1] < self.partition.k:
+            return 0.0
+        return CHANCE_OF_GROUP * min(1.0, K_OF_FULL_CHANCE / self.partition.k)
 
     cdef int _step(self, int record) except -1 nogil:
         cdef uint64_t drawn = next_random(&self.random), rank

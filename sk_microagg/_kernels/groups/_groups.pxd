@@ -230,6 +230,7 @@ cdef class Annealer:
     cdef vector[int] carried
     cdef vector[int] carried_from
 
+    cdef double _chance_of_group(self) noexcept nogil
     cdef int _step(self, int record) except -1 nogil
     cdef bint _accepts(self, double rise) noexcept nogil
     cdef int _create(self, int record) except -1 nogil
