@@ -132,7 +132,7 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
         seconds = time.monotonic() - start
         before = done
         done = max(n_steps / max_iter, seconds / time_limit)
-        if n_stages % STAGES_PER_TRACE_ROW == 0:
+        if n_stages % STAGES_PER_TRACE_ROW == 0 and done < 1.0:
             trace.append((n_steps, seconds, partition.measure()))
         progress.advance(trace[-1][2], min(done, 1.0) - before)
     final = Partition(neighborhoods.X, partition.labels(), neighborhoods.k)

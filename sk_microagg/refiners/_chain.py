@@ -74,7 +74,8 @@ class Chain(Refiner, _BaseComposition):
     def default_seed(self):
         """The seed that stands for `random_state=None`, if it is fixed for one of the steps."""
         steps = self.steps if isinstance(self.steps, list) else []
-        seeds = (getattr(step[-1], "default_seed", None) for step in steps if step)
+        refiners = [step[-1] for step in steps if isinstance(step, tuple) and step]
+        seeds = (getattr(refiner, "default_seed", None) for refiner in refiners)
         return next((seed for seed in seeds if seed is not None), None)
 
     def _refine(self, X, labels, k, random_state):
