@@ -51,7 +51,7 @@ def test_summary(run, patients, tmp_path):
     assert facts["records"] == "54"
     assert facts["anonymized"] == "age, height"
     assert facts["unchanged"] == "note, town, weight"
-    assert facts["method"] == "MicroAggregator, builder mdav, refiner exchange"
+    assert facts["method"] == "MicroAggregator, builder mdav, refiner auto"
     assert facts["groups"] == "10"
     assert facts["smallest group"] == "5"
     assert facts["anonymity level"].startswith("5  ")

@@ -73,7 +73,7 @@ def pairs_of_rivals(X, labels, weights, margin):
 
 
 @pytest.mark.parametrize("table", HARD_TABLES)
-@pytest.mark.parametrize("n", [40, 300])
+@pytest.mark.parametrize("n", [40, pytest.param(1800, marks=pytest.mark.slow)])
 def test_arcs_are_added_to_all_rivals_by_products_and_to_some_by_the_tree(table, n):
     X, labels = exchanged(table, n, COLUMNS_IN_TREE, 3)
     Z = with_constant(X)

@@ -18,7 +18,8 @@ K = 5
 SPARSE = [name for name in TABLES if "income" in name]
 
 MODELS = {
-    "exchange": {},
+    "auto": {},
+    "exchange": {"refiner": "exchange"},
     "blocks": {"block_size": 150},
     "chain": {"refiner": ["local_search", "exchange"]},
     "iterated local search": {"refiner": IteratedLocalSearch(max_iter=200)},
@@ -63,6 +64,6 @@ def tight_on_a_line(most_above, most_below, weights):
 def test_the_attacks_find_records_where_weights_are_tight(table, monkeypatch):
     monkeypatch.setattr(_power, "_centered", lambda walls, weights: weights)
     monkeypatch.setattr(_line, "_shortened", tight_on_a_line)
-    of_equal_slacks, of_best_slab = attack(TABLES[table])
+    of_equal_slacks, of_best_slab = attack(TABLES[table], refiner="exchange")
     assert of_equal_slacks > 0.7
     assert of_best_slab > 0.4

@@ -135,8 +135,8 @@ def test_the_solver_is_silenced(printed, monkeypatch):
 
     milp = _cover.milp
     monkeypatch.setattr(_cover, "milp", talkative_milp)
-    catalog = _cover._Catalog({(0, 1): 1.0, (2, 3): 1.0, (0, 1, 2, 3): 5.0}, 4)
-    labels = catalog.best_cover(np.arange(4), 100, 10.0)
+    catalog = _cover._Catalog({(0, 1): 1.0, (2, 3): 1.0, (0, 1, 2, 3): 5.0}, 4, None)
+    labels = catalog.best_cover(np.arange(3), np.arange(4), 100, 10.0)
     assert labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     assert printed() == ""
 
