@@ -15,9 +15,10 @@ from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._neighborhoods import MIN_NEIGHBORS
 from sk_microagg.refiners._split import split_large_groups
 
-# With as many columns, most groups may gain from a swap, as far as a quick test can tell: swaps are
-# tried between the groups of near records only.
+# With as many columns, most groups may gain from a swap, as far as a quick test can tell. If there
+# are many records, too, swaps are tried between the groups of near records only.
 COLUMNS_FOR_NEIGHBORS = 8
+RECORDS_FOR_NEIGHBORS = 5_000
 
 # A final exchange takes up to this many times as long as the search for neighbors before it. It
 # gets this share of a time limit at most, and may take a little longer than the limit: this share
@@ -32,8 +33,8 @@ class Exchange(Refiner):
     """Exchange records along cycles of groups until the partition is a power diagram.
 
     It starts with swaps and shifts between pairs of groups, as in :class:`LocalSearch`, but in a
-    fixed order, so that nothing is random; from eight columns on, only between groups that hold
-    near neighbors. Exchanges among more groups follow: each group sends a
+    fixed order, so that nothing is random; from eight columns and 5000 records on, only between
+    groups that hold near neighbors. Exchanges among more groups follow: each group sends a
     record to the next one, and the last group sends one to the first or keeps the additional
     record. When no such exchange lowers the loss, every group has a weight such that each record
     minimizes the squared distance minus the weight at its own group. This is what makes
@@ -114,7 +115,11 @@ def exchange(X, labels, k, *, neighbors=None, max_iter=None, deadline=None):
     n_iter : int
         Number of rounds.
     """
-    if neighbors is None and X.shape[1] >= COLUMNS_FOR_NEIGHBORS and len(X) > MIN_NEIGHBORS:
+    if (
+        neighbors is None
+        and len(X) >= RECORDS_FOR_NEIGHBORS
+        and X.shape[1] >= COLUMNS_FOR_NEIGHBORS
+    ):
         neighbors = Pool(X).near_each(MIN_NEIGHBORS, deadline=deadline)
     partition = Partition(X, split_large_groups(X, labels, k, deadline), k)
     descent = Descent(partition, neighbors=neighbors)
