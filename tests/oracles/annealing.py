@@ -53,7 +53,9 @@ class PlainAnnealer:
     def run(self, records, n_passes=1, *, temperature, first_for_jumps, chance_of_jump):
         self.temperature = temperature
         self.first_for_jumps = first_for_jumps
-        self.below_group = int(0.03 * 2**24)
+        # Without enough neighbors for a new group, none are created or dissolved.
+        chance_of_group = 0.03 * min(1.0, 10 / self.k) if len(self.neighbors[0]) >= self.k else 0.0
+        self.below_group = int(chance_of_group * 2**24)
         self.below_jump = self.below_group + int(chance_of_jump * 2**24)
         for _ in range(n_passes):
             for record in records.tolist():
