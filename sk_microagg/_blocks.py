@@ -86,7 +86,7 @@ def aggregate(
 
 def _aggregate_blocks(tasks, n_blocks, n_jobs, verbose):
     """Return the results of all blocks; Ctrl-C ends their searches, also those yet to begin."""
-    # Results come one by one only if somebody looks: not every backend of joblib can do that.
+    # Results come one by one only if progress is shown: not every backend of joblib can do that.
     parallel = Parallel(
         n_jobs=n_jobs, prefer="threads", return_as="generator" if verbose else "list"
     )

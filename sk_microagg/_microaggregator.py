@@ -71,7 +71,8 @@ class MicroAggregator(
 
     stitch : bool, default=False
         Whether groups finally exchange records across the cuts between blocks. This recovers most
-        of the loss due to cuts, but takes longer than the blocks themselves.
+        of the loss due to cuts, but takes longer than the blocks themselves, and
+        time limits of the refiner do not include it.
 
     random_state : int, RandomState instance or None, default=None
         Source of randomness, passed to the refiner. Pass an int for reproducible results.

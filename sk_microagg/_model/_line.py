@@ -26,7 +26,7 @@ def cells_on_a_line(values, centroids, weights):
     Returns
     -------
     cells : ndarray of shape (n_samples,) or None
-        The cells, the one with the lowest number of equals; None if not every cell has an interval
+        The cells, ties go to the lowest number; None if not every cell has an interval
         of its own, or if squares of such values vanish.
 
     Examples
@@ -95,11 +95,11 @@ def weights_on_a_line(values, labels, centroids):
     centroids = centroids[order]
     if (values[1:] < values[:-1]).any() or (centroids[1:] <= centroids[:-1]).any():
         return None
-    before, behind = _around_walls(values, starts, n_values, centroids)
+    before, after = _around_walls(values, starts, n_values, centroids)
     a, b = centroids[:-1], centroids[1:]
-    # |x - b|² - |x - a|² of the last record before a wall, and minus that of the first behind it.
+    # |x - b|² - |x - a|² of the last record before a wall, and minus that of the first after it.
     most_above = (b - a) * ((b - before) + (a - before))
-    most_below = (b - a) * ((behind - a) + (behind - b))
+    most_below = (b - a) * ((after - a) + (after - b))
     centered = np.r_[0.0, np.cumsum((most_above - most_below) / 2.0)]
     weights = np.empty_like(centroids)
     weights[order] = _shortened(most_above, most_below, centered)
@@ -109,7 +109,7 @@ def weights_on_a_line(values, labels, centroids):
 def _around_walls(values, starts, n_values, centroids):
     """Return the values next to each wall on both sides, leaving out identical records.
 
-    If all other records of a group are identical to some behind its other wall, its centroid takes
+    If all other records of a group are identical to some after its other wall, its centroid takes
     their place: both walls then keep to their side of it.
     """
     last, first = values[starts[1:] - 1], values[starts[1:]]
@@ -118,7 +118,7 @@ def _around_walls(values, starts, n_values, centroids):
     walls = np.flatnonzero(is_split) - 1
     split = last[walls]
 
-    # The groups before and behind these walls.
+    # The groups before and after these walls.
     left, right = walls, walls + 1
     place = np.searchsorted(values, split, side="left") - 1
     has_own = (place >= starts[left]) & ~(is_split[left] & (values[place] == values[starts[left]]))
@@ -136,7 +136,7 @@ def _around_walls(values, starts, n_values, centroids):
 def _shortened(most_above, most_below, weights):
     """Return centered weights with as few digits as possible."""
     n_groups = len(weights)
-    # By groups, from each to the one before it and to the one behind it, if there is one.
+    # By groups, from each to the one before it and to the one after it, if there is one.
     starts = np.clip(2 * np.arange(n_groups + 1) - 1, 0, 2 * (n_groups - 1)).astype(np.int32)
     number = np.arange(n_groups, dtype=np.int32)
     targets = np.stack([number[1:], number[:-1]], axis=1).ravel()

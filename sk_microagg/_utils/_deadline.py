@@ -54,7 +54,7 @@ class Deadline:
         return time.monotonic() - self.start
 
     def within(self, seconds):
-        """Return a deadline some seconds from now on, but not after this one."""
+        """Return a deadline some seconds from now, but not after this one."""
         seconds = min(seconds, self.at - time.monotonic())
         deadline = Deadline(seconds, heeds_interrupts=self.heeds_interrupts)
         deadline._generation = self._generation
@@ -106,8 +106,8 @@ def interruptible():
 
     Blocks may be nested, also with blocks in other threads: all end at the same request, and it is
     forgotten at the end of the outermost block of the main thread. Only the main thread receives
-    signals, so a block in another thread has no effect of its own. Neither has a block where
-    somebody else handles Ctrl-C.
+    signals, so a block in another thread has no effect of its own. Nor does a block
+    if another handler for Ctrl-C is installed.
     """
     with shared_interrupt():
         if generation() == _Requests.generation:

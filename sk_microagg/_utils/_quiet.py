@@ -15,12 +15,12 @@ LINE_OF_HIGHS = re.compile(rb"Highs\w*::[^\n]*\n")
 def without_lines_of_highs():
     """Keep lines of HiGHS out of standard output; also a decorator.
 
-    HiGHS prints through the C library, whose `stdout` is another file in the meantime. What other
-    C code prints is copied to the real one when a block ends. The descriptor of standard output is
-    left alone, and so is what Python or child processes write to it. Blocks in several threads run
-    at the same time.
+    HiGHS prints through the C library, whose `stdout` is redirected to a temporary file while a
+    block is active. What other C code prints is copied to the real one when a block ends. The
+    descriptor of standard output is left alone, and so is what Python or child processes write to
+    it. Blocks in several threads run at the same time.
 
-    Only glibc and macOS allow to replace `stdout`; elsewhere nothing is changed.
+    Only glibc and macOS allow replacing `stdout`; elsewhere nothing is changed.
     """
     block = object()
     try:
@@ -60,24 +60,25 @@ class _Diversion:
             stdout = self._stdout
             if not self._blocks:
                 self._variable.value, self._stdout = stdout, None
-            text = LINE_OF_HIGHS.sub(b"", self._read_lines())
+            text = LINE_OF_HIGHS.sub(b"", self._read(with_last_line=not self._blocks))
             if text:
                 _C.fwrite(text, 1, len(text), stdout)
                 _C.fflush(stdout)
 
-    def _read_lines(self):
-        """What has come since the last time, up to the end of a line: another may have begun."""
+    def _read(self, with_last_line):
+        """Read what was written since the last call; an unfinished line only if asked for."""
         _C.fflush(self._file)
         descriptor = _C.fileno(self._file)
         n_bytes = os.fstat(descriptor).st_size - self._n_read
         text = os.pread(descriptor, n_bytes, self._n_read)
-        text = text[: text.rfind(b"\n") + 1]
+        if not with_last_line:
+            text = text[: text.rfind(b"\n") + 1]
         self._n_read += len(text)
         return text
 
 
 def _new_file():
-    """A file of the C library; None if there is no place for it."""
+    """A file of the C library; None if it cannot be created."""
     try:
         os.fstat(1)
     except OSError:  # The file would become standard output.

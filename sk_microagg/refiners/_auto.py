@@ -90,7 +90,13 @@ class Auto(CallbackSupportMixin, Refiner):
             progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
             try:
                 annealed, trace, n_iter = anneal(
-                    neighborhoods, labels, seed, Schedule(), n_steps(len(X)), math.inf, progress
+                    neighborhoods,
+                    labels,
+                    seed,
+                    Schedule(),
+                    default_max_iter(len(X)),
+                    math.inf,
+                    progress,
                 )
             finally:
                 progress.stopped = True
@@ -111,7 +117,7 @@ def _sse(X, k, labels):
     return Partition(X, labels, k).sse
 
 
-def n_steps(n_records):
+def default_max_iter(n_records):
     """Return the number of steps for a number of records."""
     few = min(MAX_STEPS_PER_RECORD * n_records, FEW_STEPS)
     return max(MIN_STEPS_PER_RECORD * n_records, few)

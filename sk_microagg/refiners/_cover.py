@@ -87,7 +87,7 @@ class SeenGroups:
             When to stop.
 
         relaxation : Relaxation or None, default=None
-            Tells the reduced costs of groups. Regions then start from groups whose reduced costs
+            Provides the reduced costs of groups. Regions then start from groups whose reduced costs
             are large, and only groups that can be part of a better cover are considered.
 
         seconds : float, default=inf

@@ -15,10 +15,10 @@ from sk_microagg.refiners._relaxation import Relaxation
 from sk_microagg.refiners._split import split_large_groups
 
 # Default number of steps per record of an initial run.
-STEPS_PER_RECORD = 5_000
+STEPS_OF_INITIAL_RUN = 5_000
 
 # With a time limit, an initial run has at least this many steps per record, times k.
-MIN_STEPS_PER_RECORD = 10_000
+MIN_STEPS_TIMES_K = 10_000
 
 # If the time limit allows fewer steps than this per record, times k², one run takes all of it.
 MIN_STEPS_TO_RECOMBINE = 6_000
@@ -172,7 +172,7 @@ class Search:
         if steps_per_record < MIN_STEPS_TO_RECOMBINE * self.k**2:
             return 0, math.inf
         seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
-        share_of_run = MIN_STEPS_PER_RECORD * self.k / (SHARE_OF_INITIAL_RUNS * steps_per_record)
+        share_of_run = MIN_STEPS_TIMES_K * self.k / (SHARE_OF_INITIAL_RUNS * steps_per_record)
         n_batches = min(max(int(1 / share_of_run), 1), self._n_batches(n_init))
         is_full = n_batches == self._n_batches(n_init)
         n_runs = min(n_batches * effective_n_jobs(self.parameters.n_jobs), n_init)
@@ -262,7 +262,7 @@ class Search:
             return math.ceil(length * self.annealing_max_iter)
         if self.time_limit < math.inf:
             return math.inf
-        return math.ceil(length * STEPS_PER_RECORD * len(self.X))
+        return math.ceil(length * STEPS_OF_INITIAL_RUN * len(self.X))
 
     def _seconds(self, length, n_runs):
         """Return the seconds of each run, given its length relative to an initial run."""

@@ -20,8 +20,8 @@ from sk_microagg._utils._statistics import group_means
 from sk_microagg.builders import MDAV
 
 # Number of records near each among which groups are looked for, and at least this many times k.
-MIN_NEIGHBORS = 40
-NEIGHBORS_PER_K = 5
+MIN_PRICED = 40
+PRICED_PER_K = 5
 
 # A group grows by one of this many records nearest to one of its members.
 N_TO_GROW = 16
@@ -56,7 +56,7 @@ class Relaxation:
         self.k = k
         self.n = len(X)
         self.records, self.exponent = scaled(X)
-        n_near = min(max(MIN_NEIGHBORS, NEIGHBORS_PER_K * k), self.n)
+        n_near = min(max(MIN_PRICED, PRICED_PER_K * k), self.n)
         near, distances = near_records(self.records, n_near)
         self.near = near.astype(np.int32)
         self.pool = ColumnPool(self.records)

@@ -12,9 +12,7 @@ from itertools import pairwise
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-# An attack that is right once in k claims should have that many times k claims: among fewer, a few
-# records are there by chance.
-CLAIMS_PER_K = 3
+FEWEST_CLAIMS = 15
 
 # Cells with more points of the lattice are in the outskirts: nobody finds a record there by chance.
 MOST_POINTS = 20_000
@@ -101,7 +99,7 @@ def points_of_one_slack(points, cells, slacks, tolerance=1e-12):
     return claims
 
 
-def best_slab(slacks, hits, k):
+def best_slab(slacks, hits):
     """The largest share of records among points whose slack is from t to 1.5 t, for the best t.
 
     The attacker is given the best t, which nobody could know.
@@ -109,25 +107,25 @@ def best_slab(slacks, hits, k):
     best = 0.0
     for t in np.geomspace(1e-8, 1, 150):
         claimed = (slacks >= t) & (slacks <= 1.5 * t)
-        if claimed.sum() >= CLAIMS_PER_K * k:
+        if claimed.sum() >= FEWEST_CLAIMS:
             best = max(best, hits[claimed].mean())
     return best
 
 
-def precisions(diagrams, X, k):
+def precisions(diagrams, X):
     """The share of records among the claims of both attacks; 0 for too few claims."""
     points, cells, slacks = lattice(diagrams)
     claims = points_of_one_slack(points, cells, slacks)
-    precision = is_record(claims, X).mean() if len(claims) >= CLAIMS_PER_K * k else 0.0
-    return precision, best_slab(slacks, is_record(points, X), k)
+    precision = is_record(claims, X).mean() if len(claims) >= FEWEST_CLAIMS else 0.0
+    return precision, best_slab(slacks, is_record(points, X))
 
 
 def patients(*columns):
     return np.round(load_diabetes(scaled=False, as_frame=True).frame[list(columns)].to_numpy())
 
 
-def people(n, *, with_ages):
-    rng = np.random.default_rng(0)
+def people(n, *, with_ages, seed=0):
+    rng = np.random.default_rng(seed)
     incomes = np.round(np.exp(rng.normal(10.0, 0.5, size=n)))
     ages = rng.integers(18, 90, size=n)
     return np.c_[ages, incomes // 100] if with_ages else incomes[:, None]

@@ -87,12 +87,13 @@ def test_quick_run_compares_blocks_with_one_block(quick):
             assert cell["loss_above_percent"] == pytest.approx(100 * (ratio - 1))
         for cut, stitched in zip(others[::2], others[1::2], strict=True):
             assert cut["n_blocks"] == 1600 // cut["block_size"]
+            # Where nothing is gained, what is left is rounding.
             assert stitched["loss_percent"] <= cut["loss_percent"] * (1 + 1e-12)
             row, cost = next(shares), cut["loss_percent"] - one["loss_percent"]
             assert (row["data"], row["block_size"]) == (cut["data"], cut["block_size"])
             if cost > 0:
                 won = cut["loss_percent"] - stitched["loss_percent"]
-                assert row["percent"] == pytest.approx(100 * won / cost, abs=1e-6)
+                assert row["percent"] == pytest.approx(100 * won / cost, abs=1e-9)
     assert not list(shares)
 
 

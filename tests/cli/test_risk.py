@@ -29,8 +29,9 @@ def test_a_release_of_numbers(run, numbers, release, cells):
     assert "anonymity level   1 before, 5 after\n" in printed
     assert f"unique rows       {percent(uniqueness(X))} before, 0% after\n" in printed
     assert f"linked            {percent(linkage.linked)} " in printed
-    expected = percent(linkage.expected_matches)
-    assert f"expected matches  {expected} of the records, " in printed
+    expected, if_linked = map(percent, (linkage.expected_matches, linkage.expected_if_linked))
+    line = f"expected matches  {expected} of the records, {if_linked} if all were linked\n"
+    assert line in printed
     for name in ("count", "size"):
         line = rf"^{name} +\d+\.\d+% +\d+\.\d+% +-?0\.0\d+ +0\.\d+$"
         assert re.search(line, printed, re.MULTILINE)

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import published
 import pytest
+from callbacks import StopAfter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.partition import canonical, total_sse
@@ -265,27 +266,6 @@ def test_an_interrupt_ends_long_work_with_what_there_is(refiner):
     message, is_valid = done.stdout.splitlines()
     assert message.startswith("The search was interrupted by Ctrl-C")
     assert is_valid == "True"
-
-
-class StopAfter:
-    """A callback that ends the search after some steps."""
-
-    def __init__(self, n_steps):
-        self.n_steps = n_steps
-        self.events = []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(f"{context.task_name} begins")
-
-    def on_fit_task_end(self, estimator, context):
-        self.events.append(f"{context.task_name} ends")
-        return self.events.count("step ends") >= self.n_steps
 
 
 @either

@@ -1,7 +1,10 @@
 """Tests of the default refiner, beyond those of all refiners."""
 
+import math
+
 import numpy as np
 import pytest
+from callbacks import StopAfter
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
@@ -13,7 +16,7 @@ from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
 from sk_microagg.refiners import Annealing, Auto, DecomposeShrink, Exchange
-from sk_microagg.refiners._auto import n_steps
+from sk_microagg.refiners._auto import default_max_iter
 from sk_microagg.refiners._progress import N_STEPS
 
 REAL = {
@@ -147,11 +150,11 @@ def test_the_number_of_steps_depends_on_the_number_of_records_only(X, labels):
     for Z in (X, 1000 * X[:, :1], np.hstack([X, X**2])):
         refiner = Auto()
         refiner.refine(Z, labels, 4, random_state=5)
-        assert refiner.n_iter_ == n_steps(200)
+        assert refiner.n_iter_ == default_max_iter(200)
 
 
 def test_the_number_of_steps_never_falls_and_is_constant_per_record_in_the_end():
-    numbers = [n_steps(n) for n in (1, 10, 1000, 5000, 10_000, 100_000, 1_000_000)]
+    numbers = [default_max_iter(n) for n in (1, 10, 1000, 5000, 10_000, 100_000, 1_000_000)]
     assert numbers == sorted(numbers)
     assert numbers[-1] == 10 * numbers[-2]
 
@@ -186,31 +189,10 @@ def test_bad_verbose(X, labels, verbose, error):
     assert not hasattr(refiner, "n_iter_")
 
 
-class Recorder:
-    """A callback that may stop a search after some steps."""
-
-    def __init__(self, stop_after=None):
-        self.stop_after = stop_after
-        self.events = []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(f"{context.task_name} begins")
-
-    def on_fit_task_end(self, estimator, context):
-        self.events.append(f"{context.task_name} ends")
-        return self.events.count("step ends") == self.stop_after
-
-
 @pytest.mark.parametrize("stop_after", [None, 3])
 def test_a_callback_is_notified_of_the_search_and_can_end_it(X, labels, stop_after):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
-    callback = Recorder(stop_after)
+    callback = StopAfter(math.inf if stop_after is None else stop_after)
     refiner = Auto().set_callbacks(callback)
     refined = refiner.refine(X, labels, 4)
     steps = ["step begins", "step ends"] * (stop_after or N_STEPS)
@@ -218,6 +200,6 @@ def test_a_callback_is_notified_of_the_search_and_can_end_it(X, labels, stop_aft
     if stop_after is None:
         assert np.array_equal(refined, Auto().refine(X, labels, 4))
     else:
-        assert 0 < refiner.n_iter_ <= 0.04 * n_steps(200)
+        assert 0 < refiner.n_iter_ <= 0.04 * default_max_iter(200)
         assert total_sse(X, refined) <= total_sse(X, labels)
         assert oracles.negative_cycle_free(X, refined, 4)

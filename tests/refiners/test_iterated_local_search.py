@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+from callbacks import StopAfter
 from oracles.iterated import iterated_local_search
 from oracles.partition import total_sse
 from sklearn.base import clone
@@ -263,27 +264,6 @@ def test_exchange_is_interrupted_inside_its_kernels():
     *outcome, place = done.stdout.splitlines()
     assert outcome == ["interrupted", "[]"]
     assert place.endswith((".pxi", ".pxd"))
-
-
-class StopAfter:
-    """A callback that ends the search after some steps."""
-
-    def __init__(self, n_steps):
-        self.n_steps = n_steps
-        self.events = []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(f"{context.task_name} begins")
-
-    def on_fit_task_end(self, estimator, context):
-        self.events.append(f"{context.task_name} ends")
-        return self.events.count("step ends") >= self.n_steps
 
 
 def test_a_callback_is_notified_of_the_search_and_can_end_it(X, labels):

@@ -126,7 +126,7 @@ def test_node_limit_1_still_gives_a_partition(X, labels):
 @pytest.mark.slow
 def test_by_name(X, monkeypatch):
     # The default would take half a minute.
-    monkeypatch.setattr(recombination, "STEPS_PER_RECORD", 20)
+    monkeypatch.setattr(recombination, "STEPS_OF_INITIAL_RUN", 20)
     named, given = (
         microaggregate(X[:40], 3, refiner=refiner, random_state=0)
         for refiner in ("recombination", Recombination())

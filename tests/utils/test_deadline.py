@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import warnings
 
 import pytest
 
@@ -181,5 +182,7 @@ def test_only_the_outermost_block_warns_and_points_to_the_line_of_the_user():
 
 
 def test_no_warning_without_an_interrupt():
-    with interruptible():
+    with warnings.catch_warnings(record=True) as caught, interruptible():
+        warnings.simplefilter("always")
         warn_if_interrupted("x")
+    assert caught == []

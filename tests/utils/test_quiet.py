@@ -14,7 +14,8 @@ from sk_microagg._utils._quiet import without_lines_of_highs
 from sk_microagg.refiners import _cover
 
 needs_replaceable_stdout = pytest.mark.skipif(
-    _quiet._DIVERSION._variable is None, reason="the C library does not allow to replace stdout"
+    _quiet._DIVERSION._variable is None,
+    reason="only glibc and macOS allow replacing stdout of the C library",
 )
 
 LINE = b"HighsMipSolverData::transformNewIntegerFeasibleSolution tmpSolver.run();"
@@ -146,7 +147,7 @@ def test_nothing_is_changed_where_stdout_cannot_be_replaced(printed, monkeypatch
     if missing == "variable":
         monkeypatch.setattr(_quiet, "_variable_of_stdout", lambda: None)
     elif sys.platform == "win32":
-        pytest.skip("there is no variable either")
+        pytest.skip("on Windows there is no variable of stdout, which the other case tests")
     else:
         monkeypatch.setattr(_quiet._C, "tmpfile", lambda: None)
     monkeypatch.setattr(_quiet, "_DIVERSION", _quiet._Diversion())

@@ -1,8 +1,8 @@
 """Annealing: random single moves. The more a move raises the SSE and the lower the temperature, the
 less likely it is to be accepted (Metropolis).
 
-At each temperature only some records matter: where neighbors are much nearer than it, all is
-shuffled; where they are much farther away, all is frozen. The caller says which records moves are
+At each temperature only some records matter: where neighbors are much nearer than it, everything is
+shuffled; where they are much farther away, everything is frozen. The caller says which records moves are
 to begin with. They are visited in order, not drawn: if each is near to the one before, most of what
 a step needs is in the cache.
 """

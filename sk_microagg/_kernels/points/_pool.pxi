@@ -195,7 +195,7 @@ cdef class Pool:
             self._around(record, m)
         return self._records_hit()
 
-    def around_each(self, Py_ssize_t m, *, deadline=None):
+    def around_each(self, Py_ssize_t m):
         """Find the records nearest to each record, while all are in the pool.
 
         Parameters
@@ -203,28 +203,24 @@ cdef class Pool:
         m : int
             Number of records, itself included.
 
-        deadline : Deadline or None, default=None
-            When to give up.
-
         Returns
         -------
-        records : ndarray of shape (n_records, m) or None
-            What `around` returns, in a row for each record; None if the deadline came first.
+        records : ndarray of shape (n_records, m)
+            What `around` returns, in a row for each record.
         """
         cdef Py_ssize_t record, place
         cdef Py_ssize_t[:, ::1] records
-        cdef Watch watch = watch_until(deadline, POINTS_BETWEEN_SIGNALS)
+        cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
         self._check_around(m)
         self._check_complete()
         records = np.empty((self.X.shape[0], m), dtype=np.intp)
         with nogil:
             for record in range(self.X.shape[0]):
-                if is_over(&watch, 1):
-                    break
+                is_over(&watch, 1)
                 self._around(record, m)
                 for place in range(m):
                     records[record, place] = self.hits[place].second
-        return None if watch.is_late else records.base
+        return records.base
 
     def near_each(self, Py_ssize_t m, *, deadline=None):
         """Find about the nearest other records of each record, while all are in the pool.

@@ -19,7 +19,7 @@ def attack(X, folder):
     table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
     aggregator = DaskMicroAggregator(K, block_size=300, folder=folder, random_state=0)
     aggregator.fit(dd.from_pandas(table, npartitions=2))
-    return precisions(diagrams_in(folder, aggregator.scaler_), X, K)
+    return precisions(diagrams_in(folder, aggregator.scaler_), X)
 
 
 @pytest.mark.slow
