@@ -15,7 +15,8 @@ PACKAGE = Path(__file__).parents[1] / "sk_microagg"
 LAYERS = [
     ["_kernels"],
     ["_utils"],
-    ["builders", "_model", "_bound"],
+    ["privacy", "_model", "_bound"],
+    ["builders"],
     ["refiners"],
     ["_blocks", "_microaggregate"],
     ["_microaggregator", "generalization"],

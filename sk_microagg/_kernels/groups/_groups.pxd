@@ -1,6 +1,6 @@
 """The state of the kernels in this folder."""
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
@@ -8,6 +8,75 @@ from ..common._common cimport BaseDescent, BasePartition
 from ..common._distances cimport Hit, squared_distance
 from ..common._interrupt cimport Watch
 from ..points._points cimport KeyProducts, PointTree
+
+
+cdef class Guard:
+    cdef const int[::1] codes
+    cdef bint joins_are_safe
+    cdef Guard following
+
+    cdef bint holds(self, const int *members, Py_ssize_t size) except -1 nogil
+    cdef bint all_hold(self, const int *members, Py_ssize_t size) except -1 nogil
+    cdef bint all_hold_after_joining(self, const int *members, Py_ssize_t size) except -1 nogil
+    cdef bint all_see_twins(self, int one, int other) noexcept nogil
+
+
+cdef class CountingGuard(Guard):
+    # By code: its place in the two lists, and the question in which it was last seen.
+    cdef vector[int] place_of
+    cdef vector[int64_t] seen_in
+    cdef int64_t n_questions
+    cdef vector[int] present
+    cdef vector[int] counts
+
+    cdef int _count(self, const int *members, Py_ssize_t size) except -1 nogil
+
+
+cdef class DistinctGuard(CountingGuard):
+    cdef Py_ssize_t least
+
+
+cdef class EntropyGuard(CountingGuard):
+    cdef double least
+
+
+cdef class RecursiveGuard(CountingGuard):
+    cdef Py_ssize_t l
+    cdef double c
+
+
+cdef class EqualGuard(CountingGuard):
+    cdef const int64_t[::1] in_table
+    cdef int64_t n_in_table
+    cdef double most
+
+
+cdef class OrderedGuard(Guard):
+    # By code: how many records of the table have it or a lower one, and the sums of these numbers.
+    cdef const int64_t[::1] up_to
+    cdef const int64_t[::1] sum_before
+    cdef Py_ssize_t n_codes
+    cdef int64_t n_in_table
+    cdef double most
+    cdef vector[int] sorted_codes
+
+    cdef int _sort_codes(self, const int *members, Py_ssize_t size) except -1 nogil
+    cdef int64_t _area(self, Py_ssize_t n_below, Py_ssize_t size, Py_ssize_t start,
+                       Py_ssize_t end) noexcept nogil
+
+
+cdef class CallbackGuard(Guard):
+    cdef object function
+
+
+cdef class Guards:
+    cdef Guard first
+    cdef vector[int] changed
+
+    cdef bint hold_without(self, const int *members, Py_ssize_t size, int record) except -1 nogil
+    cdef bint hold_with(self, const int *members, Py_ssize_t size, int record) except -1 nogil
+    cdef bint hold_swapped(self, const int *members, Py_ssize_t size, int leaving,
+                           int entering) except -1 nogil
 
 
 cdef class Partition(BasePartition):

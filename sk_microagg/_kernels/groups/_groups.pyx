@@ -1,5 +1,6 @@
 """The kernels of this folder, in one extension module."""
 
+include "_guards.pxi"
 include "_partition.pxi"
 include "_descent.pxi"
 include "_running_partition.pxi"

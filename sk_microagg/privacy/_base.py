@@ -1,0 +1,111 @@
+"""The interface of a constraint."""
+
+from abc import ABCMeta, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sk_microagg._kernels import CallbackGuard
+
+
+class Constraint(BaseEstimator, metaclass=ABCMeta):
+    """Base class of constraints: what each group must satisfy beyond its size.
+
+    A constraint measures the values that the records of a group have in a sensitive column, and
+    says whether the figure is good enough. It must be monotone: the union of two groups that
+    satisfy it satisfies it, too. Subclasses implement `measure` and `accepts`, and `prepare` if the
+    figure depends on the whole table.
+
+    Parameters
+    ----------
+    column : str, int or None, default=None
+        The sensitive column: its name, or its number if the columns have no names. None is for a
+        table with a single sensitive column.
+
+    See Also
+    --------
+    LDiversity : Several different values in each group.
+    TCloseness : Values distributed as in the whole table.
+
+    Examples
+    --------
+    >>> from sk_microagg import MicroAggregator
+    >>> from sk_microagg.privacy import Constraint
+    >>> class Spread(Constraint):
+    ...     def __init__(self, least, column=None):
+    ...         self.least = least
+    ...         self.column = column
+    ...
+    ...     def measure(self, values, table):
+    ...         return values.max() - values.min()
+    ...
+    ...     def accepts(self, figure):
+    ...         return figure >= self.least
+    >>> X = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]
+    >>> aggregator = MicroAggregator(k=2, privacy=Spread(10))
+    >>> aggregator.fit_predict(X, sensitive=[100, 101, 130, 131, 150, 151])
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    def prepare(self, values):
+        """Take what `measure` needs from the sensitive column of the whole table.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples,)
+            The sensitive values.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            The values as `measure` is to receive them; here unchanged.
+
+        table : object
+            Anything else that `measure` needs; here None.
+        """
+        return values, None
+
+    @abstractmethod
+    def measure(self, values, table):
+        """Return the figure of one group.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_members,)
+            The values of the records of the group, as prepared.
+
+        table : object
+            What `prepare` returned for the whole table.
+
+        Returns
+        -------
+        figure : float
+            The figure.
+        """
+
+    @abstractmethod
+    def accepts(self, figure):
+        """Return whether a group with this figure, or each of several, satisfies the constraint.
+
+        Parameters
+        ----------
+        figure : float or ndarray
+            What `measure` returned.
+
+        Returns
+        -------
+        is_good : bool or ndarray of bool
+            Whether it is good enough.
+        """
+
+    def measure_groups(self, labels, values, table):
+        """Return the figure of each group, with labels numbered from 0."""
+        order = np.argsort(labels, kind="stable")
+        starts = np.cumsum(np.bincount(labels))[:-1]
+        return np.array([self.measure(group, table) for group in np.split(values[order], starts)])
+
+    def guard(self, values, table):
+        """Return the kernel that refiners ask; this one calls `measure` for each question."""
+        return CallbackGuard(
+            len(values), lambda members: bool(self.accepts(self.measure(values[members], table)))
+        )
