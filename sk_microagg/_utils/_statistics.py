@@ -48,6 +48,12 @@ def loss_share(sse, total):
     return min(float(sse / total), 1.0) if total > 0 else 0.0
 
 
+def mean_squared_errors(X, labels):
+    """Return the mean squared distance to the centroid of each group, with labels from 0."""
+    gaps = X - group_means(X, labels)[labels]
+    return np.bincount(labels, np.einsum("ij,ij->i", gaps, gaps)) / np.bincount(labels)
+
+
 def squared_error(X, centers, labels):
     """Return the sum of squared distances between the records and the centers of their labels."""
     total = 0.0

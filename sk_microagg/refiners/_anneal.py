@@ -101,14 +101,20 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
     """
     start = time.monotonic()
     own_labels = neighborhoods.sorted_labels(labels)
-    partition = RunningPartition(neighborhoods.X, own_labels, neighborhoods.k)
+    guards, full = None, -1
+    if neighborhoods.rules:
+        guards, full = neighborhoods.new_guards(), _full_under_rules(own_labels)
+        neighborhoods = neighborhoods.with_scales_of(own_labels)
+    partition = RunningPartition(neighborhoods.X, own_labels, neighborhoods.k, full)
     sse = partition.measure()
     progress.note(sse)
     trace = [(0, 0.0, sse)]
     if neighborhoods.are_frozen or sse == 0 or partition.n_groups == 1:
         return labels, trace, 0
     cooling = Cooling(neighborhoods.scales, neighborhoods.sorted_scales, schedule, seed)
-    annealer = Annealer(partition, neighborhoods.neighbors, neighborhoods.by_scale, seed=seed)
+    annealer = Annealer(
+        partition, neighborhoods.neighbors, neighborhoods.by_scale, seed=seed, guards=guards
+    )
     steps_per_stage = min(STEPS_PER_STAGE, max(max_iter / MIN_STAGES, 1))
     n_steps = n_stages = 0
     done = 0.0
@@ -137,10 +143,16 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
         progress.advance(trace[-1][2], min(done, 1.0) - before)
     final = Partition(neighborhoods.X, partition.labels(), neighborhoods.k)
     deadline = Deadline(SHARE_OF_DESCENT * time_limit, heeds_interrupts=False)
-    Descent(final, neighbors=neighborhoods.neighbors).run(final.groups(), deadline=deadline)
+    descent = Descent(final, neighbors=neighborhoods.neighbors, guards=guards)
+    descent.run(final.groups(), deadline=deadline)
     trace.append((n_steps, time.monotonic() - start, final.sse))
     progress.note(final.sse)
     return neighborhoods.labels_of_table(final.labels()), trace, n_steps
+
+
+def _full_under_rules(labels):
+    sizes = np.bincount(labels)
+    return int(max(sizes.max(), 4 * sizes.mean() + 8))
 
 
 @dataclass(frozen=True)

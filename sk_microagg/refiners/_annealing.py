@@ -110,16 +110,18 @@ class Annealing(CallbackSupportMixin, Refiner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    keeps_rules = True
+
     @with_callbacks
-    def _refine(self, X, labels, k, random_state):
+    def _refine(self, X, labels, k, random_state, rules=None):
         self._check_parameters()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
         time_limit = math.inf if self.time_limit is None else self.time_limit
         with interruptible():
             deadline = Deadline(time_limit)
-            given = split_large_groups(X, labels, k, deadline)
-            neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 2))
+            given = split_large_groups(X, labels, k, deadline, rules)
+            neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 2), rules)
             final = FinalExchange(deadline, time_limit)
             seconds = final.end_of_search().seconds_left()
             runs = self._runs(neighborhoods, given, seconds, random_state, context)

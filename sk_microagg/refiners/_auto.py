@@ -23,6 +23,9 @@ MIN_STEPS_PER_RECORD = 300
 MAX_STEPS_PER_RECORD = 2_000
 FEW_STEPS = 2_000_000
 
+# Under rules beyond k, with few records: the same times this.
+MORE_UNDER_RULES = 2
+
 # Up to this many records, exchanges alone are tried as well: now and then they lose less, mostly
 # where there are nearly as many columns as groups.
 FEW_RECORDS = 5_000
@@ -72,21 +75,22 @@ class Auto(CallbackSupportMixin, Refiner):
     """
 
     default_seed = 0
+    keeps_rules = True
 
     def __init__(self, verbose=0):
         self.verbose = verbose
 
     @with_callbacks
-    def _refine(self, X, labels, k, random_state):
+    def _refine(self, X, labels, k, random_state, rules=None):
         check_verbose(self.verbose)
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
         seed = random_state.randint(np.iinfo(np.int32).max)
-        labels = split_large_groups(X, labels, k)
+        labels = split_large_groups(X, labels, k, rules=rules)
         total = total_sum_of_squares(X)
         with interruptible():
             deadline = Deadline()
-            neighborhoods = Neighborhoods.of(X, k, deadline)
+            neighborhoods = Neighborhoods.of(X, k, deadline, rules)
             progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
             try:
                 annealed, trace, n_iter = anneal(
@@ -94,7 +98,7 @@ class Auto(CallbackSupportMixin, Refiner):
                     labels,
                     seed,
                     Schedule(),
-                    default_max_iter(len(X)),
+                    default_max_iter(len(X), rules),
                     math.inf,
                     progress,
                 )
@@ -105,7 +109,7 @@ class Auto(CallbackSupportMixin, Refiner):
             refined = FinalExchange(deadline, math.inf).run(
                 neighborhoods, annealed if is_better else labels
             )
-            if len(X) <= FEW_RECORDS:
+            if len(X) <= FEW_RECORDS and not rules:
                 refined = min(refined, exchange(X, labels, k)[0], key=partial(_sse, X, k))
             warn_if_interrupted("the result is the best partition found so far")
         self.n_iter_ = n_iter
@@ -117,7 +121,7 @@ def _sse(X, k, labels):
     return Partition(X, labels, k).sse
 
 
-def default_max_iter(n_records):
+def default_max_iter(n_records, rules=None):
     """Return the number of steps for a number of records."""
-    few = min(MAX_STEPS_PER_RECORD * n_records, FEW_STEPS)
+    few = min(MAX_STEPS_PER_RECORD * n_records, FEW_STEPS) * (MORE_UNDER_RULES if rules else 1)
     return max(MIN_STEPS_PER_RECORD * n_records, few)

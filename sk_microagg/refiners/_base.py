@@ -28,7 +28,10 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
     # The seed that stands for `random_state=None`; None means that results then differ.
     default_seed = None
 
-    def refine(self, X, labels, k, random_state=None):
+    # Whether `_refine` takes `rules`, and keeps to them.
+    keeps_rules = False
+
+    def refine(self, X, labels, k, random_state=None, rules=None):
         """Refine a partition into groups of at least `k` records.
 
         Parameters
@@ -46,6 +49,10 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
             Source of randomness of the refiners that use any. Pass an int for reproducible
             results.
 
+        rules : Rules or None, default=None
+            Constraints that every group must satisfy, before and after. Not every refiner can keep
+            to them: the others raise an error.
+
         Returns
         -------
         labels : ndarray of shape (n_samples,)
@@ -56,8 +63,23 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
         labels = check_partition(labels, k, len(X), "labels")
         if random_state is None:
             random_state = self.default_seed
-        return self._refine(X, labels, k, check_random_state(random_state))
+        random_state = check_random_state(random_state)
+        if not rules:
+            return self._refine(X, labels, k, random_state)
+        check_keeps_rules(self)
+        rules.check(labels, "labels")
+        return self._refine(X, labels, k, random_state, rules)
 
     @abstractmethod
     def _refine(self, X, labels, k, random_state):
         """Return the labels of a refined partition; all arguments have been validated."""
+
+
+def check_keeps_rules(refiner):
+    """Raise an error unless a refiner keeps to constraints beyond k."""
+    if not getattr(refiner, "keeps_rules", False):
+        raise ValueError(
+            f"refiner={refiner!r} does not know constraints beyond k, and would violate them. With "
+            "`privacy` or `unit`, use None, 'auto', 'local_search', 'iterated_local_search', "
+            "'annealing' or 'recombination'."
+        )

@@ -78,11 +78,18 @@ class Chain(Refiner, _BaseComposition):
         seeds = (getattr(refiner, "default_seed", None) for refiner in refiners)
         return next((seed for seed in seeds if seed is not None), None)
 
-    def _refine(self, X, labels, k, random_state):
+    @property
+    def keeps_rules(self):
+        """Whether all steps keep to constraints beyond k."""
         self._check_steps()
+        return all(getattr(refiner, "keeps_rules", False) for _, refiner in self.steps)
+
+    def _refine(self, X, labels, k, random_state, rules=None):
+        self._check_steps()
+        options = {"rules": rules} if rules else {}  # not every refiner has this parameter
         steps = [(name, clone(refiner, safe=False)) for name, refiner in self.steps]
         for _, refiner in steps:
-            labels = refiner.refine(X, labels, k, random_state=random_state)
+            labels = refiner.refine(X, labels, k, random_state=random_state, **options)
         self.steps_ = steps
         self.n_iter_ = sum(getattr(refiner, "n_iter_", 0) for _, refiner in steps)
         return labels

@@ -161,16 +161,23 @@ class FinalExchange:
         """Exchange records until the partition is a power diagram, or time is up.
 
         It may take a little longer than the time limit. Ctrl-C does not end it: what it would leave
-        behind could not be transformed exactly.
+        behind could not be transformed exactly. Under rules beyond k there are only swaps and
+        shifts: cycles do not know rules.
         """
         deadline = None
         if self.time_limit < math.inf:
             grace = max(MIN_GRACE, GRACE_SHARE * self.time_limit)
             seconds = self.deadline.at + grace - time.monotonic()
             deadline = Deadline(seconds, heeds_interrupts=False)
+        labels = neighborhoods.sorted_labels(labels)
+        if neighborhoods.rules:
+            partition = Partition(neighborhoods.X, labels, neighborhoods.k)
+            descent = Descent(partition, guards=neighborhoods.new_guards())
+            descent.run(partition.groups(), deadline=deadline)
+            return neighborhoods.labels_of_table(partition.labels())
         refined, _ = exchange(
             neighborhoods.X,
-            neighborhoods.sorted_labels(labels),
+            labels,
             neighborhoods.k,
             neighbors=neighborhoods.neighbors,
             deadline=deadline,

@@ -12,7 +12,7 @@ class LocalSearch(Refiner):
     """Swap and shift records between pairs of groups until no such move lowers the loss [1]_.
 
     A swap exchanges two records of different groups. A shift moves one record from a group of more
-    than k records to one of fewer than 2k - 1. The first sweep visits all pairs of groups in order;
+    than k records to one of fewer than 2k - 1, or of any size if there are constraints. The first sweep visits all pairs of groups in order;
     later sweeps visit, in random order, only the pairs with a group that has changed.
 
     Parameters
@@ -42,9 +42,12 @@ class LocalSearch(Refiner):
     def __init__(self, max_iter=None):
         self.max_iter = max_iter
 
-    def _refine(self, X, labels, k, random_state):
+    keeps_rules = True
+
+    def _refine(self, X, labels, k, random_state, rules=None):
         max_iter = check_count("max_iter", self.max_iter, or_none=True)
-        partition = Partition(X, split_large_groups(X, labels, k), k)
-        descent = Descent(partition, seed=random_state.randint(np.iinfo(np.int32).max))
+        partition = Partition(X, split_large_groups(X, labels, k, rules=rules), k)
+        seed = random_state.randint(np.iinfo(np.int32).max)
+        descent = Descent(partition, seed=seed, guards=rules.guards() if rules else None)
         self.n_iter_ = descent.run(partition.groups(), max_sweeps=max_iter)
         return partition.labels()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sk_microagg._kernels import Pool
-from sk_microagg._utils._statistics import distinct_records
+from sk_microagg._utils._statistics import distinct_records, mean_squared_errors
 
 # Neighbors of each record: this many times k, but not fewer or more than these.
 NEIGHBORS_PER_K = 2
@@ -12,6 +12,10 @@ MAX_NEIGHBORS = 64
 
 # At most this share of a record's neighbors are its duplicates.
 MAX_SHARE_OF_TWINS = 0.4
+
+# Under rules, the scale of a record is at least this share of the mean squared distance to the
+# centroid in its group.
+SCALE_PER_ERROR = 0.6
 
 
 class Neighborhoods:
@@ -37,19 +41,23 @@ class Neighborhoods:
     scales : ndarray of shape (n_samples,)
         Mean squared distance of each record to its nearest neighbors; positive, unless all records
         are equal.
+
+    rules : Rules or None, default=None
+        Constraints that groups of these records have to satisfy.
     """
 
-    def __init__(self, X, k, order, neighbors, scales):
+    def __init__(self, X, k, order, neighbors, scales, rules=None):
         self.X = X
         self.k = k
         self.order = order
         self.neighbors = neighbors
         self.scales = scales
+        self.rules = rules
         self.by_scale = np.argsort(scales, kind="stable").astype(np.int32)
         self.sorted_scales = scales[self.by_scale]
 
     @classmethod
-    def of(cls, X, k, deadline=None):
+    def of(cls, X, k, deadline=None, rules=None):
         """Find neighbors and scales of all records of a table; only roughly after the deadline."""
         order, neighbors, scales = _neighbors_and_scales(X, k, deadline)
         place = np.empty(len(X), dtype=np.int32)
@@ -60,6 +68,7 @@ class Neighborhoods:
             order,
             np.ascontiguousarray(place[neighbors[order]]),
             scales[order],
+            rules.of(order) if rules else None,
         )
 
     def among(self, records, deadline=None):
@@ -67,9 +76,24 @@ class Neighborhoods:
         place = np.empty(len(self.X), dtype=np.intp)
         place[self.order] = np.arange(len(self.X))
         X = np.ascontiguousarray(self.X[place[records]])
-        part = Neighborhoods.of(X, self.k, deadline)
+        rules = self.rules.of(place[records]) if self.rules else None
+        part = Neighborhoods.of(X, self.k, deadline, rules)
         scales = self.scales[place[records]][part.order]
-        return Neighborhoods(part.X, self.k, part.order, part.neighbors, scales)
+        return Neighborhoods(part.X, self.k, part.order, part.neighbors, scales, part.rules)
+
+    def with_scales_of(self, labels):
+        """Raise the scale of each record to what its group suggests; labels as `sorted_labels`.
+
+        Rules may keep near records apart. Their groups are then larger than the distances to
+        neighbors tell, and so is what a move costs.
+        """
+        errors = mean_squared_errors(self.X, labels)
+        scales = np.maximum(self.scales, SCALE_PER_ERROR * errors[labels])
+        return Neighborhoods(self.X, self.k, self.order, self.neighbors, scales, self.rules)
+
+    def new_guards(self):
+        """Return guards of the rules for one search; None without rules."""
+        return self.rules.guards() if self.rules else None
 
     def sorted_labels(self, labels):
         """Return the labels of a table's records in the order of the search."""

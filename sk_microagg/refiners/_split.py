@@ -7,19 +7,23 @@ from sk_microagg.builders._cbfs import grow_from_outside
 from sk_microagg.builders._fixed_size import FixedSizeGroups
 
 
-def split_large_groups(X, labels, k, deadline=None):
+def split_large_groups(X, labels, k, deadline=None, rules=None):
     """Split every group of 2k or more records into groups of k to 2k - 1.
 
     The record farthest from the centroid of the remaining ones starts a group, and the records
     nearest to the centroid of the group so far join it until it has k. The last records, fewer than
     k, each join the nearest of the new groups. Splitting a group never raises the SSE.
 
-    Where the deadline leaves no time for that, groups are cut along their widest column.
+    Where the deadline leaves no time for that, groups are cut along their widest column. With rules
+    beyond k, a group stays whole if one of its parts would violate them.
     """
     partition = Partition(X, labels, k)
     for group in partition.groups():
         if partition.size(group) >= 2 * k:
-            partition.split(group, _split(X[partition.members_of(group)], k, deadline))
+            members = partition.members_of(group)
+            parts = _split(X[members], k, deadline)
+            if not rules or rules.of(members).are_met(parts).all():
+                partition.split(group, parts)
     return partition.labels()
 
 

@@ -38,7 +38,7 @@ cdef class Annealer:
     Parameters
     ----------
     partition : RunningPartition
-        The partition to work on, with groups of `k` to 2k - 1 records. They stay so.
+        The partition to work on. Its groups keep to their limits of size.
 
     neighbors : ndarray of shape (n_records, n_neighbors), int32
         For each record others that are near to it, nearest first: these are drawn most often.
@@ -49,6 +49,9 @@ cdef class Annealer:
 
     seed : int
         Seed of all random draws.
+
+    guards : Guards or None, default=None
+        Constraints that no move may violate. No other search may use the same object meanwhile.
 
     Examples
     --------
@@ -65,7 +68,7 @@ cdef class Annealer:
     """
 
     def __init__(self, RunningPartition partition, const int[:, ::1] neighbors,
-                 const int[::1] by_scale, *, uint64_t seed):
+                 const int[::1] by_scale, *, uint64_t seed, Guards guards=None):
         if partition.k < 2:
             raise ValueError(f"k={partition.k} must be at least 2: single records have no partner.")
         if (
@@ -82,6 +85,7 @@ cdef class Annealer:
         self.neighbors = neighbors
         self.by_scale = by_scale
         self.random = seed
+        self.guards = guards
 
     def run(self, const int[::1] records, Py_ssize_t n_passes=1, *, double temperature,
             Py_ssize_t first_for_jumps, double chance_of_jump):
@@ -150,11 +154,15 @@ cdef class Annealer:
             and self.partition.size[target] < self.partition.full
             and drawn >> SHIFT_BIT & 1
         ):
-            if self._accepts(self.partition.cost_to_shift(record, target)):
+            if self._accepts(self.partition.cost_to_shift(record, target)) and (
+                self.guards is None or self._may_shift(record, target)
+            ):
                 self.partition.shift(record, target)
             return 0
         partner = self.partition.another_member(partner, drawn >> OTHER_BIT & 0xffff)
-        if self._accepts(self.partition.cost_to_swap(record, partner)):
+        if self._accepts(self.partition.cost_to_swap(record, partner)) and (
+            self.guards is None or self._may_swap(record, partner)
+        ):
             self.partition.swap(record, partner)
         return 0
 
@@ -164,6 +172,35 @@ cdef class Annealer:
             and random_share(&self.random) < exp(-rise / self.temperature)
         )
 
+    # Questions to the guards
+
+    cdef bint _may_shift(self, int record, int target) except -1 nogil:
+        return self._can_spare(record) and self.guards.hold_with(
+            self.partition.members_of(target), self.partition.size[target], record
+        )
+
+    cdef bint _can_spare(self, int record) except -1 nogil:
+        cdef int source = self.partition.group_of[record]
+        return self.guards is None or self.guards.hold_without(
+            self.partition.members_of(source), self.partition.size[source], record
+        )
+
+    cdef bint _may_swap(self, int one, int other) except -1 nogil:
+        cdef int a = self.partition.group_of[one], b = self.partition.group_of[other]
+        return self.guards.first.all_see_twins(one, other) or (
+            self.guards.hold_swapped(
+                self.partition.members_of(a), self.partition.size[a], one, other
+            )
+            and self.guards.hold_swapped(
+                self.partition.members_of(b), self.partition.size[b], other, one
+            )
+        )
+
+    cdef bint _holds(self, int group) except -1 nogil:
+        return self.guards is None or self.guards.first.all_hold(
+            self.partition.members_of(group), self.partition.size[group]
+        )
+
     # Creating and dissolving groups: records are carried one by one, and back if it costs too much.
 
     cdef int _create(self, int record) except -1 nogil:
@@ -171,15 +208,17 @@ cdef class Annealer:
         cdef Py_ssize_t k = self.partition.k, i = 0
         cdef int source = self.partition.group_of[record], group, neighbor
         cdef double rise
+        cdef bint is_whole = False
         if (
             self.partition.n_records - self.partition.n_groups * k < k
             or self.partition.size[source] <= k
+            or not self._can_spare(record)
         ):
             return 0
         group = self.partition.free_slots.back()
         rise = self.partition.cost_to_shift(record, group)
         self._carry(record, group)
-        while i < self.neighbors.shape[1] and <Py_ssize_t>self.carried.size() < k:
+        while i < self.neighbors.shape[1] and not is_whole:
             neighbor = self.neighbors[record, i]
             source = self.partition.group_of[neighbor]
             # One in eight is skipped, so that the same record can start different groups.
@@ -187,11 +226,16 @@ cdef class Annealer:
                 source != group
                 and self.partition.size[source] > k
                 and next_random(&self.random) & 7
+                and self._can_spare(neighbor)
             ):
                 rise += self.partition.cost_to_shift(neighbor, group)
                 self._carry(neighbor, group)
+                if self.partition.size[group] >= k:
+                    is_whole = self._holds(group)
+                    if self.partition.size[group] == self.partition.full:
+                        break
             i += 1
-        if <Py_ssize_t>self.carried.size() < k or not self._accepts(rise):
+        if not is_whole or not self._accepts(rise):
             return self._undo()
         self.carried.clear()
         self.carried_from.clear()
@@ -210,9 +254,18 @@ cdef class Annealer:
             if target < 0 or rise > most:
                 return self._undo()
             self._carry(record, target)
+        if self.guards is not None and not self._all_carried_hold():
+            return self._undo()
         self.carried.clear()
         self.carried_from.clear()
         return 0
+
+    cdef bint _all_carried_hold(self) except -1 nogil:
+        cdef size_t i
+        for i in range(self.carried.size()):
+            if not self._holds(self.partition.group_of[self.carried[i]]):
+                return False
+        return True
 
     cdef int _cheapest_other(self, int record, double *cost) noexcept nogil:
         """The group of a neighbor, other than the record's own and not full, or -1 for none."""

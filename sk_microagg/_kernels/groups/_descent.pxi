@@ -40,7 +40,8 @@ cdef class Descent(BaseDescent):
     Parameters
     ----------
     partition : Partition
-        The partition to work on. No group shrinks below its `k` or grows beyond 2k - 1.
+        The partition to work on. No group shrinks below its `k` or, unless there are guards, grows
+        beyond 2k - 1.
 
     seed : int, default=None
         Seed of the order in which groups are visited after the first sweep; with None always in
@@ -49,6 +50,9 @@ cdef class Descent(BaseDescent):
     neighbors : ndarray of shape (n_records, n_neighbors), int32, default=None
         For each record others that are near to it. If given, only pairs of groups that hold a
         record and one of its neighbors are tried.
+
+    guards : Guards or None, default=None
+        Constraints that no move may violate. No other search may use the same object meanwhile.
 
     Examples
     --------
@@ -62,7 +66,8 @@ cdef class Descent(BaseDescent):
     array([1, 0, 1, 0])
     """
 
-    def __init__(self, Partition partition, *, seed=None, const int[:, ::1] neighbors=None):
+    def __init__(self, Partition partition, *, seed=None, const int[:, ::1] neighbors=None,
+                 Guards guards=None):
         BaseDescent.__init__(self, seed)
         if neighbors is not None and neighbors.shape[0] != partition.n_records:
             raise ValueError(
@@ -70,6 +75,8 @@ cdef class Descent(BaseDescent):
             )
         self.partition = partition
         self.neighbors = neighbors
+        self.guards = guards
+        self.full = 2 * partition.k - 1 if guards is None else partition.n_records
         self.visited.assign(partition.n_slots, 0)
         self.listed.assign(partition.n_slots, 0)
         self.n_lists = 0
@@ -175,6 +182,9 @@ cdef class Descent(BaseDescent):
         cdef bint may_swap = self._may_swap(a, b, apart)
         cdef bint may_shift_to_b = self._may_shift(a, b, apart)
         cdef bint may_shift_to_a = self._may_shift(b, a, apart)
+        if self.guards is not None:
+            self.of_a.assign(self.partition.members[a].begin(), self.partition.members[a].end())
+            self.of_b.assign(self.partition.members[b].begin(), self.partition.members[b].end())
         if may_swap or may_shift_to_b:
             self.partition.distances(a, &self.partition.centroids[b, 0], self.to_b)
             may_swap = may_swap and self._some_may_swap(a, b, apart, best.gain)
@@ -183,9 +193,9 @@ cdef class Descent(BaseDescent):
         if may_swap:
             self._best_swap(a, b, apart, best)
         if may_shift_to_b:
-            self._best_shift(a, b, self.to_b, best)
+            self._best_shift(a, b, self.to_b, self.of_a, self.of_b, best)
         if may_shift_to_a:
-            self._best_shift(b, a, self.to_a, best)
+            self._best_shift(b, a, self.to_a, self.of_b, self.of_a, best)
         return 0
 
     cdef int _apply(self, Swap swap, Py_ssize_t target) except -1 nogil:
@@ -255,12 +265,22 @@ cdef class Descent(BaseDescent):
                 gain += weight * squared_distance(
                     &self.partition.X[x, 0], &self.partition.X[y, 0], self.partition.n_columns
                 )
-                if gain > best.gain:
+                if gain > best.gain and (
+                    self.guards is None or self._guards_let_swap(<int>x, <int>y)
+                ):
                     best[0] = Swap(gain, x, y)
         return 0
 
-    cdef void _best_shift(self, Py_ssize_t a, Py_ssize_t b, const vector[double] &to_b,
-                          Swap *best) noexcept nogil:
+    cdef bint _guards_let_swap(self, int x, int y) except -1 nogil:
+        """Whether the guards let x of A and y of B change places."""
+        return self.guards.first.all_see_twins(x, y) or (
+            self.guards.hold_swapped(self.of_a.data(), self.of_a.size(), x, y)
+            and self.guards.hold_swapped(self.of_b.data(), self.of_b.size(), y, x)
+        )
+
+    cdef int _best_shift(self, Py_ssize_t a, Py_ssize_t b, const vector[double] &to_b,
+                         const vector[int] &of_a, const vector[int] &of_b,
+                         Swap *best) except -1 nogil:
         """Take the best shift from A to B for `best`, if it gains more."""
         cdef const vector[Py_ssize_t] *from_a = &self.partition.members[a]
         cdef double size_a = from_a.size(), size_b = self.partition.members[b].size(), gain
@@ -270,8 +290,13 @@ cdef class Descent(BaseDescent):
                 size_a / (size_a - 1.0) * self.partition.own_distance[from_a[0][i]]
                 - size_b / (size_b + 1.0) * to_b[i]
             )
-            if gain > best.gain:
+            if gain > best.gain and (
+                self.guards is None
+                or self.guards.hold_without(of_a.data(), of_a.size(), <int>from_a[0][i])
+                and self.guards.hold_with(of_b.data(), of_b.size(), <int>from_a[0][i])
+            ):
                 best[0] = Swap(gain, from_a[0][i], -1)
+        return 0
 
     cdef bint _may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil:
         return (self.partition.radius[a] + self.partition.radius[b]) * SAFETY + TINY > apart
@@ -281,7 +306,7 @@ cdef class Descent(BaseDescent):
         cdef double size_a = self.partition.members[a].size()
         cdef double size_b = self.partition.members[b].size()
         cdef double beyond = apart - radius
-        if size_a <= self.partition.k or size_b >= 2 * self.partition.k - 1:
+        if size_a <= self.partition.k or size_b >= self.full:
             return False
         return beyond <= 0.0 or (
             size_a / (size_a - 1.0) * radius * radius * SAFETY + TINY

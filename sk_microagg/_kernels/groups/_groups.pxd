@@ -61,8 +61,8 @@ cdef class OrderedGuard(Guard):
     cdef vector[int] sorted_codes
 
     cdef int _sort_codes(self, const int *members, Py_ssize_t size) except -1 nogil
-    cdef int64_t _area(self, Py_ssize_t n_below, Py_ssize_t size, Py_ssize_t start,
-                       Py_ssize_t end) noexcept nogil
+    cdef double _area(self, Py_ssize_t n_below, double size, Py_ssize_t start,
+                      Py_ssize_t end) noexcept nogil
 
 
 cdef class CallbackGuard(Guard):
@@ -134,6 +134,12 @@ cdef class Descent(BaseDescent):
     cdef vector[Place] places
     cdef vector[size_t] may_swap
 
+    # What no move may violate, the largest size of a group, and the members of the pair at hand.
+    cdef Guards guards
+    cdef Py_ssize_t full
+    cdef vector[int] of_a
+    cdef vector[int] of_b
+
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil
     cdef int _list_near_groups(self, Py_ssize_t a) except -1 nogil
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil
@@ -144,8 +150,10 @@ cdef class Descent(BaseDescent):
     cdef int _apply(self, Swap swap, Py_ssize_t target) except -1 nogil
     cdef int _best_swap(self, Py_ssize_t a, Py_ssize_t b, double apart,
                         Swap *best) except -1 nogil
-    cdef void _best_shift(self, Py_ssize_t a, Py_ssize_t b, const vector[double] &to_b,
-                          Swap *best) noexcept nogil
+    cdef bint _guards_let_swap(self, int x, int y) except -1 nogil
+    cdef int _best_shift(self, Py_ssize_t a, Py_ssize_t b, const vector[double] &to_b,
+                         const vector[int] &of_a, const vector[int] &of_b,
+                         Swap *best) except -1 nogil
     cdef bint _may_swap(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
     cdef bint _may_shift(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
 
@@ -169,6 +177,9 @@ cdef class RunningPartition:
     cdef vector[double] share_of
 
     cdef double measure_group(self, int group) noexcept nogil
+
+    cdef inline const int *members_of(self, int group) noexcept nogil:
+        return &self.members[group * self.full]
 
     cdef inline int last_member(self, int group) noexcept nogil:
         return self.members[group * self.full + self.size[group] - 1]
@@ -290,6 +301,7 @@ cdef class Annealer:
     cdef const int[:, ::1] neighbors
     cdef const int[::1] by_scale
     cdef uint64_t random
+    cdef Guards guards
 
     cdef double temperature
     cdef Py_ssize_t first_for_jumps
@@ -302,6 +314,11 @@ cdef class Annealer:
     cdef double _chance_of_group(self) noexcept nogil
     cdef int _step(self, int record) except -1 nogil
     cdef bint _accepts(self, double rise) noexcept nogil
+    cdef bint _may_shift(self, int record, int target) except -1 nogil
+    cdef bint _can_spare(self, int record) except -1 nogil
+    cdef bint _may_swap(self, int one, int other) except -1 nogil
+    cdef bint _holds(self, int group) except -1 nogil
+    cdef bint _all_carried_hold(self) except -1 nogil
     cdef int _create(self, int record) except -1 nogil
     cdef int _dissolve(self, int group) except -1 nogil
     cdef int _cheapest_other(self, int record, double *cost) noexcept nogil

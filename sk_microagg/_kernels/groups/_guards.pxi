@@ -231,7 +231,7 @@ cdef class OrderedGuard(Guard):
 
     cdef bint holds(self, const int *members, Py_ssize_t size) except -1 nogil:
         cdef double most = self.most * size * self.n_in_table * (self.n_codes - 1)
-        cdef int64_t total = 0
+        cdef double total = 0.0
         cdef Py_ssize_t i, start = 0, end
         self._sort_codes(members, size)
         for i in range(size + 1):
@@ -261,13 +261,14 @@ cdef class OrderedGuard(Guard):
             self.sorted_codes[j] = code
         return 0
 
-    cdef int64_t _area(self, Py_ssize_t n_below, Py_ssize_t size, Py_ssize_t start,
-                       Py_ssize_t end) noexcept nogil:
+    cdef double _area(self, Py_ssize_t n_below, double size, Py_ssize_t start,
+                      Py_ssize_t end) noexcept nogil:
         """Sum of |n_below / size - share of the table| over the codes from start to end.
 
-        It is multiplied by size and by the number of records of the table, and thus an integer.
+        It is multiplied by size and by the number of records of the table: an integer, so that
+        there is no rounding unless it is very large.
         """
-        cdef int64_t level = n_below * self.n_in_table
+        cdef double level = <double>n_below * self.n_in_table
         cdef Py_ssize_t low = start, high = end, middle
         # The share of the table rises, and crosses that of the group once.
         while low < high:

@@ -14,7 +14,7 @@ from ..common._distances cimport squared_distance
 
 @cython.final
 cdef class RunningPartition:
-    """Groups of at most 2k - 1 records, with the costs of moves between them.
+    """Groups of a limited size, with the costs of moves between them.
 
     Parameters
     ----------
@@ -22,10 +22,14 @@ cdef class RunningPartition:
         The records.
 
     labels : ndarray of shape (n_records,), intp
-        Group of each record, numbered from 0 with none left out; each of k to 2k - 1 records.
+        Group of each record, numbered from 0 with none left out; each of k to `full` records.
 
     k : int
         Smallest size of a finished group.
+
+    full : int, default=-1
+        Largest size of a group; -1 is 2k - 1, since larger groups are not optimal unless there are
+        constraints beyond k.
 
     Attributes
     ----------
@@ -42,16 +46,19 @@ cdef class RunningPartition:
     8.5
     """
 
-    def __init__(self, const double[:, ::1] X, const Py_ssize_t[::1] labels, Py_ssize_t k):
+    def __init__(self, const double[:, ::1] X, const Py_ssize_t[::1] labels, Py_ssize_t k,
+                 Py_ssize_t full=-1):
         cdef Py_ssize_t record, group, n_slots
         self.X = X
         self.n_records = X.shape[0]
         self.n_columns = X.shape[1]
         self.k = k
-        self.full = 2 * k - 1
+        self.full = 2 * k - 1 if full < 0 else full
         sizes = np.bincount(labels)
         if labels.shape[0] != X.shape[0] or not k <= sizes.min() <= sizes.max() <= self.full:
-            raise ValueError(f"The groups of {X.shape[0]} records must have k={k} to 2k - 1.")
+            raise ValueError(
+                f"The groups of {X.shape[0]} records must have k={k} to {self.full} each."
+            )
         self.n_groups = len(sizes)
         n_slots = self.n_records // k
         self.size.assign(n_slots, 0)
