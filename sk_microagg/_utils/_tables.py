@@ -81,6 +81,9 @@ def missing_cells(column):
 
 
 def _is_missing(cell):
-    if cell is None or type(cell).__name__ == "NAType":
-        return True
-    return cell == MISSING if isinstance(cell, str) else bool(cell != cell)
+    return cell == MISSING if isinstance(cell, str) else is_null(cell)
+
+
+def is_null(cell):
+    """Whether a cell is None, NaN, NaT or pandas.NA."""
+    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
