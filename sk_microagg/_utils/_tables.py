@@ -70,7 +70,7 @@ def cells_of(column):
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "mM":
         # Nanoseconds would become integers.
         return np.asarray(column).astype(f"{column.dtype.kind}8[us]").tolist()
-    return column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+    return column.to_list() if hasattr(column, "to_list") else column.tolist()
 
 
 def missing_cells(column):

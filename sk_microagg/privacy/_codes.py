@@ -80,11 +80,11 @@ def declared_order(values):
 
 
 def as_column(values):
-    """Values as a Series or array of one dimension; a list becomes an array."""
+    """Values as a Series or array; a list becomes an array."""
     if isinstance(values, list | tuple) and not any(map(np.ma.isMaskedArray, values)):
         return _as_array(values)
     values = as_table(values)
-    return values if hasattr(values, "to_list") else np.asarray(values)
+    return values if hasattr(values, "dtype") else np.asarray(values)
 
 
 def _as_array(values):
