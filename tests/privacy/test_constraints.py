@@ -120,7 +120,7 @@ values_and_groups = st.tuples(
 
 
 @every_figure
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(values_and_groups, st.sampled_from([0.0, 0.1, 0.25, 0.6]))
 def test_a_union_of_good_groups_is_good(name, drawn, t):
     constraint, _ = FIGURES[name]
