@@ -70,7 +70,7 @@ def cells_of(column):
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "mM":
         # Nanoseconds would become integers.
         return np.asarray(column).astype(f"{column.dtype.kind}8[us]").tolist()
-    return column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+    return column.to_list() if hasattr(column, "to_list") else column.tolist()
 
 
 def missing_cells(column):
@@ -81,6 +81,9 @@ def missing_cells(column):
 
 
 def _is_missing(cell):
-    if cell is None or type(cell).__name__ == "NAType":
-        return True
-    return cell == MISSING if isinstance(cell, str) else bool(cell != cell)
+    return cell == MISSING if isinstance(cell, str) else is_null(cell)
+
+
+def is_null(cell):
+    """Whether a cell is None, NaN, NaT or pandas.NA."""
+    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)

@@ -8,7 +8,7 @@ from sk_microagg.metrics._attributes import (
 )
 from sk_microagg.metrics._bound import loss_bound, optimality_gap
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
-from sk_microagg.metrics._diversity import homogeneity
+from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, units_per_group
 from sk_microagg.metrics._generalization import generalization_loss
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, sse
@@ -21,7 +21,9 @@ __all__ = [
     "RecordLinkage",
     "anonymity_level",
     "attribute_changes",
+    "closeness",
     "correlation_change",
+    "diversity",
     "generalization_loss",
     "homogeneity",
     "information_loss",
@@ -35,5 +37,6 @@ __all__ = [
     "risk_utility",
     "sse",
     "uniqueness",
+    "units_per_group",
     "value_missing_rate",
 ]

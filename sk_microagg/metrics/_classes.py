@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._tables import as_table, columns_of
 
 
 def is_on_dask(table):
@@ -23,6 +23,20 @@ def row_classes(table, name):
         # Renumbered after every column, so that the products stay far below overflow.
         _, classes = np.unique(classes * (codes.max() + 1) + codes, return_inverse=True)
     return classes
+
+
+def classes_of(labels_or_release, name):
+    """Number from 0 the groups that labels name, or the classes of equal rows of a release."""
+    table = as_table(labels_or_release)
+    if len(np.shape(table)) != 1:
+        return row_classes(table, name)
+    labels = np.asarray(labels_or_release)
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise TypeError(
+            f"{name} of shape {labels.shape} and type {labels.dtype} must be integers, the group "
+            "of each record, or a table with a row per record."
+        )
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def codes_of(column):

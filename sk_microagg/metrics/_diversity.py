@@ -3,20 +3,23 @@
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from sk_microagg._utils._tables import as_table, columns_of
-from sk_microagg.metrics._classes import codes_of, is_on_dask, row_classes
+from sk_microagg._utils._tables import columns_of
+from sk_microagg.metrics._classes import classes_of, is_on_dask
+from sk_microagg.privacy import DistinctUnits, LDiversity, TCloseness
+from sk_microagg.privacy._codes import as_column
 
 
-def homogeneity(release, sensitive):
+def homogeneity(labels_or_release, sensitive):
     """Share of the records in homogeneous groups, which share one value of a sensitive column.
 
     An intruder who knows that a person is in such a group learns the person's value, for example
-    the diagnosis, however large the group is. A group is a class of equal rows of the release.
+    the diagnosis, however large the group is.
 
     Parameters
     ----------
-    release : array-like or DataFrame of shape (n_samples, n_features)
-        The columns that were anonymized, as they are released: numbers, text or both.
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
 
     sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
         One or several columns that are released unchanged, with the records in the same order. A
@@ -32,6 +35,7 @@ def homogeneity(release, sensitive):
     See Also
     --------
     anonymity_level : Size of the smallest group.
+    diversity : Number of different values in the worst group.
 
     Examples
     --------
@@ -41,29 +45,180 @@ def homogeneity(release, sensitive):
     0.4
     >>> homogeneity(release, [["flu", 1], ["flu", 1], ["gout", 1], ["flu", 1], ["gout", 1]])
     array([0.4, 1. ])
+    >>> homogeneity([0, 0, 1, 1, 1], ["flu", "flu", "gout", "flu", "gout"])
+    0.4
     """
-    if is_on_dask(release):
+    if is_on_dask(labels_or_release):
         from sk_microagg.metrics._on_dask import homogeneity_on_dask  # Dask is an extra.
 
-        return homogeneity_on_dask(release, sensitive)
-    classes = row_classes(release, "release")
-    columns, is_one = _columns_of(sensitive)
-    check_consistent_length(classes, columns[0])
-    shares = np.array([_homogeneous_share(classes, codes_of(column)) for column in columns])
-    return float(shares[0]) if is_one else shares
+        return homogeneity_on_dask(labels_or_release, sensitive)
+
+    def share(figures, groups):
+        return float(np.mean(figures[groups] == 1))
+
+    return _by_column(LDiversity(), labels_or_release, sensitive, share)
 
 
-def _columns_of(sensitive):
-    """The columns, and whether a single one was given."""
-    table = as_table(sensitive)
-    if len(np.shape(table)) == 1:
-        return [table if hasattr(table, "to_list") else np.asarray(table)], True
-    return columns_of(table, "sensitive"), False
+def diversity(labels_or_release, sensitive, kind="distinct", l=2):  # noqa: E741
+    """Diversity of a sensitive column in the worst group.
+
+    A release is l-diverse if its diversity is at least l.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
+        One or several columns that are released unchanged, with the records in the same order. A
+        missing value counts as a value.
+
+    kind : {"distinct", "entropy", "recursive"}, default="distinct"
+        What is measured.
+
+        - "distinct": the number of different values in a group;
+        - "entropy": the exponential of their entropy, which is the number of equally frequent
+          values that are as hard to predict;
+        - "recursive": r1 / (r_l + r_(l+1) + ...), where r1 is the number of records with the most
+          frequent value of a group, r2 with the second most frequent one and so on; infinite if
+          there are fewer than `l` values. The release is recursively (c, l)-diverse for every c
+          above this ratio.
+
+    l : int, default=2
+        The l of `kind="recursive"`; the other kinds ignore it.
+
+    Returns
+    -------
+    diversity : int, float or ndarray of shape (n_columns,)
+        The smallest figure of any group, an integer for "distinct"; the largest for "recursive",
+        where lower is safer. For several columns, one figure per column.
+
+    See Also
+    --------
+    sk_microagg.privacy.LDiversity : Keeps groups diverse.
+    closeness : How much the groups differ from the whole table.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import diversity
+    >>> labels = [0, 0, 0, 1, 1, 1]
+    >>> illness = ["flu", "gout", "flu", "flu", "gout", "cold"]
+    >>> diversity(labels, illness)
+    2
+    >>> round(diversity(labels, illness, kind="entropy"), 3)
+    1.89
+    >>> diversity(labels, illness, kind="recursive", l=2)
+    2.0
+    """
+    _refuse_dask("diversity", labels_or_release, sensitive)
+    # Any c will do: it takes no part in the figure.
+    constraint = LDiversity(l, kind, 1.0) if kind == "recursive" else LDiversity(1, kind)
+    worst = np.max if kind == "recursive" else np.min
+    return _by_column(
+        constraint, labels_or_release, sensitive, lambda figures, _: worst(figures).item()
+    )
 
 
-def _homogeneous_share(classes, codes):
-    some_code = np.empty(classes.max() + 1, dtype=codes.dtype)
-    some_code[classes] = codes
-    differs = np.zeros(len(some_code), dtype=bool)
-    differs[classes[codes != some_code[classes]]] = True
-    return np.mean(~differs[classes])
+def closeness(labels_or_release, sensitive, distance="auto"):
+    """Largest difference between the sensitive values of a group and those of the whole table.
+
+    A release is t-close if this is at most t.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
+        One or several columns that are released unchanged, with the records in the same order. A
+        missing value counts as a value.
+
+    distance : {"auto", "ordered", "equal"} or Hierarchy, default="auto"
+        How far values are apart, as in :class:`~sk_microagg.privacy.TCloseness`.
+
+    Returns
+    -------
+    distance : float or ndarray of shape (n_columns,)
+        The largest earth mover's distance of any group, from 0, where all groups are like the
+        table, to 1. For several columns, one distance per column.
+
+    See Also
+    --------
+    sk_microagg.privacy.TCloseness : Keeps groups close to the table.
+    diversity : How many different values the groups have.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import closeness
+    >>> labels = [0, 0, 0, 1, 1, 1]
+    >>> closeness(labels, [20, 30, 40, 20, 30, 30])
+    0.08333333333333333
+    >>> closeness(labels, ["flu", "gout", "flu", "flu", "gout", "gout"])
+    0.16666666666666666
+    """
+    _refuse_dask("closeness", labels_or_release, sensitive)
+    constraint = TCloseness(distance=distance)
+    return _by_column(
+        constraint, labels_or_release, sensitive, lambda figures, _: figures.max().item()
+    )
+
+
+def units_per_group(labels_or_release, unit):
+    """Smallest number of different units, such as people, in any group.
+
+    If people have several records each, a group of k records may belong to fewer than k of them.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    unit : array-like or Series of shape (n_samples,)
+        Who each record belongs to, with the records in the same order. Records of which this is
+        missing count as those of a single unit.
+
+    Returns
+    -------
+    n_units : int
+        Number of different units in the group with the fewest.
+
+    See Also
+    --------
+    anonymity_level : Smallest number of records in any group.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import units_per_group
+    >>> units_per_group([0, 0, 0, 1, 1, 1], ["Ann", "Ann", "Bob", "Cid", "Bob", "Dan"])
+    2
+    """
+    _refuse_dask("units_per_group", labels_or_release, unit)
+    if len(np.shape(unit)) != 1:
+        raise ValueError(f"unit of shape {np.shape(unit)} must have one dimension.")
+    return _by_column(
+        DistinctUnits(), labels_or_release, unit, lambda figures, _: figures.min().item()
+    )
+
+
+def _by_column(constraint, labels_or_release, sensitive, summarize):
+    """Summary of the figures of all groups, for a single column or for each of several."""
+    groups = classes_of(labels_or_release, "labels_or_release")
+    values = as_column(sensitive)
+    is_one = len(np.shape(values)) == 1
+    columns = [values] if is_one else columns_of(sensitive, "sensitive")
+    check_consistent_length(groups, columns[0])
+    summaries = []
+    for column in columns:
+        prepared, table = constraint.prepare(column)
+        summaries.append(summarize(constraint.measure_groups(groups, prepared, table), groups))
+    return summaries[0] if is_one else np.array(summaries)
+
+
+def _refuse_dask(function, *tables):
+    if any(map(is_on_dask, tables)):
+        raise TypeError(
+            f"{function} needs tables in memory, not on Dask: call compute() on them first."
+        )

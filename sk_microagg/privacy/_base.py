@@ -1,5 +1,6 @@
 """The interface of a constraint."""
 
+import inspect
 from abc import ABCMeta, abstractmethod
 
 import numpy as np
@@ -52,18 +53,18 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        values : ndarray of shape (n_samples,)
-            The sensitive values.
+        values : ndarray or Series of shape (n_samples,)
+            The sensitive values, a Series if they were given as one or in a DataFrame.
 
         Returns
         -------
         values : ndarray of shape (n_samples,)
-            The values as `measure` is to receive them; here unchanged.
+            The values as `measure` is to receive them; here as an array.
 
         table : object
             Anything else that `measure` needs; here None.
         """
-        return values, None
+        return np.asarray(values), None
 
     @abstractmethod
     def measure(self, values, table):
@@ -103,6 +104,23 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         order = np.argsort(labels, kind="stable")
         starts = np.cumsum(np.bincount(labels))[:-1]
         return np.array([self.measure(group, table) for group in np.split(values[order], starts)])
+
+    def describe(self, column):
+        """Name the constraint on a column in messages, by parameters that are not the default."""
+        shown = []
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value = getattr(self, name)
+            is_default = parameter.default is value or parameter.default == value
+            if name != "column" and not (shown and is_default):
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)}) of the {column}"
+
+    def why_impossible(self, figure, column):
+        """Say why no groups satisfy the constraint, given the figure of the whole table."""
+        return (
+            f"The whole table taken as one group violates {self.describe(column)}: its figure is "
+            f"{figure:.6g}."
+        )
 
     def guard(self, values, table):
         """Return the kernel that refiners ask; this one calls `measure` for each question."""

@@ -1,10 +1,14 @@
 """The constraints of a table, bound to its records."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from sk_microagg._kernels import Guards
+from sk_microagg._utils._validation import check_k
+from sk_microagg.privacy._base import Constraint
+from sk_microagg.privacy._columns import SensitiveColumns
+from sk_microagg.privacy._units import DistinctUnits
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,20 @@ class Rule:
 
     constraint: object
     name: str
-    values: np.ndarray
-    table: object
+    values: np.ndarray = field(repr=False)  # nothing of single records in a traceback
+    table: object = field(repr=False)
+
+    @classmethod
+    def of_column(cls, constraint, values, column):
+        """Apply a constraint to a column; raise an error if the whole table violates it.
+
+        `column` names the column in messages.
+        """
+        codes, table = constraint.prepare(values)
+        figure = constraint.measure(codes, table)
+        if not constraint.accepts(figure):
+            raise ValueError(constraint.why_impossible(figure, column))
+        return cls(constraint, constraint.describe(column), codes, table)
 
     def of(self, records):
         """Return the rule for some of the records."""
@@ -52,9 +68,67 @@ class Rules:
     ----------
     rules : tuple of Rule
         The constraints with the values of the records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.privacy import LDiversity, Rules
+    >>> diagnosis = ["flu", "flu", "gout", "flu", "gout"]
+    >>> rules = Rules.of_table(5, k=2, privacy=LDiversity(l=2), sensitive=diagnosis)
+    >>> rules.are_met(np.array([0, 0, 1, 1, 1]))
+    array([False,  True])
     """
 
     rules: tuple
+
+    @classmethod
+    def of_table(cls, n_records, k, privacy=None, sensitive=None, unit=None):
+        """Bind constraints to the columns that they are about.
+
+        A constraint that the whole table violates is an error: every constraint is monotone, so no
+        groups can satisfy it.
+
+        Parameters
+        ----------
+        n_records : int
+            Number of records.
+
+        k : int
+            Smallest number of records in a group, or of different units.
+
+        privacy : Constraint, list of Constraint or None, default=None
+            The constraints.
+
+        sensitive : array-like, Series or DataFrame, or None, default=None
+            One or several columns that the constraints are about.
+
+        unit : array-like, Series or None, default=None
+            Who each record belongs to: a group must have records of `k` different ones.
+
+        Returns
+        -------
+        rules : Rules
+            The rules.
+        """
+        rules = []
+        if unit is not None:
+            columns = SensitiveColumns(unit, n_records, "unit")
+            constraint = DistinctUnits(check_k(k, n_records))
+            number = columns.only()
+            rules.append(Rule.of_column(constraint, columns.values(number), columns.words(number)))
+        constraints = _as_constraints(privacy)
+        if constraints and sensitive is None:
+            raise ValueError(
+                f"privacy={privacy!r} needs sensitive values: pass sensitive=, one or several "
+                "columns with a value per record."
+            )
+        if sensitive is not None:
+            columns = SensitiveColumns(sensitive, n_records)
+            for constraint in constraints:
+                number = columns.number_of(getattr(constraint, "column", None))
+                values, words = columns.values(number), columns.words(number)
+                rules.append(Rule.of_column(constraint, values, words))
+        return cls(tuple(rules))
 
     def __bool__(self):
         return bool(self.rules)
@@ -82,7 +156,20 @@ class Rules:
         for rule in self.rules:
             n_bad = int(np.sum(~rule.is_met(labels)))
             if n_bad:
+                groups = "1 group that violates" if n_bad == 1 else f"{n_bad} groups that violate"
                 raise ValueError(
-                    f"{source} with {n_bad} groups that violate {rule.name}: every group must "
-                    "satisfy it."
+                    f"{source} with {groups} {rule.name}: every group must satisfy it."
                 )
+
+
+def _as_constraints(privacy):
+    if privacy is None:
+        return []
+    constraints = privacy if isinstance(privacy, list | tuple) else [privacy]
+    for constraint in constraints:
+        if not isinstance(constraint, Constraint):
+            raise TypeError(
+                f"privacy={privacy!r} must be a Constraint such as LDiversity(l=2), a list of "
+                f"them, or None, got {type(constraint).__name__}."
+            )
+    return constraints

@@ -1,0 +1,153 @@
+"""Sensitive values distributed in each group as in the whole table."""
+
+import numpy as np
+
+from sk_microagg._kernels import EqualGuard, OrderedGuard
+from sk_microagg._utils._tables import MISSING
+from sk_microagg._utils._validation import check_number
+from sk_microagg.privacy._base import Constraint
+from sk_microagg.privacy._codes import as_column, codes_of, have_order, order_codes
+from sk_microagg.privacy._earth_mover import EqualDistance, OrderedDistance, TreeDistance
+
+OPTIONS = ("auto", "ordered", "equal")
+
+
+class TCloseness(Constraint):
+    """Values of a sensitive column that are distributed in each group nearly as in the whole table.
+
+    An intruder who finds the group of a person then learns little that the whole table does not
+    tell of everybody. The measure is the earth mover's distance: how much of the distribution must
+    be moved how far. Missing values count as one value of their own.
+
+    Parameters
+    ----------
+    t : float, default=0.2
+        Largest distance of a group from the table, from 0 to 1.
+
+    distance : {"auto", "ordered", "equal"} or Hierarchy, default="auto"
+        How far values are apart.
+
+        - "ordered": by the number of steps between them among the m different values of the table
+          in their order, divided by m - 1. A missing value is beyond the largest one;
+        - "equal": any two different values have distance 1;
+        - a tree of :class:`~sk_microagg.generalization.Hierarchy`: by the height of the lowest node
+          above both values, divided by that of the root. A missing value is directly below the
+          root;
+        - "auto": "ordered" for numbers, dates and categorical types with an order, and otherwise
+          "equal".
+
+    column : str, int or None, default=None
+        The sensitive column: its name, or its number. None is for a table with a single sensitive
+        column.
+
+    See Also
+    --------
+    LDiversity : Several different values in each group.
+    sk_microagg.metrics.closeness : The largest distance in a release.
+
+    References
+    ----------
+    Li, Li, Venkatasubramanian (2007). t-Closeness: privacy beyond k-anonymity and l-diversity.
+    IEEE International Conference on Data Engineering.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.privacy import TCloseness
+    >>> closeness = TCloseness(t=0.3)
+    >>> codes, table = closeness.prepare([20, 30, 40, 50, 20, 50])
+    >>> figures = closeness.measure_groups(np.array([0, 0, 0, 1, 1, 1]), codes, table)
+    >>> figures.round(3)
+    array([0.167, 0.167])
+    >>> closeness.accepts(figures)
+    array([ True,  True])
+    """
+
+    def __init__(self, t=0.2, distance="auto", column=None):
+        self.t = t
+        self.distance = distance
+        self.column = column
+
+    def prepare(self, values):
+        check_number("t", self.t, at_least=0, at_most=1)
+        distance = self.distance
+        is_tree = callable(getattr(distance, "domain", None)) and not isinstance(distance, type)
+        if not is_tree and not (isinstance(distance, str) and distance in OPTIONS):
+            kind = ValueError if isinstance(distance, str) else TypeError
+            raise kind(
+                f"distance={distance!r} must be one of {', '.join(map(repr, OPTIONS))} or a "
+                "Hierarchy."
+            )
+        values = as_column(values)
+        if is_tree:
+            return _prepare_tree(values, distance)
+        codes, different = codes_of(values)
+        if distance == "auto":
+            distance = "ordered" if have_order(values, different) else "equal"
+        if distance == "ordered":
+            codes = _in_order(values, codes, different)
+        table = OrderedDistance if distance == "ordered" else EqualDistance
+        return codes, table(np.bincount(codes))
+
+    def measure(self, values, table):
+        return float(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
+
+    def accepts(self, figure):
+        return figure <= self.t
+
+    def measure_groups(self, labels, values, table):
+        return table.of_groups(labels, values)
+
+    def guard(self, values, table):
+        if isinstance(table, OrderedDistance):
+            return OrderedGuard(values, table.counts, self.t)
+        if isinstance(table, EqualDistance):
+            return EqualGuard(values, table.counts, self.t)
+        return super().guard(values, table)
+
+
+def _in_order(values, codes, different):
+    try:
+        return order_codes(values, codes, different)
+    except TypeError:
+        raise TypeError(
+            "distance='ordered' needs values of one type that have an order, such as numbers: use "
+            "distance='equal' for others."
+        ) from None
+
+
+def _prepare_tree(values, hierarchy):
+    codes, different = codes_of(values)
+    counts = np.bincount(codes)
+    domain = _domain(hierarchy, different)
+    # Files repeat the root to make all rows equally long.
+    root = getattr(hierarchy, "root", MISSING)
+    all_paths = [_below(domain.cover(leaf, leaf), root) for leaf in range(domain.n_leaves)]
+    paths = [all_paths[leaf] for leaf, _ in domain.encode(different)]
+    if len(paths) < len(counts):
+        paths.append((None,))
+    return codes, TreeDistance(counts, paths, all_paths)
+
+
+def _domain(hierarchy, different):
+    try:
+        domain = hierarchy.domain(np.array(different, dtype=object), "sensitive")
+    except ValueError:
+        # The message of the hierarchy would show a sensitive value.
+        raise ValueError(
+            f"distance={hierarchy!r} lacks some of the values of the sensitive column: every value "
+            "must be one of its leaves."
+        ) from None
+    if not domain.is_tree:
+        raise ValueError(
+            f"distance={hierarchy!r} must be a hierarchy that is a tree; for numbers, use "
+            "distance='ordered'."
+        )
+    return domain
+
+
+def _below(path, root):
+    """A path without copies of the root above the leaf."""
+    while len(path) > 1 and path[0] == root:
+        path = path[1:]
+    return path

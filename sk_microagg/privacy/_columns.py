@@ -1,0 +1,83 @@
+"""The sensitive columns of a table."""
+
+import numpy as np
+
+from sk_microagg._utils._printable import printable
+from sk_microagg._utils._tables import columns_of, is_frame
+from sk_microagg.privacy._codes import as_column
+
+
+class SensitiveColumns:
+    """One or several columns, by name or number.
+
+    Parameters
+    ----------
+    sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
+        The columns.
+
+    n_records : int
+        Number of records that they must have.
+
+    parameter : str, default="sensitive"
+        Their name in messages.
+    """
+
+    def __init__(self, sensitive, n_records, parameter="sensitive"):
+        self._parameter = parameter
+        if is_frame(sensitive):
+            self._names = list(sensitive.columns)
+            self._columns = columns_of(sensitive, parameter)
+        else:
+            values = as_column(sensitive)
+            if len(np.shape(values)) == 1:
+                self._names = [getattr(values, "name", None) or None]
+                self._columns = [values]
+            else:
+                self._columns = [
+                    as_column(column.tolist() if column.dtype == object else column)
+                    for column in columns_of(values, parameter)
+                ]
+                self._names = [None] * len(self._columns)
+        n_given = len(self._columns[0])
+        if n_given != n_records:
+            raise ValueError(
+                f"{parameter} has {n_given} records: it must have those of X, {n_records}."
+            )
+
+    def only(self):
+        """Number of the single column."""
+        if len(self._columns) > 1:
+            raise ValueError(f"{self._parameter} has {len(self._columns)} columns: it must have 1.")
+        return 0
+
+    def number_of(self, column):
+        """Number of the column that a constraint selects."""
+        n_columns = len(self._columns)
+        if column is None:
+            if n_columns > 1:
+                raise ValueError(
+                    f"column=None must be the name or number of one of the {n_columns} columns of "
+                    f"{self._parameter}."
+                )
+            return 0
+        if column in self._names:
+            return self._names.index(column)
+        if isinstance(column, int | np.integer) and column in range(n_columns):
+            return int(column)
+        names = [repr(printable(name)) for name in self._names if name is not None]
+        allowed = ", ".join(names) or f"a number from 0 to {n_columns - 1}"
+        raise ValueError(
+            f"column={column!r} is not a column of {self._parameter}: it must be "
+            f"{'one of ' if len(names) > 1 else ''}{allowed}."
+        )
+
+    def values(self, number):
+        """Values of a column, as an ndarray or Series."""
+        return self._columns[number]
+
+    def words(self, number):
+        """The column in messages, after "the"."""
+        name = self._names[number]
+        if name is not None:
+            return f"{self._parameter} column {printable(name)!r}"
+        return f"{self._parameter} column" + (f" {number}" if len(self._columns) > 1 else "")

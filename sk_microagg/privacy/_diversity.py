@@ -1,0 +1,146 @@
+"""Diversity of the sensitive values in each group."""
+
+import numpy as np
+
+from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
+from sk_microagg._utils._validation import check_count, check_number, check_option
+from sk_microagg.privacy._base import Constraint
+from sk_microagg.privacy._codes import codes_of
+from sk_microagg.privacy._counts import GroupCounts
+
+# Relative to l: the entropy of l equally frequent values may be a little below log l by rounding.
+ROUNDING = 1e-9
+
+# Relative to c: the guard must be no less strict than `accepts`, which divides where it multiplies.
+STRICTER = 1e-12
+
+
+class LDiversity(Constraint):
+    """Several different values of a sensitive column in each group.
+
+    In a group of k records that share one diagnosis, k protects nobody's diagnosis. Missing values
+    count as one value of their own.
+
+    Parameters
+    ----------
+    l : int or float, default=2
+        Number of different values that a group needs. For `kind="entropy"` it need not be an
+        integer.
+
+    kind : {"distinct", "entropy", "recursive"}, default="distinct"
+        What counts.
+
+        - "distinct": at least `l` different values;
+        - "entropy": values as hard to predict as `l` equally frequent ones, which means an entropy
+          of at least log l;
+        - "recursive": with r1, r2, ... the numbers of records with the most frequent value, the
+          second most frequent one and so on, r1 < c (r_l + r_(l+1) + ...). No value is too
+          frequent, also for an intruder who can rule out l - 2 others.
+
+    c : float or None, default=None
+        The factor of `kind="recursive"`, which needs it. None for the others.
+
+    column : str, int or None, default=None
+        The sensitive column: its name, or its number. None is for a table with a single sensitive
+        column.
+
+    See Also
+    --------
+    TCloseness : Values distributed as in the whole table.
+    sk_microagg.metrics.diversity : The diversity of a release.
+
+    References
+    ----------
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam (2007). l-Diversity: privacy beyond
+    k-anonymity. ACM Transactions on Knowledge Discovery from Data 1(1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.privacy import LDiversity
+    >>> diversity = LDiversity(l=2)
+    >>> codes, table = diversity.prepare(["flu", "flu", "gout", "flu", "gout"])
+    >>> figures = diversity.measure_groups(np.array([0, 0, 1, 1, 1]), codes, table)
+    >>> figures
+    array([1, 2])
+    >>> diversity.accepts(figures)
+    array([False,  True])
+    """
+
+    def __init__(self, l=2, kind="distinct", c=None, column=None):  # noqa: E741
+        self.l = l
+        self.kind = kind
+        self.c = c
+        self.column = column
+
+    def prepare(self, values):
+        self._check_parameters()
+        codes, _ = codes_of(values)
+        return codes, np.bincount(codes)
+
+    def _check_parameters(self):
+        check_option("kind", self.kind, ["distinct", "entropy", "recursive"])
+        if self.kind == "entropy":
+            check_number("l", self.l, at_least=1)
+        else:
+            check_count("l", self.l)
+        if self.kind == "recursive":
+            if self.c is None:
+                raise ValueError("c=None must be a number above 0 if kind='recursive'.")
+            check_number("c", self.c, above=0)
+        elif self.c is not None:
+            raise ValueError(f"c={self.c!r} must be None if kind={self.kind!r}.")
+
+    def measure(self, values, table):
+        return self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0].item()
+
+    def accepts(self, figure):
+        if self.kind == "recursive":
+            return figure < self.c
+        return figure >= (self.l * (1 - ROUNDING) if self.kind == "entropy" else self.l)
+
+    def measure_groups(self, labels, values, table):
+        groups = GroupCounts.of(labels, values)
+        if self.kind == "distinct":
+            return groups.n_codes
+        return _effective_numbers(groups) if self.kind == "entropy" else _ratios(groups, self.l)
+
+    def guard(self, values, table):
+        if self.kind == "distinct":
+            return DistinctGuard(values, self.l)
+        if self.kind == "entropy":
+            return EntropyGuard(values, self.l)
+        return RecursiveGuard(values, self.l, self.c * (1 - STRICTER))
+
+    def why_impossible(self, figure, column):
+        if self.kind == "distinct":
+            return (
+                f"l={self.l} must be at most the number of different values in the {column}, "
+                f"{figure}."
+            )
+        if self.kind == "entropy":
+            return (
+                f"l={self.l} must be at most the exponential of the entropy of the {column}, "
+                f"{figure:.6g}."
+            )
+        return (
+            f"c={self.c} must be above the ratio r1 / (r_{self.l} + ...) of the {column}, "
+            f"{figure:.6g}."
+        )
+
+
+def _effective_numbers(groups):
+    """Exponential of the entropy of each group."""
+    sum_of_logs = groups.sum(groups.counts * np.log(groups.counts))
+    entropies = np.log(groups.sizes) - sum_of_logs / groups.sizes
+    return np.exp(np.maximum(entropies, 0.0))  # a little below 0 by rounding
+
+
+def _ratios(groups, l):  # noqa: E741
+    """Frequency of the most frequent value over that of all but the l - 1 most frequent ones."""
+    group_of_pair = groups.for_pairs(np.arange(len(groups.sizes)))
+    counts = groups.counts[np.lexsort((-groups.counts, group_of_pair))]
+    rank = np.arange(len(counts)) - groups.for_pairs(groups.starts)
+    n_rare = groups.sum(np.where(rank >= l - 1, counts, 0))
+    ratios = np.full(len(n_rare), np.inf)
+    return np.divide(counts[groups.starts], n_rare, out=ratios, where=n_rare > 0)
