@@ -7,7 +7,6 @@ from sk_microagg.builders._dbfs import DBFS
 from sk_microagg.builders._gsms import GSMS
 from sk_microagg.builders._k_anonymity_first import KAnonymityFirst
 from sk_microagg.builders._mdav import MDAV
-from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.builders._optimal_1d import Optimal1D
 from sk_microagg.builders._path_optimal import PathOptimal
 from sk_microagg.builders._t_closeness_first import TClosenessFirst
@@ -25,7 +24,6 @@ __all__ = [
     "PathOptimal",
     "Pool",
     "TClosenessFirst",
-    "merge_until_met",
 ]
 
 # Builders by name, as accepted by the estimators.

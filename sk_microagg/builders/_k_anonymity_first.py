@@ -12,7 +12,7 @@ MOST_VALUES = 1 << 16
 
 
 class KAnonymityFirst(Builder):
-    """k-anonymity first [1]_: groups of near records, some replaced until all constraints hold.
+    """Near records, some of them replaced until all constraints hold: k-anonymity first [1]_.
 
     Groups start at the records at which those of MDAV start: the record farthest from the centroid
     of the remaining records, then the record farthest from that one. A group consists of the k

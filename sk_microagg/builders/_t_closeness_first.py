@@ -10,7 +10,7 @@ from sk_microagg.privacy import TCloseness
 
 
 class TClosenessFirst(Builder):
-    """t-closeness first [1]_: each group takes a record of each stratum of the sensitive value.
+    """Near records, one of each stratum of the sensitive value: t-closeness first [1]_.
 
     Records are sorted by the sensitive value and divided into strata of equal size, as many as a
     group needs records to be t-close, and at least k. Groups start at the records at which those

@@ -13,8 +13,8 @@ from sk_microagg.builders import (
     Builder,
     KAnonymityFirst,
     TClosenessFirst,
-    merge_until_met,
 )
+from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.datasets import fetch_census
 from sk_microagg.metrics import information_loss
 from sk_microagg.privacy import Constraint, LDiversity, Rules, TCloseness
