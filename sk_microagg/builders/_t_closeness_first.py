@@ -26,11 +26,11 @@ class TClosenessFirst(Builder):
 
     Notes
     -----
-    n records with different sensitive values need max(k, ⌈n / (2(n − 1)t + 1)⌉) strata; then
-    groups with one record of each are t-close by the ordered distance. If sensitive values occur
-    several times (their order is then that of the records), with any other distance, and under
-    further constraints, groups may still violate a constraint. They are merged with the nearest
-    ones, as with every builder. Strata are those of the first t-closeness constraint.
+    n records with different sensitive values need max(k, ⌈n / (2(n − 1)t + 1)⌉) strata. If n is a
+    multiple of that, groups are then t-close by the ordered distance. If it is not, if sensitive
+    values occur several times (their order is then that of the records), with any other distance,
+    and under further constraints, some groups may still violate a constraint. They are merged with
+    the nearest ones, as with every builder. Strata are those of the first t-closeness constraint.
 
     References
     ----------
