@@ -30,7 +30,7 @@ class SensitiveColumns:
         else:
             values = as_column(sensitive)
             if len(np.shape(values)) == 1:
-                self._names = [getattr(values, "name", None)]
+                self._names = [getattr(values, "name", None) or None]
                 self._columns = [values]
             else:
                 self._columns = [
@@ -78,6 +78,6 @@ class SensitiveColumns:
     def words(self, number):
         """The column in messages, after "the"."""
         name = self._names[number]
-        if name is not None and name != "":
+        if name is not None:
             return f"{self._parameter} column {printable(name)!r}"
         return f"{self._parameter} column" + (f" {number}" if len(self._columns) > 1 else "")

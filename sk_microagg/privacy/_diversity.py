@@ -136,7 +136,8 @@ class LDiversity(Constraint):
 def _effective_numbers(groups):
     """Exponential of the entropy of each group."""
     sum_of_logs = groups.sum(groups.counts * np.log(groups.counts))
-    return np.exp(np.log(groups.sizes) - sum_of_logs / groups.sizes)
+    entropies = np.log(groups.sizes) - sum_of_logs / groups.sizes
+    return np.exp(np.maximum(entropies, 0.0))  # a little below 0 by rounding
 
 
 def _ratios(groups, l):  # noqa: E741

@@ -71,31 +71,35 @@ class OrderedDistance:
         n_codes = len(self.counts)
         if n_codes == 1:
             return np.zeros(len(groups.sizes))
-        # Products of three large numbers need the integers of Python.
-        is_small = int(groups.sizes.max()) * self.n_records * n_codes < 2**62
-        sizes = groups.sizes if is_small else groups.sizes.astype(object)
-        firsts = groups.starts + np.arange(len(sizes))
-        areas = np.add.reduceat(self._areas(groups, sizes), firsts)
-        return _quotients(areas, sizes * self.n_records * (n_codes - 1))
+        # In units of 1 / lcm(size, n_records), all shares of a group and of the table are integers.
+        common = np.gcd(groups.sizes, self.n_records)
+        in_group, in_table = self.n_records // common, groups.sizes // common
+        if int(in_table.max()) * self.n_records * n_codes >= 2**62:
+            in_group, in_table = in_group.astype(object), in_table.astype(object)
+        firsts = groups.starts + np.arange(len(common))
+        areas = np.add.reduceat(self._areas(groups, in_group, in_table), firsts)
+        return _quotients(areas, groups.sizes * in_group * (n_codes - 1))
 
-    def _areas(self, groups, sizes):
-        """Areas at each step of the cumulative shares, multiplied by the sizes of group and table.
+    def _areas(self, groups, in_group, in_table):
+        """Areas at each step of the cumulative shares of groups.
 
         A group has one step more than it has codes: up to its first code, from there to the second
-        one, and so on.
+        one, and so on. `in_group` is the unit of a record in a group, and `in_table` in the table.
         """
         starts = np.insert(groups.codes, groups.starts, 0)
         ends = np.insert(groups.codes, groups.starts + groups.n_codes, len(self.counts))
         cumulated = np.cumsum(groups.counts)
         before_group = cumulated[groups.starts] - groups.counts[groups.starts]
         n_below = np.insert(cumulated - groups.for_pairs(before_group), groups.starts, 0)
-        levels = n_below * self.n_records
+        sizes, in_group, in_table = (
+            np.repeat(of_groups, groups.n_codes + 1)
+            for of_groups in (groups.sizes, in_group, in_table)
+        )
         # The share of the table rises, and crosses that of the group once.
-        needed = -(-levels // np.repeat(groups.sizes, groups.n_codes + 1))
+        needed = -(-n_below * self.n_records // sizes)
         crossings = np.clip(np.searchsorted(self._up_to, needed), starts, ends)
-        sizes = np.repeat(sizes, groups.n_codes + 1)
         before = self._sum_before
-        return levels.astype(sizes.dtype) * (2 * crossings - starts - ends) + sizes * (
+        return in_group * n_below * (2 * crossings - starts - ends) + in_table * (
             before[starts] + before[ends] - 2 * before[crossings]
         )
 

@@ -1,6 +1,6 @@
 """The constraints of a table, bound to its records."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,8 +34,8 @@ class Rule:
 
     constraint: object
     name: str
-    values: np.ndarray
-    table: object
+    values: np.ndarray = field(repr=False)  # nothing of single records in a traceback
+    table: object = field(repr=False)
 
     @classmethod
     def of_column(cls, constraint, values, column):

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from oracles import privacy as oracle
 
-from sk_microagg.metrics import homogeneity
+from sk_microagg.generalization import Hierarchy
+from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
 
 NAN = float("nan")
 # Dask itself calls pandas 3.1 with a keyword that this deprecates.
@@ -97,3 +99,81 @@ def test_different_partitions_raise():
     two, three = (dd.from_pandas(RELEASE, npartitions=n) for n in (2, 3))
     with pytest.raises(ValueError, match=r"sensitive with . partitions must have those of"):
         homogeneity(two, three)
+
+
+GROUPS = [0, 0, 1, 1, 1]
+every_metric = pytest.mark.parametrize("metric", [homogeneity, diversity, closeness])
+
+
+@every_metric
+def test_labels_stand_for_equal_rows(metric):
+    expected = metric(RELEASE, SENSITIVE)
+    assert expected.shape == (3,)
+    for labels in (GROUPS, np.array(GROUPS), pd.Series([7, 7, -2, -2, -2]), pl.Series(GROUPS)):
+        assert_array_equal(metric(labels, SENSITIVE), expected)
+    for column, name in enumerate(SENSITIVE):
+        single = metric(RELEASE, SENSITIVE[name])
+        assert type(single) in (int, float)
+        assert single == expected[column]
+        assert units_per_group(RELEASE, SENSITIVE[name]) == diversity(GROUPS, SENSITIVE[name])
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5)), min_size=1, max_size=40),
+    st.integers(1, 3),
+)
+def test_figures_are_those_of_the_worst_group(rows, l):  # noqa: E741
+    labels, values = zip(*rows, strict=True)
+    groups = [[value for label, value in rows if label == group] for group in set(labels)]
+    assert diversity(labels, values) == min(map(oracle.distinct, groups))
+    assert units_per_group(labels, values) == min(map(oracle.distinct, groups))
+    entropy = diversity(labels, values, kind="entropy")
+    assert entropy == pytest.approx(min(map(oracle.entropy, groups)))
+    ratio = diversity(labels, values, kind="recursive", l=l)
+    assert ratio == float(max(oracle.recursive(group, l) for group in groups))
+    for distance, plain in (("auto", oracle.ordered), ("equal", oracle.equal)):
+        expected = float(max(plain(group, values) for group in groups))
+        assert closeness(labels, values, distance=distance) == expected
+
+
+def test_distances_in_a_hierarchy():
+    tree = Hierarchy.from_nested({"lung": ["flu", "cold"], "joints": ["gout"]})
+    values = ["flu", "flu", "cold", "gout"]
+    assert closeness([0, 0, 1, 1], values, tree) == oracle.tree(
+        values[:2], values, {"lung": ["flu", "cold"], "joints": ["gout"]}
+    )
+
+
+@pytest.mark.parametrize("labels", [[0.5, 1.5, 1.5, 0.5, 0.5], list("aabbb")])
+def test_labels_must_be_integers(labels):
+    with pytest.raises(TypeError, match=r"labels_or_release of shape \(5,\) and type .* must be"):
+        diversity(labels, SENSITIVE)
+
+
+def test_a_single_unit_column():
+    with pytest.raises(ValueError, match=r"unit of shape \(5, 3\) must have one dimension"):
+        units_per_group(GROUPS, SENSITIVE)
+
+
+@pytest.mark.parametrize("metric", [diversity, closeness, units_per_group])
+def test_what_is_not_done_on_dask_says_so(metric):
+    frame = dd.from_pandas(RELEASE, npartitions=2)
+    message = rf"{metric.__name__} needs tables in memory, not on Dask: call compute"
+    with pytest.raises(TypeError, match=message):
+        metric(frame, frame["town"])
+    with pytest.raises(TypeError, match=message):
+        metric(GROUPS, frame["town"])
+
+
+@pytest.mark.parametrize(
+    ("metric", "arguments", "message"),
+    [
+        (diversity, {"kind": "alpha"}, "kind='alpha' must be one of 'distinct', 'entropy', "),
+        (diversity, {"kind": "recursive", "l": 0}, "l=0 must be an integer of at least 1"),
+        (closeness, {"distance": "far"}, "distance='far' must be one of 'auto', "),
+    ],
+)
+def test_wrong_parameters_raise(metric, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        metric(GROUPS, SENSITIVE, **arguments)

@@ -1,12 +1,13 @@
-"""The level of anonymity according to pyCANON, an independent package, for the same releases."""
+"""The figures of pyCANON, an independent package, for the same releases."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn import datasets
 from tables.mixed import HIERARCHIES, draw
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg.metrics import anonymity_level, uniqueness
+from sk_microagg.metrics import anonymity_level, closeness, diversity, uniqueness
 
 referee = pytest.importorskip("pycanon.anonymity", reason="pycanon is the referee")
 
@@ -63,3 +64,45 @@ def test_generalized_text(k, share_missing, output):
     kaim = KAIM(k=k, hierarchies=HIERARCHIES, refiner=None, random_state=0)
     release = kaim.set_output(transform=output).fit_transform(draw(120, k, share_missing))
     assert_referee_agrees(release, k)
+
+
+def assert_referee_agrees_on(release, sensitive):
+    frame = pd.DataFrame(np.asarray(release)).rename(columns="column {}".format)
+    columns = list(frame)
+    frame["sensitive"] = sensitive
+    arguments = frame, columns, ["sensitive"]
+    assert diversity(release, sensitive) == referee.l_diversity(*arguments)
+    # The referee rounds down, also what is an integer but for rounding.
+    entropy = diversity(release, sensitive, kind="entropy")
+    by_referee = referee.entropy_l_diversity(*arguments)
+    assert by_referee in (int(entropy - 1e-9), int(entropy + 1e-9))
+    assert closeness(release, sensitive) == pytest.approx(referee.t_closeness(*arguments), rel=1e-9)
+    return entropy
+
+
+@every_data
+@pytest.mark.parametrize("k", [10, 25, 40])
+def test_diversity_and_closeness_of_numbers(data, k):
+    loaded = DATA[data]()
+    release = MicroAggregator(k=k, refiner=None).fit_transform(loaded.data[:, 1:])
+    assert_referee_agrees_on(release, loaded.data[:, 0].round(1))
+    assert_referee_agrees_on(release, np.minimum(loaded.target, 60))  # many large ones are equal
+
+
+@every_data
+@pytest.mark.parametrize("k", [5, 40])
+def test_diversity_and_closeness_of_categories(data, k):
+    loaded = DATA[data]()
+    illness = np.array(["flu", "gout", "cold", "none"])[(loaded.data[:, 0] * 100).astype(int) % 4]
+    release = MicroAggregator(k=k, refiner=None).fit_transform(loaded.data[:, 1:])
+    entropy = assert_referee_agrees_on(release, pd.Series(illness))
+    assert entropy > 1 or k == 5
+
+
+@pytest.mark.parametrize("k", [4, 12])
+def test_diversity_and_closeness_of_generalized_text(k):
+    table = draw(150, k, share_missing=0)
+    kaim = KAIM(k=k, hierarchies=HIERARCHIES, refiner=None, random_state=0)
+    release = kaim.fit_transform(table[["age", "country"]])
+    assert_referee_agrees_on(release, table["sex"])
+    assert_referee_agrees_on(release, table["income"].round(1))

@@ -92,6 +92,17 @@ def limit_of(constraint):
     return constraint.t if isinstance(constraint, TCloseness) else constraint.c
 
 
+@pytest.mark.parametrize("n_values", [1, 2, 3, 7, 10])
+def test_equally_frequent_values_have_the_entropy_of_their_number(n_values):
+    constraint = LDiversity(n_values, "entropy")
+    codes, table = constraint.prepare(np.arange(40 * n_values) % n_values)
+    figure = constraint.measure(codes, table)
+    assert figure >= 1
+    assert constraint.accepts(figure)
+    assert Guards([constraint.guard(codes, table)]).hold(np.arange(len(codes)))
+    assert not constraint.accepts(constraint.measure(codes[:-1], table)) or n_values == 1
+
+
 def test_the_guard_of_a_recursive_constraint_is_not_deceived_by_rounding():
     # 0.07 * 100 is above 7.
     codes, table = LDiversity(1, "recursive", 0.07).prepare(
@@ -109,7 +120,7 @@ values_and_groups = st.tuples(
 
 
 @every_figure
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(values_and_groups, st.sampled_from([0.0, 0.1, 0.25, 0.6]))
 def test_a_union_of_good_groups_is_good(name, drawn, t):
     constraint, _ = FIGURES[name]
