@@ -13,7 +13,10 @@ from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 from sk_microagg.refiners import Annealing, Exchange, IteratedLocalSearch, Recombination
 
 BUILDERS = [MDAV(), CBFS(), TFRP(), GSMS(), DBFS()]
-BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs', 'path_optimal', 'optimal_1d'"
+BUILDER_NAMES = (
+    "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs', 'path_optimal', 'optimal_1d', 'k_anonymity_first', "
+    "'t_closeness_first'"
+)
 NO_BUILDER = f"^builder={{}} must be one of {BUILDER_NAMES} or an object with the method 'build'"
 REFINER_NAMES = (
     "'auto', 'decompose', 'decompose_shrink', 'local_search', 'iterated_local_search', "

@@ -5,12 +5,26 @@ from sk_microagg.builders._base import Builder
 from sk_microagg.builders._cbfs import CBFS
 from sk_microagg.builders._dbfs import DBFS
 from sk_microagg.builders._gsms import GSMS
+from sk_microagg.builders._k_anonymity_first import KAnonymityFirst
 from sk_microagg.builders._mdav import MDAV
 from sk_microagg.builders._optimal_1d import Optimal1D
 from sk_microagg.builders._path_optimal import PathOptimal
+from sk_microagg.builders._t_closeness_first import TClosenessFirst
 from sk_microagg.builders._tfrp import TFRP
 
-__all__ = ["CBFS", "DBFS", "GSMS", "MDAV", "TFRP", "Builder", "Optimal1D", "PathOptimal", "Pool"]
+__all__ = [
+    "CBFS",
+    "DBFS",
+    "GSMS",
+    "MDAV",
+    "TFRP",
+    "Builder",
+    "KAnonymityFirst",
+    "Optimal1D",
+    "PathOptimal",
+    "Pool",
+    "TClosenessFirst",
+]
 
 # Builders by name, as accepted by the estimators.
 BUILDERS = {
@@ -21,4 +35,6 @@ BUILDERS = {
     "dbfs": DBFS,
     "path_optimal": PathOptimal,
     "optimal_1d": Optimal1D,
+    "k_anonymity_first": KAnonymityFirst,
+    "t_closeness_first": TClosenessFirst,
 }

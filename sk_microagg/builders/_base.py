@@ -5,13 +5,15 @@ from abc import ABCMeta, abstractmethod
 from sklearn.base import BaseEstimator
 
 from sk_microagg._utils._validation import check_k, check_records
+from sk_microagg.builders._merge import merge_until_met
 
 
 class Builder(BaseEstimator, metaclass=ABCMeta):
     """Base class of all builders.
 
     A builder partitions records into groups of at least `k`. It is deterministic: ties are broken
-    in favor of the lowest record index. Subclasses implement `_build`.
+    in favor of the lowest record index. Subclasses implement `_build(X, k)`, or
+    `_build(X, k, rules)` if the class attribute `knows_rules` is True.
 
     Examples
     --------
@@ -24,7 +26,10 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
     array([0, 0, 1, 1, 1])
     """
 
-    def build(self, X, k):
+    # Whether `_build` takes the constraints into account. If not, it builds for k alone.
+    knows_rules = False
+
+    def build(self, X, k, rules=None):
         """Partition records into groups of at least `k` records.
 
         Parameters
@@ -35,13 +40,20 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
         k : int
             Minimum group size, from 1 to `n_samples`.
 
+        rules : Rules or None, default=None
+            What each group must satisfy beyond its size. Groups that violate a rule are merged
+            with the nearest ones: the group farthest from satisfying the rules first, always with
+            the group that has the nearest centroid.
+
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
         X = check_records(X)
-        return self._build(X, check_k(k, len(X)))
+        k = check_k(k, len(X))
+        labels = self._build(X, k, rules) if self.knows_rules else self._build(X, k)
+        return merge_until_met(X, labels, rules)
 
     @abstractmethod
     def _build(self, X, k):

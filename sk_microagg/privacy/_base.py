@@ -99,6 +99,24 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
             Whether it is good enough.
         """
 
+    def shortfall(self, figure):
+        """Return how far a group with this figure, or each of several, is from acceptance.
+
+        Builders bring groups nearer to acceptance step by step. The default knows no steps.
+
+        Parameters
+        ----------
+        figure : float or ndarray
+            What `measure` returned.
+
+        Returns
+        -------
+        shortfall : float or ndarray
+            0 if the figure is accepted; otherwise positive, such as what is missing as a share of
+            what is demanded. Here 1.
+        """
+        return np.where(self.accepts(figure), 0.0, 1.0)
+
     def measure_groups(self, labels, values, table):
         """Return the figure of each group, with labels numbered from 0."""
         order = np.argsort(labels, kind="stable")

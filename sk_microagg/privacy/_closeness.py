@@ -95,6 +95,9 @@ class TCloseness(Constraint):
     def accepts(self, figure):
         return figure <= self.t
 
+    def shortfall(self, figure):
+        return np.maximum(figure - self.t, 0.0)
+
     def measure_groups(self, labels, values, table):
         return table.of_groups(labels, values)
 

@@ -99,6 +99,10 @@ class LDiversity(Constraint):
             return figure < self.c
         return figure >= (self.l * (1 - ROUNDING) if self.kind == "entropy" else self.l)
 
+    def shortfall(self, figure):
+        share = self.c / figure if self.kind == "recursive" else figure / self.l
+        return np.maximum(1.0 - share, 0.0)
+
     def measure_groups(self, labels, values, table):
         groups = GroupCounts.of(labels, values)
         if self.kind == "distinct":

@@ -10,6 +10,8 @@ from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._columns import SensitiveColumns
 from sk_microagg.privacy._units import DistinctUnits
 
+LEAST_SHORTFALL = 1e-12
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -143,6 +145,19 @@ class Rules:
         for rule in self.rules:
             met &= rule.is_met(labels)
         return met
+
+    def shortfalls(self, labels, records=slice(None)):
+        """Return how far each group is from satisfying all rules; 0 if it does.
+
+        With `records`, labels are those of these records, which may occur in several groups.
+        """
+        total = np.zeros(labels.max() + 1)
+        for rule in self.of(records).rules:
+            figures = rule.figures(labels)
+            # Whether a group is good enough is decided by `accepts` alone.
+            shortfalls = np.maximum(rule.constraint.shortfall(figures), LEAST_SHORTFALL)
+            total += np.where(rule.constraint.accepts(figures), 0.0, shortfalls)
+        return total
 
     def guards(self):
         """Return the kernels that refiners ask about groups of these records."""

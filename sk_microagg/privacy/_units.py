@@ -52,6 +52,9 @@ class DistinctUnits(Constraint):
     def accepts(self, figure):
         return figure >= self.k
 
+    def shortfall(self, figure):
+        return np.maximum(1.0 - figure / self.k, 0.0)
+
     def measure_groups(self, labels, values, table):
         return GroupCounts.of(labels, values).n_codes
 
