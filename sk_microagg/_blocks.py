@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.utils import check_random_state
 
 from sk_microagg._model._cells import Cells
 from sk_microagg._model._fitted_groups import FittedGroups
 from sk_microagg._model._router import Router
+from sk_microagg._model._stratified import StratifiedCells
 from sk_microagg._utils._deadline import (
     generation,
     run_in_generation,
@@ -17,6 +17,7 @@ from sk_microagg._utils._deadline import (
     warn_if_interrupted,
 )
 from sk_microagg._utils._progress import ProgressCount
+from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import Exchange
 
@@ -34,12 +35,44 @@ def check_block_size(block_size, k):
     return check_count("block_size", block_size, or_options=", 'auto' or None")
 
 
+def aggregate_strata(records, scaled, rounding, method, random_state, strata, rules, **options):
+    """Microaggregate the records of each stratum; without strata, all records.
+
+    Arguments and results are those of `aggregate`, and StratifiedCells in the place of Cells.
+    """
+    if strata is None:
+        return aggregate(records, scaled, rounding, method, random_state, rules, **options)
+    labels = np.empty(len(scaled), dtype=np.intp)
+    groups, cells, n_groups = [], [], 0
+    for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
+        part = aggregate(
+            records[rows], scaled[rows], rounding, part_method, seed, part_rules, **options
+        )
+        labels[rows] = n_groups + part[0]
+        groups.append(part[1])
+        cells.append(part[2])
+        n_groups += len(part[1].sizes)
+    return labels, FittedGroups.joined(groups), StratifiedCells(tuple(cells))
+
+
 def aggregate(
-    records, scaled, rounding, method, random_state, *, block_size, stitch, n_jobs, verbose, task
+    records,
+    scaled,
+    rounding,
+    method,
+    random_state,
+    rules,
+    *,
+    block_size,
+    stitch,
+    n_jobs,
+    verbose,
+    task,
 ):
     """Microaggregate records, in blocks of at least 2k records if there are more than `block_size`.
 
-    A single column is one block: its optimum takes less time than cutting it.
+    A single column is one block: its optimum takes less time than cutting it. Under rules, records
+    are only cut where both sides can satisfy them.
     With `stitch`, groups then exchange records across the cuts, which leaves a single block.
     `rounding` is how much the scaled columns may differ when records are scaled one by one.
 
@@ -54,18 +87,22 @@ def aggregate(
     cells : Cells
         The power cells, to which new records are assigned.
     """
-    if scaled.shape[1] == 1:
+    if scaled.shape[1] == 1 and not rules:
         block_size = np.inf
-    router = Router.fit(scaled, block_size, 2 * method.k, method.k)
+    router = Router.fit(
+        scaled, block_size, 2 * method.k, method.k, rules.suit_block if rules else None
+    )
     if router.n_blocks == 1:
-        labels, groups = aggregate_block(records, scaled, rounding, method, random_state, task)
+        labels, groups = aggregate_block(
+            records, scaled, rounding, method, random_state, rules, task
+        )
         return labels, groups, Cells.of([groups], router)
 
     rows_of = [rows for _, rows in router.rows_of_blocks(scaled)]
     share = 1.0 / math.ceil(len(rows_of) / effective_n_jobs(n_jobs))
-    seeds = block_seeds(method.seed(random_state), len(rows_of))
+    seeds = seeds_of_parts(method.seed(random_state), len(rows_of))
     tasks = (
-        (records[rows], scaled[rows], rounding, method.for_a_block(share), seed)
+        (records[rows], scaled[rows], rounding, method.for_a_block(share), seed, rules.of(rows))
         for rows, seed in zip(rows_of, seeds, strict=True)
     )
     blocks = _aggregate_blocks(tasks, len(rows_of), n_jobs, verbose)
@@ -102,17 +139,7 @@ def _aggregate_blocks(tasks, n_blocks, n_jobs, verbose):
     return blocks
 
 
-def block_seeds(random_state, n_blocks):
-    """Return a seed for each block; a single block gets the random state itself.
-
-    None stays None: refiners may have a seed of their own for it.
-    """
-    if n_blocks == 1 or random_state is None:
-        return [random_state] * n_blocks
-    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_blocks)
-
-
-def aggregate_block(records, scaled, rounding, method, random_state, task=None):
+def aggregate_block(records, scaled, rounding, method, random_state, rules=None, task=None):
     """Microaggregate the records of one block; the result depends on the arguments only.
 
     Returns
@@ -123,5 +150,5 @@ def aggregate_block(records, scaled, rounding, method, random_state, task=None):
     groups : FittedGroups
         The groups.
     """
-    labels, n_iter = method.partition(scaled, random_state, task)
+    labels, n_iter = method.partition(scaled, random_state, rules, task)
     return labels, FittedGroups.of(records, scaled, labels, n_iter, rounding)

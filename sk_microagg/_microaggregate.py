@@ -1,9 +1,10 @@
 """Partition records: run the builder, then the refiner, and validate the result of each."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
+import numpy as np
 from sklearn.base import clone
 
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
@@ -14,11 +15,27 @@ from sk_microagg._utils._validation import (
     check_records,
     own_copy,
 )
-from sk_microagg.builders import BUILDERS, Optimal1D
+from sk_microagg.builders import BUILDERS, Builder, Optimal1D, TClosenessFirst
+from sk_microagg.builders._merge import merge_until_met
+from sk_microagg.builders._t_closeness_first import has_t_closeness
+from sk_microagg.privacy import Rules
+from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import REFINERS, make_chain
+from sk_microagg.refiners._base import check_keeps_rules
 
 
-def microaggregate(X, k, *, builder="mdav", refiner="auto", random_state=None):
+def microaggregate(
+    X,
+    k,
+    *,
+    builder="mdav",
+    refiner="auto",
+    privacy=None,
+    sensitive=None,
+    unit=None,
+    strata=None,
+    random_state=None,
+):
     """Partition records into groups of at least `k` with little information loss.
 
     Columns are not scaled: scale them first if their units differ, or use
@@ -45,6 +62,20 @@ def microaggregate(X, k, *, builder="mdav", refiner="auto", random_state=None):
         `refine(X, labels, k, random_state=) -> labels`, a list of these to be applied in sequence,
         or None to use the partition as built.
 
+    privacy : Constraint, list of Constraint or None, default=None
+        What each group must satisfy beyond its size, such as
+        :class:`~sk_microagg.privacy.LDiversity` or :class:`~sk_microagg.privacy.TCloseness`. With
+        t-closeness, the builder "mdav" is replaced by "t_closeness_first".
+
+    sensitive : array-like, Series or DataFrame, default=None
+        The column or columns that `privacy` is about, with a value per record.
+
+    unit : array-like or Series of shape (n_samples,), default=None
+        Who each record belongs to. Each group then has records of at least `k` different units.
+
+    strata : array-like, Series or DataFrame, default=None
+        The stratum of each record. No group has records of two strata.
+
     random_state : int, RandomState instance or None, default=None
         Source of randomness, passed to the refiner. Pass an int for reproducible results.
         Builders, "exchange" and, also without a seed, "auto" always give the same result: if one
@@ -67,8 +98,19 @@ def microaggregate(X, k, *, builder="mdav", refiner="auto", random_state=None):
     """
     X = check_records(X)
     k = check_k(k, len(X))
-    method = Method(k, make_builder(builder), make_refiner(refiner)).for_columns(X.shape[1])
-    return method.partition(X, random_state)[0]
+    rules = Rules.of_table(len(X), k, privacy, sensitive, unit)
+    method = Method(k, make_builder(builder), make_refiner(refiner))
+    method = method.under(rules, builder) if rules else method.for_columns(X.shape[1])
+    if strata is None:
+        return method.partition(X, random_state, rules)[0]
+    strata = Strata(strata, len(X))
+    strata.check(k, rules)
+    labels = np.empty(len(X), dtype=np.intp)
+    n_groups = 0
+    for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
+        labels[rows] = n_groups + part_method.partition(X[rows], seed, part_rules)[0]
+        n_groups = labels[rows].max() + 1
+    return labels
 
 
 @dataclass(frozen=True)
@@ -79,8 +121,8 @@ class Method:
     builder: object
     refiner: object
 
-    def partition(self, X, random_state, task=None):
-        """Build and refine a partition; raise an error if any group is smaller than `k`.
+    def partition(self, X, random_state, rules=None, task=None):
+        """Build and refine a partition; raise an error if a group is too small or violates a rule.
 
         Parameters
         ----------
@@ -89,6 +131,9 @@ class Method:
 
         random_state : int, RandomState instance or None
             Source of randomness, passed to the refiner.
+
+        rules : Rules or None, default=None
+            What each group must satisfy beyond its size.
 
         task : CallbackContext or None, default=None
             The task that the refiner becomes a part of, for callbacks.
@@ -103,15 +148,16 @@ class Method:
         """
         X = X.view()
         X.flags.writeable = False  # These are the user's records.
-        labels = self._check(self.builder.build(X, self.k), X, f"builder={self.builder!r}")
+        labels = self._check(self._build(X, rules), X, f"builder={self.builder!r}", rules)
         if self.refiner is None:
             return labels, 0
+        options = {"rules": rules} if rules else {}  # not every refiner has this parameter
         part = nullcontext()
         if task is not None and isinstance(self.refiner, CallbackSupportMixin):
             part = task.subcontext(task_name="refine").propagate_callback_context(self.refiner)
         with part:
-            refined = self.refiner.refine(X, labels, self.k, random_state=random_state)
-        labels = self._check(refined, X, f"refiner={self.refiner!r}")
+            refined = self.refiner.refine(X, labels, self.k, random_state=random_state, **options)
+        labels = self._check(refined, X, f"refiner={self.refiner!r}", rules)
         return labels, getattr(self.refiner, "n_iter_", 0)
 
     def seed(self, random_state):
@@ -120,8 +166,30 @@ class Method:
             return getattr(self.refiner, "default_seed", None)
         return random_state
 
-    def _check(self, labels, X, source):
-        return check_partition(labels, self.k, len(X), f"{source} returned labels")
+    def _build(self, X, rules):
+        if not rules:
+            return self.builder.build(X, self.k)
+        if isinstance(self.builder, Builder):
+            return self.builder.build(X, self.k, rules)
+        labels = self.builder.build(X, self.k)
+        return merge_until_met(X, check_partition(labels, self.k, len(X), "labels"), rules)
+
+    def _check(self, labels, X, source, rules):
+        labels = check_partition(labels, self.k, len(X), f"{source} returned labels")
+        if rules:
+            rules.check(labels, f"{source} returned labels")
+        return labels
+
+    def under(self, rules, builder):
+        """Return the method under rules; raise an error if the refiner does not keep to them.
+
+        `builder` is the parameter: its default is replaced where another one is better.
+        """
+        if self.refiner is not None:
+            check_keeps_rules(self.refiner)
+        if isinstance(builder, str) and builder == "mdav" and has_t_closeness(rules):
+            return replace(self, builder=TClosenessFirst())
+        return self
 
     def for_columns(self, n_columns):
         """Return the method for a table: the optimum if it has a single column, else this one."""
@@ -132,13 +200,19 @@ class Method:
 
         It is silent and uses one thread: the other threads work on other blocks.
         """
+        method = self.with_share_of_time(share_of_time)
+        for parameter in _parameters(method.refiner):
+            name = parameter.rsplit("__", 1)[-1]
+            if name in ("n_jobs", "verbose"):
+                method.refiner.set_params(**{parameter: None if name == "n_jobs" else 0})
+        return method
+
+    def with_share_of_time(self, share):
+        """Return a copy for a part of the records, with a share of the refiner's time limits."""
         refiner = clone(self.refiner, safe=False)
         for parameter, value in _parameters(refiner).items():
-            name = parameter.rsplit("__", 1)[-1]
-            if name == "time_limit" and _is_positive(value):
-                refiner.set_params(**{parameter: value * share_of_time})
-            elif name in ("n_jobs", "verbose"):
-                refiner.set_params(**{parameter: None if name == "n_jobs" else 0})
+            if parameter.rsplit("__", 1)[-1] == "time_limit" and _is_positive(value):
+                refiner.set_params(**{parameter: value * share})
         return Method(self.k, clone(self.builder, safe=False), refiner)
 
 

@@ -1,12 +1,15 @@
 """The estimator: parameters, fitted state and transform. Builders and refiners do the work."""
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._blocks import aggregate, check_block_size
+from sk_microagg._blocks import aggregate_strata, check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._model._release import release_of
+from sk_microagg._utils._deadline import level_of_user
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import (
@@ -25,6 +28,8 @@ from sk_microagg._utils._validation import (
     check_verbose,
 )
 from sk_microagg._utils._version import __version__, complete_model
+from sk_microagg.privacy import Rules
+from sk_microagg.privacy._strata import Strata
 
 FLOATS = (np.float64, np.float32)
 
@@ -62,6 +67,13 @@ class MicroAggregator(
         Defines the scaled space, in which distances are measured: "standard" standardizes the
         columns, a transformer is fitted to `X` and applied to it, and None leaves the columns as
         they are. The release is always in the units of `X`.
+
+    privacy : Constraint, list of Constraint or None, default=None
+        What each group must satisfy beyond its size, such as
+        :class:`~sk_microagg.privacy.LDiversity` or :class:`~sk_microagg.privacy.TCloseness` of the
+        `sensitive` values that are passed to `fit`. With t-closeness, the builder "mdav" is
+        replaced by "t_closeness_first"; "exchange", "decompose" and "decompose_shrink" do not know
+        constraints.
 
     block_size : "auto", int or None, default="auto"
         Maximum number of records that are microaggregated together, give or take 2k. Larger tables
@@ -195,6 +207,7 @@ class MicroAggregator(
         builder="mdav",
         refiner="auto",
         scaler="standard",
+        privacy=None,
         block_size="auto",
         stitch=False,
         random_state=None,
@@ -205,6 +218,7 @@ class MicroAggregator(
         self.builder = builder
         self.refiner = refiner
         self.scaler = scaler
+        self.privacy = privacy
         self.block_size = block_size
         self.stitch = stitch
         self.random_state = random_state
@@ -212,7 +226,7 @@ class MicroAggregator(
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, sensitive=None, unit=None, strata=None):
         """Partition the records into groups.
 
         Parameters
@@ -224,6 +238,18 @@ class MicroAggregator(
         y : None
             Ignored.
 
+        sensitive : array-like, Series or DataFrame, default=None
+            The column or columns that `privacy` is about, with a value per record: numbers, text,
+            dates or missing values.
+
+        unit : array-like or Series of shape (n_samples,), default=None
+            Who each record belongs to, if people have several records: each group then has records
+            of at least `k` different units. Records of one unit may be in several groups.
+
+        strata : array-like, Series or DataFrame, default=None
+            The stratum of each record, such as its region: no group has records of two strata. A
+            stratum needs at least `k` records, or units.
+
         Returns
         -------
         self : MicroAggregator
@@ -231,24 +257,32 @@ class MicroAggregator(
         """
         records = check_records(X, dtype=FLOATS, estimator=self)
         method, block_size, scaler = self._check_parameters(len(records))
+        rules = Rules.of_table(len(records), method.k, self.privacy, sensitive, unit)
+        strata = self._check_strata(strata, len(records), method.k, rules)
         if scaler is not None:
             scaler.fit(own_floats(scaler, records))
         scaled = scale(scaler, records)
-        method = method.for_columns(scaled.shape[1])
-        task = self._init_callback_context(max_subtasks=1)
+        n_columns = scaled.shape[1]
+        method = self._under_rules(method, rules) if rules else method.for_columns(n_columns)
+        n_strata = 1 if strata is None else len(strata)
+        task = self._init_callback_context(max_subtasks=n_strata)
         task.call_on_fit_task_begin(estimator=self, X=X)
-        labels, groups, cells = aggregate(
+        labels, groups, cells = aggregate_strata(
             records,
             scaled,
             rounding_of(scaler, records, scaled),
             method,
             self.random_state,
+            strata,
+            rules,
             block_size=block_size,
             stitch=self.stitch,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             task=task,
         )
+        rules.check(labels, "The release has groups")
+        warn_if_one_group(labels, method.k, strata, rules)
         information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
         exact_transform = groups.n_moved == 0
         training_digest = None if exact_transform else digest(records)
@@ -262,7 +296,7 @@ class MicroAggregator(
         self.labels_ = labels
         self.group_sizes_ = groups.sizes
         self.n_groups_ = len(groups.sizes)
-        self.n_blocks_ = cells.router.n_blocks
+        self.n_blocks_ = cells.n_blocks
         self.centroids_ = groups.centroids
         self.weights_ = groups.weights
         self.sse_ = groups.sse
@@ -270,6 +304,7 @@ class MicroAggregator(
         self.exact_transform_ = exact_transform
         self.n_iter_ = groups.n_iter
         self._cells = cells
+        self._strata = None if strata is None else strata.without_records()
         self._training_digest = training_digest
         self._sk_microagg_version = __version__
         return self
@@ -288,7 +323,22 @@ class MicroAggregator(
         )
         return method, block_size, make_scaler(self.scaler)
 
-    def fit_transform(self, X, y=None):
+    def _under_rules(self, method, rules):
+        if self.stitch:
+            raise ValueError(
+                "stitch=True must be False with `privacy` or `unit`: exchanges across the cuts do "
+                "not know constraints."
+            )
+        return method.under(rules, self.builder)
+
+    def _check_strata(self, strata, n_samples, k, rules):
+        if strata is None:
+            return None
+        strata = Strata(strata, n_samples)
+        strata.check(k, rules)
+        return strata
+
+    def fit_transform(self, X, y=None, *, sensitive=None, unit=None, strata=None):
         """Partition the records and return the release.
 
         Parameters
@@ -299,16 +349,19 @@ class MicroAggregator(
         y : None
             Ignored.
 
+        sensitive, unit, strata : array-like, Series or DataFrame, default=None
+            As in `fit`.
+
         Returns
         -------
         release : ndarray of shape (n_samples, n_features)
             The centroid of the group of each record: every row occurs at least `k` times. The type
             is float32 if that of `X` is, otherwise float64.
         """
-        self.fit(X)
+        self.fit(X, sensitive=sensitive, unit=unit, strata=strata)
         return release_of(self.centroids_, self.labels_)
 
-    def fit_predict(self, X, y=None):
+    def fit_predict(self, X, y=None, *, sensitive=None, unit=None, strata=None):
         """Partition the records and return the group of each.
 
         Parameters
@@ -319,20 +372,26 @@ class MicroAggregator(
         y : None
             Ignored.
 
+        sensitive, unit, strata : array-like, Series or DataFrame, default=None
+            As in `fit`.
+
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
-        return self.fit(X).labels_
+        return self.fit(X, sensitive=sensitive, unit=unit, strata=strata).labels_
 
-    def transform(self, X):
+    def transform(self, X, strata=None):
         """Replace each record by the centroid of the group in whose power cell it lies.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The records, usually new ones. To release the training data, use `fit_transform`.
+
+        strata : array-like, Series or DataFrame, default=None
+            The stratum of each record, if there were strata in `fit`; each must be one of those.
 
         Returns
         -------
@@ -342,9 +401,20 @@ class MicroAggregator(
         records = self._check_new_records(X)
         with complete_model(self):
             warn_if_training_data(records, self._training_digest)
-            return self.centroids_[self._cells.find(scale(self.scaler_, records), self.n_jobs)]
+            return self.centroids_[self._find(scale(self.scaler_, records), strata)]
 
-    def score(self, X, y=None):
+    def _find(self, scaled, strata):
+        """Return the groups of scaled records."""
+        if (strata is None) != (self._strata is None):
+            given, fitted = (
+                ("not given", "fitted with") if strata is None else ("given", "fitted without")
+            )
+            raise ValueError(f"strata was {given}, but the estimator was {fitted} strata.")
+        if strata is None:
+            return self._cells.find(scaled, self.n_jobs)
+        return self._cells.find(scaled, self.n_jobs, self._strata.numbers_of(strata, len(scaled)))
+
+    def score(self, X, y=None, strata=None):
         """Return the negative information loss of `transform` on `X`, in the scaled space.
 
         Parameters
@@ -354,6 +424,9 @@ class MicroAggregator(
 
         y : None
             Ignored.
+
+        strata : array-like, Series or DataFrame, default=None
+            The stratum of each record, if there were strata in `fit`.
 
         Returns
         -------
@@ -365,7 +438,7 @@ class MicroAggregator(
         records = self._check_new_records(X)
         with complete_model(self):
             scaled = scale(self.scaler_, records)
-            groups = self._cells.find(scaled, self.n_jobs)
+            groups = self._find(scaled, strata)
             errors = squared_error(scaled, self._cells.centroids, groups)
         # Subtract, to avoid -0.0.
         return 0.0 - share_of_total(errors, scaled)
@@ -381,3 +454,18 @@ class MicroAggregator(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def warn_if_one_group(labels, k, strata, rules):
+    """Warn if constraints left a single group where there are enough records for two."""
+    if not rules:
+        return
+    parts = [labels] if strata is None else [labels[rows] for rows in strata.rows_of_all()]
+    if any(len(part) >= 2 * k and part.min() == part.max() for part in parts):
+        where = "All records are" if strata is None else "All records of a stratum are"
+        warnings.warn(
+            f"{where} in one group: no smaller groups were found that satisfy the constraints. "
+            "The release has a single row there; consider a weaker constraint.",
+            UserWarning,
+            stacklevel=level_of_user(),
+        )

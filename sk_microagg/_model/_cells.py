@@ -47,6 +47,11 @@ class Cells:
             np.concatenate([groups.weights for groups in blocks]),
         )
 
+    @property
+    def n_blocks(self):
+        """Number of blocks."""
+        return self.router.n_blocks
+
     def find(self, X, n_jobs=None):
         """Return the group of each record."""
         groups = np.empty(len(X), dtype=np.intp)

@@ -48,7 +48,7 @@ class Router:
         return cls._grown(None, lambda root: None)
 
     @classmethod
-    def fit(cls, X, block_size, smallest, k):
+    def fit(cls, X, block_size, smallest, k, may_be_block=None):
         """Cut the records in two, recursively, until no part is larger than `block_size`.
 
         Parameters
@@ -67,6 +67,10 @@ class Router:
         k : int
             Every cut depends on at least `k` records on either side.
 
+        may_be_block : callable or None, default=None
+            Receives the indices of the records on one side of a cut; returns whether they may form
+            a part. A part that cannot be cut so stays whole.
+
         Returns
         -------
         router : Router
@@ -80,7 +84,10 @@ class Router:
             if column is None:
                 return None
             is_left = X[rows, column] <= cut
-            return column, cut, rows[is_left], rows[~is_left]
+            sides = rows[is_left], rows[~is_left]
+            if may_be_block is not None and not all(map(may_be_block, sides)):
+                return None
+            return column, cut, *sides
 
         return cls._grown(np.arange(len(X)), split)
 

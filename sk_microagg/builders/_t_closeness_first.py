@@ -67,6 +67,11 @@ class TClosenessFirst(Builder):
         return labels
 
 
+def has_t_closeness(rules):
+    """Whether one of the rules is t-closeness."""
+    return any(isinstance(rule.constraint, TCloseness) for rule in rules.rules)
+
+
 def first_rule(rules):
     """Return the first rule of t-closeness; raise an error if there is none."""
     for rule in rules.rules if rules else ():

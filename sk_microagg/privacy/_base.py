@@ -117,6 +117,10 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         """
         return np.where(self.accepts(figure), 0.0, 1.0)
 
+    def suits_block(self, figure):
+        """Return whether a part of the table with this figure can be divided into groups alone."""
+        return self.accepts(figure)
+
     def measure_groups(self, labels, values, table):
         """Return the figure of each group, with labels numbered from 0."""
         order = np.argsort(labels, kind="stable")

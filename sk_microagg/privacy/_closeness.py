@@ -11,6 +11,10 @@ from sk_microagg.privacy._earth_mover import EqualDistance, OrderedDistance, Tre
 
 OPTIONS = ("auto", "ordered", "equal")
 
+# A part of the table is divided into groups alone if its own distance from the table is at most
+# this share of t: what a group of it may add is then nearly t.
+SHARE_FOR_BLOCKS = 0.25
+
 
 class TCloseness(Constraint):
     """Values of a sensitive column that are distributed in each group nearly as in the whole table.
@@ -94,6 +98,9 @@ class TCloseness(Constraint):
 
     def accepts(self, figure):
         return figure <= self.t
+
+    def suits_block(self, figure):
+        return figure <= SHARE_FOR_BLOCKS * self.t
 
     def shortfall(self, figure):
         return np.maximum(figure - self.t, 0.0)

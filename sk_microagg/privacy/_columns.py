@@ -71,6 +71,10 @@ class SensitiveColumns:
             f"{'one of ' if len(names) > 1 else ''}{allowed}."
         )
 
+    def all_values(self):
+        """Values of all columns."""
+        return self._columns
+
     def values(self, number):
         """Values of a column, as an ndarray or Series."""
         return self._columns[number]

@@ -159,6 +159,14 @@ class Rules:
             total += np.where(rule.constraint.accepts(figures), 0.0, shortfalls)
         return total
 
+    def suit_block(self, records):
+        """Return whether some of the records can be divided into groups without the others."""
+        everything = np.zeros(len(records), dtype=np.intp)
+        return all(
+            rule.constraint.suits_block(rule.figures(everything)[0])
+            for rule in self.of(records).rules
+        )
+
     def guards(self):
         """Return the kernels that refiners ask about groups of these records."""
         return Guards([rule.constraint.guard(rule.values, rule.table) for rule in self.rules])

@@ -9,12 +9,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._blocks import block_seeds, check_block_size
+from sk_microagg._blocks import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
 from sk_microagg._model._router import Router
 from sk_microagg._utils._files import TemporaryFolder
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
+from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._validation import check_count, check_k, check_verbose
 from sk_microagg._utils._version import __version__, complete_model
@@ -308,7 +309,7 @@ class DaskMicroAggregator(BaseEstimator):
         edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
         sizes = np.add.reduceat(sizes, edges[:-1])
         row_bytes = len(parts.columns) * parts.dtype.itemsize
-        bundles = make_bundles(sizes, row_bytes, block_seeds(seed, router.n_blocks))
+        bundles = make_bundles(sizes, row_bytes, seeds_of_parts(seed, router.n_blocks))
         self._say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
 
         with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:

@@ -99,7 +99,9 @@ def test_costs_are_right_far_from_the_origin():
     ids=["too small", "too large", "gap", "too few", "too many", "2k", "k=0"],
 )
 def test_labels_with_other_sizes_are_refused(labels, k):
-    with pytest.raises(ValueError, match=rf"^The groups of 6 records must have k={k} to {2 * k - 1} "):
+    with pytest.raises(
+        ValueError, match=rf"^The groups of 6 records must have k={k} to {2 * k - 1} "
+    ):
         RunningPartition(np.arange(6.0)[:, None], np.array(labels), k)
 
 
