@@ -12,9 +12,9 @@ class LocalSearch(Refiner):
     """Swap and shift records between pairs of groups until no such move lowers the loss [1]_.
 
     A swap exchanges two records of different groups. A shift moves one record from a group of more
-    than k records to one of fewer than 2k - 1, or of any size if there are constraints beyond k. The
-    first sweep visits all pairs of groups in order; later sweeps visit, in random order, only the
-    pairs with a group that has changed.
+    than k records to one of fewer than 2k - 1; with constraints beyond k, to a group of any size.
+    The first sweep visits all pairs of groups in order; later sweeps visit, in random order, only
+    the pairs with a group that has changed.
 
     Parameters
     ----------
