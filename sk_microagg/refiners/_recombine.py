@@ -56,7 +56,7 @@ MIN_DISPUTED_GROUPS = 4
 # Groups of small reduced cost that each record has to choose from.
 N_PROMISING = 3
 
-# Partitions rounded from the relaxation in each round, without a time limit.
+# Partitions rounded from the relaxation in each round, if the time limit does not determine it.
 N_ROUNDED = 16
 
 # Calls of `Relaxation.advance` at most.
@@ -121,6 +121,8 @@ class Search:
         self.neighborhoods = neighborhoods
         self.random_state = random_state
         self.time_limit = progress.time_limit
+        # Whether the time limit determines how much is done, and is not a mere limit.
+        self.is_timed = self.time_limit < math.inf and annealing_max_iter is None
         self.progress = progress
         self.deadline = deadline
         self.groups = SeenGroups(self.X, self.k)
@@ -186,6 +188,7 @@ class Search:
         best = min([labels, *runs], key=self.groups.cost_of)
         if self.groups.cost_of(best) > 0:
             self._relax(best)
+            seconds = max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM)
             best = self._round(best)
             best = self.groups.recombine(
                 best,
@@ -195,7 +198,7 @@ class Search:
                     max(SHARE_OF_PROGRAMS * self.time_limit, MIN_SECONDS_OF_PROGRAMS)
                 ),
                 self.relaxation,
-                max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM),
+                seconds if self.is_timed else math.inf,
             )
         if self.groups.cost_of(best) >= (1 - RELATIVE_GAP) * self.groups.cost_of(labels):
             return labels
@@ -223,8 +226,9 @@ class Search:
         The groups of the best one so far are preferred, so that others are found around it.
         """
         deadline = self.deadline.within(SHARE_OF_ROUNDING * self.time_limit)
+        most = math.inf if self.is_timed else N_ROUNDED
         n_rounded = 0
-        while (n_rounded < N_ROUNDED or self.time_limit < math.inf) and not deadline.is_over():
+        while n_rounded < most and not deadline.is_over() and not self.progress.stopped:
             labels = self.relaxation.rounded(self.random_state, members_of_all(best))
             labels = Exchange().refine(self.X, labels, self.k)
             labels = split_large_groups(self.X, labels, self.k)
@@ -268,7 +272,7 @@ class Search:
         """Return the number of steps of a run, given its length relative to an initial run."""
         if self.annealing_max_iter is not None:
             return math.ceil(length * self.annealing_max_iter)
-        if self.time_limit < math.inf:
+        if self.is_timed:
             return math.inf
         return math.ceil(length * STEPS_OF_INITIAL_RUN * len(self.X))
 
