@@ -188,8 +188,8 @@ class Search:
         best = min([labels, *runs], key=self.groups.cost_of)
         if self.groups.cost_of(best) > 0:
             self._relax(best)
-            seconds = max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM)
             best = self._round(best)
+            seconds = max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM)
             best = self.groups.recombine(
                 best,
                 self.random_state,
