@@ -32,15 +32,15 @@ RUNS_TO_AGREE = 8
 
 # Shares of the time limit: for all initial runs together, for the relaxation, for the partitions
 # rounded from it in one round, for the integer programs of one round, and for one of these.
-SHARE_OF_INITIAL_RUNS = 0.4
+SHARE_OF_INITIAL_RUNS = 0.5
 SHARE_OF_RELAXATION = 0.15
-SHARE_OF_ROUNDING = 0.15
-SHARE_OF_PROGRAMS = 0.1
-SHARE_OF_ONE_PROGRAM = 0.02
+SHARE_OF_ROUNDING = 0.1
+SHARE_OF_PROGRAMS = 0.2
+SHARE_OF_ONE_PROGRAM = 0.05
 
 # Seconds for these programs, if they are more: programs that end early are of no use.
-MIN_SECONDS_OF_PROGRAMS = 2.0
-MIN_SECONDS_OF_ONE_PROGRAM = 1.0
+MIN_SECONDS_OF_PROGRAMS = 4.0
+MIN_SECONDS_OF_ONE_PROGRAM = 2.0
 
 # The length of a later run relative to an initial run: this factor times the share of the records
 # that it anneals, and at least MIN_LENGTH.
