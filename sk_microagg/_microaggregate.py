@@ -15,9 +15,9 @@ from sk_microagg._utils._validation import (
     check_records,
     own_copy,
 )
-from sk_microagg.builders import BUILDERS, Builder, Optimal1D, TClosenessFirst
+from sk_microagg.builders import BUILDERS, Builder, Optimal1D
 from sk_microagg.builders._merge import merge_until_met
-from sk_microagg.builders._t_closeness_first import has_t_closeness
+from sk_microagg.builders._under_rules import MDAVUnderRules
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import REFINERS, make_chain
@@ -65,7 +65,8 @@ def microaggregate(
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, such as
         :class:`~sk_microagg.privacy.LDiversity` or :class:`~sk_microagg.privacy.TCloseness`. With
-        t-closeness, the builder "mdav" is replaced by "t_closeness_first".
+        t-closeness, the builder "mdav" stands for "t_closeness_first"; under other constraints, its
+        groups are merged, or built of all sensitive values where merging would leave few.
 
     sensitive : array-like, Series or DataFrame, default=None
         The column or columns that `privacy` is about, with a value per record.
@@ -187,8 +188,8 @@ class Method:
         """
         if self.refiner is not None:
             check_keeps_rules(self.refiner)
-        if isinstance(builder, str) and builder == "mdav" and has_t_closeness(rules):
-            return replace(self, builder=TClosenessFirst())
+        if isinstance(builder, str) and builder == "mdav":
+            return replace(self, builder=MDAVUnderRules())
         return self
 
     def for_columns(self, n_columns):

@@ -45,7 +45,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     >>> X = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]
     >>> aggregator = MicroAggregator(k=2, privacy=Spread(10))
     >>> aggregator.fit_predict(X, sensitive=[100, 101, 130, 131, 150, 151])
-    array([0, 0, 0, 1, 1, 1])
+    array([1, 1, 1, 0, 0, 0])
     """
 
     def prepare(self, values):

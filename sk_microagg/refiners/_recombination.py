@@ -84,7 +84,9 @@ class Recombination(CallbackSupportMixin, Refiner):
 
     Notes
     -----
-    The integer program is solved by HiGHS, through :func:`scipy.optimize.milp`.
+    The integer program is solved by HiGHS, through :func:`scipy.optimize.milp`. Under constraints
+    beyond k, groups of different runs rarely fit together: a single annealing run takes the time of
+    all of them.
 
     Examples
     --------
@@ -120,8 +122,10 @@ class Recombination(CallbackSupportMixin, Refiner):
         self.verbose = verbose
         self.n_steps = n_steps
 
+    keeps_rules = True
+
     @with_callbacks
-    def _refine(self, X, labels, k, random_state):
+    def _refine(self, X, labels, k, random_state, rules=None):
         self._check_parameters()
         annealing_max_iter = self._check_annealing_max_iter()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
@@ -137,8 +141,9 @@ class Recombination(CallbackSupportMixin, Refiner):
         )
         with interruptible():
             deadline = Deadline(progress.time_limit)
-            given = split_large_groups(X, labels, k, deadline)
-            neighborhoods = Neighborhoods.of(X, k, deadline.within(progress.time_limit / 2))
+            given = split_large_groups(X, labels, k, deadline, rules)
+            half = deadline.within(progress.time_limit / 2)
+            neighborhoods = Neighborhoods.of(X, k, half, rules)
             final = FinalExchange(deadline, progress.time_limit)
             end = final.end_of_search()
             search = Search(self, X, annealing_max_iter, neighborhoods, random_state, progress, end)

@@ -166,6 +166,8 @@ class Search:
     def _plan(self):
         """Return the number of initial runs and their seconds; 0 for one run and nothing else."""
         n_init = self.parameters.n_init
+        if self.neighborhoods.rules:
+            return 0, math.inf
         if self.time_limit == math.inf:
             return n_init, math.inf
         if self.annealing_max_iter is not None:
@@ -270,6 +272,8 @@ class Search:
 
     def _max_iter(self, length):
         """Return the number of steps of a run, given its length relative to an initial run."""
+        if self.n_runs == 0:
+            length *= self.parameters.n_init  # in the place of all initial runs
         if self.annealing_max_iter is not None:
             return math.ceil(length * self.annealing_max_iter)
         if self.is_timed:

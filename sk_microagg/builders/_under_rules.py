@@ -1,0 +1,53 @@
+"""The builder that is used under constraints unless another one is chosen."""
+
+import numpy as np
+
+from sk_microagg._utils._statistics import group_means, squared_error
+from sk_microagg.builders._base import Builder
+from sk_microagg.builders._mdav import MDAV
+from sk_microagg.builders._merge import merge_until_met
+from sk_microagg.builders._t_closeness_first import TClosenessFirst, has_t_closeness
+from sk_microagg.builders._value_strata import representative_groups
+
+# If merging leaves fewer groups than this share of what k allows, another start is tried.
+FEW_GROUPS = 0.25
+
+
+class MDAVUnderRules(Builder):
+    """The start that ends lowest after refinement, as far as a rule can tell.
+
+    With t-closeness it is :class:`TClosenessFirst`. Otherwise the groups of :class:`MDAV` are
+    merged until all constraints hold. Where that leaves few groups, groups with the values of the
+    table are tried as well, and those with less loss are kept.
+
+    Examples
+    --------
+    >>> from sk_microagg.builders._under_rules import MDAVUnderRules
+    >>> from sk_microagg.privacy import LDiversity, Rules
+    >>> rules = Rules.of_table(4, 2, LDiversity(2), sensitive=["flu", "flu", "gout", "gout"])
+    >>> MDAVUnderRules().build([[0.0], [1.0], [5.0], [6.0]], k=2, rules=rules)
+    array([0, 1, 1, 0])
+    """
+
+    knows_rules = True
+
+    def _build(self, X, k, rules=None):
+        if not rules:
+            return MDAV()._build(X, k)
+        if has_t_closeness(rules):
+            return TClosenessFirst()._build(X, k, rules)
+        built = MDAV()._build(X, k)
+        merged = merge_until_met(X, built, rules)
+        if merged.max() > 0 and merged.max() + 1 >= FEW_GROUPS * (len(X) // k):
+            return merged
+        starts = [merged]
+        if (values := _values_of_strictest(rules, built)) is not None:
+            labels = representative_groups(X, values, rules, k, len(X) / 2)
+            starts.append(merge_until_met(X, labels, rules))
+        return min(starts, key=lambda labels: squared_error(X, group_means(X, labels), labels))
+
+
+def _values_of_strictest(rules, labels):
+    """Return the values of the rule that most groups violate; None if they are no numbers."""
+    strictest = min(rules.rules, key=lambda rule: np.mean(rule.is_met(labels)))
+    return strictest.values if strictest.values.dtype.kind in "iuf" else None

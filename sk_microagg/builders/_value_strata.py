@@ -1,0 +1,99 @@
+"""Groups that take one record of each stratum of the sensitive value."""
+
+from math import ceil, sqrt
+
+import numpy as np
+
+from sk_microagg._kernels import Pool
+
+# By how much the number of strata grows from one attempt to the next, and the share of groups that
+# must satisfy all rules for it to be the last one. The others are merged.
+GROWTH = sqrt(2.0)
+MIN_SHARE_MET = 0.75
+
+
+def representative_groups(X, values, rules, least, most):
+    """Build groups that take one record of each stratum, and thus have the values of the table.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The records.
+
+    values : ndarray of shape (n_samples,)
+        The sensitive values, in an order.
+
+    rules : Rules
+        The number of strata grows until most groups satisfy them.
+
+    least, most : float
+        The number of strata to begin with, and the number after which no more are tried.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+        Group of each record, numbered from 0.
+    """
+    size = least
+    while True:
+        labels = take_groups(X, ValueStrata(X, values, even_number(len(X), ceil(size))))
+        size *= GROWTH
+        if np.mean(rules.are_met(labels)) >= MIN_SHARE_MET or size > GROWTH * most:
+            return labels
+
+
+def even_number(n, size):
+    """Return the size of groups of n records, so that there are enough to take one more each."""
+    n_groups, n_left = divmod(n, size)
+    return size if n_left <= n_groups else size + n_left // n_groups
+
+
+def take_groups(X, strata):
+    """Take one group after the other from the strata."""
+    pool = Pool(X)
+    labels = np.empty(len(X), dtype=np.intp)
+    for group in range(strata.n_groups):
+        if group % 2 == 0:
+            first = pool.farthest(pool.centroid(), anchor="centroid")
+        else:
+            first = pool.farthest(X[first])
+        members = strata.take_group(X[first], group)
+        pool.remove(members)
+        labels[members] = group
+    return labels
+
+
+class ValueStrata:
+    """Records divided by the rank of their sensitive value; groups take one record of each stratum.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The records.
+
+    values : ndarray of shape (n_samples,)
+        The sensitive values.
+
+    n_strata : int
+        Number of strata.
+    """
+
+    def __init__(self, X, values, n_strata):
+        self.n_groups, n_left = divmod(len(X), n_strata)
+        # One group after the other takes one more, from the one or two strata in the middle.
+        self.extra = np.where(np.arange(n_left) % 2 == 0, (n_strata - 1) // 2, n_strata // 2)
+        sizes = self.n_groups + np.bincount(self.extra, minlength=n_strata)
+        by_value = np.split(np.argsort(values, kind="stable"), np.cumsum(sizes)[:-1])
+        # Ascending, since pools break ties in favor of the lowest index.
+        self.records = [np.sort(stratum) for stratum in by_value]
+        self.pools = [Pool(X[stratum]) for stratum in self.records]
+
+    def take_group(self, center, group):
+        """Take the nearest records to the center; groups are numbered from 0."""
+        members = []
+        for stratum, (records, pool) in enumerate(zip(self.records, self.pools, strict=True)):
+            has_extra = group < len(self.extra) and self.extra[group] == stratum
+            nearest = pool.nearest(center, 1 + has_extra)
+            pool.remove(nearest)
+            members.append(records[nearest])
+        return np.concatenate(members)
