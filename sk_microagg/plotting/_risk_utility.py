@@ -8,11 +8,11 @@ from sk_microagg.plotting._style import BLUE, SOFT, axes_for, percent_axis, tidy
 
 FIELDS = ("k", "information_loss", "expected_matches")
 
-# For each risk, the label of its curve and that of its axis.
+# Each risk, and the label of its axis.
 RISKS = {
-    "expected_matches": ("record linkage", "expected re-identifications"),
-    "homogeneity": ("groups that share one sensitive value", "records in homogeneous groups"),
-    "closeness": ("the group farthest from the table", "distance of sensitive values"),
+    "expected_matches": "expected re-identifications",
+    "homogeneity": "records in groups of one sensitive value",
+    "closeness": "largest distance of a group from the table",
 }
 
 
@@ -181,19 +181,25 @@ class RiskUtilityDisplay:
             raise ValueError(
                 f"risk={risk!r} is not known: the table must be made with sensitive values."
             )
-        label, ylabel = RISKS[risk]
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
-        self.bound_ = self._draw_guarantee(ax) if risk == "expected_matches" else None
+        is_linkage = risk == "expected_matches"
+        self.bound_ = self._draw_guarantee(ax) if is_linkage else None
+        label = "record linkage" if is_linkage else risk
         (self.line_,) = ax.plot(self.information_loss, risks, marker="o", color=BLUE, label=label)
         self.texts_ = self._label_points(ax, risks)
-        ax.set(xlabel="information loss", ylabel=ylabel)
+        ax.set(xlabel="information loss", ylabel=RISKS[risk])
         # Room for the labels of points at 0.
         ax.margins(x=0.15, y=0.08)
         percent_axis(ax.xaxis)
         if risk != "closeness":
             percent_axis(ax.yaxis)
-        ax.legend(frameon=False)
+        if is_linkage:
+            ax.legend(frameon=False)
+        else:
+            # A curve that stays high must not look as if it fell to nothing.
+            ax.update_datalim([(loss, 0.0) for loss in self.information_loss])
+            ax.autoscale_view()
         tidy(ax)
         return self
 

@@ -110,9 +110,10 @@ def make_report(
     columns and parameters of the estimator are shown; of hierarchies, only the names of their
     columns.
 
-    The figures of a sensitive column are those of the worst group, as everyone can compute them
-    from a release that includes the column. They are rounded to the safe side, to one or two
-    decimals, and no sensitive value, unit or stratum is shown.
+    The figures of a sensitive column are those of the worst group, rounded to the safe side and to
+    one or two decimals; no sensitive value, unit or stratum is shown. Everyone who has a release
+    with the column can compute them. If the column is not released, someone who knows all other
+    records of the worst group may learn from them about the last one: then do not publish them.
 
     Matplotlib and Jinja2 are needed: `pip install 'sk-microagg[report]'`.
 
@@ -129,6 +130,18 @@ def make_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = make_report(X, release, aggregator, Path(folder) / "report.html")
     ...     "shared by at least 5 records" in path.read_text(encoding="utf-8")
+    True
+
+    With a sensitive column that is released as it is:
+
+    >>> from sk_microagg.privacy import LDiversity
+    >>> is_ill = X[:, 0] + X[:, 1] > 1
+    >>> aggregator = MicroAggregator(k=5, privacy=LDiversity(l=2))
+    >>> release = aggregator.fit_transform(X, sensitive=is_ill)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.html"
+    ...     path = make_report(X, release, aggregator, path, sensitive=is_ill)
+    ...     "Every group satisfies LDiversity(l=2)" in path.read_text(encoding="utf-8")
     True
     """
     path = Path(path)

@@ -165,6 +165,7 @@ class TestRiskUtilityDisplay:
         assert_array_equal(ours.line_.get_ydata(), table[risk][::-1])
         assert_array_equal(ours.texts_[0].xy, ours.line_.get_xydata()[0])
         assert ours.bound_ is None
+        assert ours.ax_.get_ylim()[0] <= 0
         theirs = RiskUtilityDisplay.from_estimator(
             MicroAggregator(), X, [2, 5], sensitive=sensitive, risk=risk
         )
