@@ -186,7 +186,7 @@ class Rules:
 
 
 def as_constraints(privacy):
-    """Return the constraints of the parameter `privacy` as a list, or raise an error."""
+    """Return a parameter `privacy` as a list of constraints."""
     if privacy is None:
         return []
     constraints = privacy if isinstance(privacy, list | tuple) else [privacy]
