@@ -31,7 +31,8 @@ choose all columns by which a person could be recognized, and drop names and per
 RISK = """\
 Compare a release with the original, row by row: its level of anonymity, the records that an
 intruder who knows the original values can re-identify, and the changes. Name the columns that were
-anonymized; others would count as known to the intruder.
+anonymized; others would count as known to the intruder. With --sensitive, also what classes of
+equal rows disclose about other columns, and with --unit, how many people share a row.
 """
 
 
@@ -144,7 +145,23 @@ def _add_risk(parser):
     parser.add_argument(
         "release", metavar="RELEASE", help="the table after, with the rows in the same order"
     )
-    _add_columns(parser, "columns to compare; default: all that are in both")
+    _add_columns(
+        parser, "columns to compare; default: all that are in both and not named by other options"
+    )
+    parser.add_argument(
+        "--sensitive",
+        type=_names,
+        default=[],
+        metavar="A,B",
+        help="columns such as a diagnosis, taken from RELEASE if they are there: print their "
+        "homogeneity, diversity and closeness",
+    )
+    parser.add_argument(
+        "--unit",
+        metavar="COLUMN",
+        help="who a row belongs to, if people have several; taken from RELEASE if it is there: "
+        "print the smallest number of people who share a row",
+    )
     _add_jobs(parser)
     _add_csv_options(parser)
 

@@ -4,6 +4,12 @@ from contextlib import suppress
 
 from sk_microagg import metrics
 from sk_microagg._cli._columns import check_names
+from sk_microagg._cli._disclosure import (
+    check_roles,
+    print_sensitive,
+    units_per_class,
+    values_of_roles,
+)
 from sk_microagg._cli._errors import CommandError, bad_input_as_command_error
 from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._header import header_of_release
@@ -12,6 +18,7 @@ from sk_microagg._cli._tables import read_table
 from sk_microagg._cli._values import why_no_numbers
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
+from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
 
 NOT_IN_ORDER = (
@@ -24,6 +31,7 @@ def run(options):
     """Compare a release with the original and print the result."""
     original = read_table(options.original, options.sep, options.header)
     release = read_table(options.release, options.sep, header_of_release(options.header))
+    check_roles(original, release, options)
     columns = _common_columns(original, release, options)
     before, after = original.values(columns), release.values(columns)
     if len(before) != len(after):
@@ -32,15 +40,20 @@ def run(options):
             "they are compared row by row."
         )
     numeric = _numeric(before, after)
+    are_in_order = _rows_correspond(original, release, before, after)
+    of_roles = original, release, are_in_order, options
+    sensitive = values_of_roles(options.sensitive, *of_roles)
+    units = values_of_roles([] if options.unit is None else [options.unit], *of_roles)
     linkage = None
     if numeric:
         # Before anything is printed, since the numbers may be bad.
         with bad_input_as_command_error():
             check_pair(before[numeric], after[numeric])
-            if _rows_correspond(original, release, before, after):
+            if are_in_order:
                 linkage = metrics.record_linkage(
                     before[numeric], after[numeric], n_jobs=options.jobs
                 )
+    classes = row_classes(after, "release")
     level_before, level_after = map(metrics.anonymity_level, (before, after))
     unique_before, unique_after = map(metrics.uniqueness, (before, after))
     print_facts(
@@ -48,10 +61,13 @@ def run(options):
             "records": len(before),
             "columns": ", ".join(columns),
             "anonymity level": f"{level_before} before, {level_after} after",
+            **units_per_class(classes, units),
             "unique rows": f"{percent(unique_before)} before, {percent(unique_after)} after",
             "compared numbers": ", ".join(numeric) or "none: in no column are all cells numbers",
         }
     )
+    if options.sensitive:
+        print_sensitive(classes, sensitive)
     if numeric:
         _print_numbers(before[numeric], after[numeric], linkage)
 
@@ -62,9 +78,13 @@ def _common_columns(original, release, options):
         check_names(f"{options.original}: --columns", options.columns, names)
         check_names(f"{options.release}: --columns", options.columns, released)
         return options.columns
-    columns = [name for name in names if name in released]
+    others = {*options.sensitive, options.unit}
+    columns = [name for name in names if name in released and name not in others]
     if not columns:
-        raise CommandError(f"{options.original} and {options.release} have no column in common.")
+        other = "other " if others & {*names} & {*released} else ""
+        raise CommandError(
+            f"{options.original} and {options.release} have no {other}column in common."
+        )
     return columns
 
 

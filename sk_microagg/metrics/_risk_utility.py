@@ -13,7 +13,9 @@ from sk_microagg._utils._validation import check_k, check_n_jobs, check_records,
 from sk_microagg.metrics._attributes import correlation_change
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
+from sk_microagg.metrics._diversity import closeness, diversity, homogeneity
 from sk_microagg.metrics._linkage import record_linkage
+from sk_microagg.privacy._columns import SensitiveColumns
 
 FIELDS = [
     ("k", np.int64),
@@ -28,8 +30,14 @@ FIELDS = [
     ("seconds", np.float64),
 ]
 
+SENSITIVE_FIELDS = [
+    ("homogeneity", np.float64),
+    ("diversity", np.int64),
+    ("closeness", np.float64),
+]
 
-def risk_utility(X, ks, *, estimator=None, n_jobs=None):
+
+def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None):
     """Disclosure risk and information loss of releases for several values of k.
 
     Parameters
@@ -47,6 +55,10 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None):
     n_jobs : int or None, default=None
         Number of values of k that run in parallel, in threads.
 
+    sensitive : array-like, Series or DataFrame, or None, default=None
+        One or several columns that are released unchanged: what the groups disclose about them is
+        measured, too. An estimator with a parameter `privacy` that is not None is fitted with them.
+
     Returns
     -------
     table : structured ndarray of shape (n_ks,)
@@ -62,9 +74,13 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None):
           the number of these classes. Groups with the same centroid count as one;
         - `seconds`: time of `fit_transform`; it is longer if several jobs share the machine.
 
+        With `sensitive`, further fields are :func:`homogeneity`, :func:`diversity` (the number of
+        different values) and :func:`closeness`, each of the column where it is worst.
+
     See Also
     --------
     record_linkage, interval_disclosure, rank_disclosure, correlation_change : Single measures.
+    homogeneity, diversity, closeness : Measures of sensitive columns.
 
     Examples
     --------
@@ -76,6 +92,13 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None):
     array([0.44, 0.18, 0.09])
     >>> table["information_loss"].round(2)
     array([0.02, 0.07, 0.14])
+
+    What groups disclose about a column that is released with them:
+
+    >>> is_ill = X[:, 0] > 0.5
+    >>> table = risk_utility(X, [2, 5, 10], sensitive=is_ill)
+    >>> table["homogeneity"].round(2)
+    array([0.96, 0.78, 0.7 ])
     """
     records = check_records(X)
     ks = _check_ks(ks, len(records))
@@ -83,11 +106,13 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None):
     if estimator is None:
         estimator = MicroAggregator()
     estimator = own_copy("estimator", estimator, ("fit_transform", "set_params"), "None or ")
+    if sensitive is not None:
+        SensitiveColumns(sensitive, len(records))  # checks that there is a value per record
     estimators = [clone(estimator).set_params(k=k) for k in ks]
     rows = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(_row)(X, records, estimator) for estimator in estimators
+        delayed(_row)(X, records, estimator, sensitive) for estimator in estimators
     )
-    return np.array(rows, dtype=FIELDS)
+    return np.array(rows, dtype=FIELDS if sensitive is None else FIELDS + SENSITIVE_FIELDS)
 
 
 def _check_ks(ks, n_samples):
@@ -96,13 +121,16 @@ def _check_ks(ks, n_samples):
     return [check_k(k, n_samples) for k in ks]
 
 
-def _row(X, records, estimator):
+def _row(X, records, estimator, sensitive):
+    has_constraints = sensitive is not None and getattr(estimator, "privacy", None) is not None
+    roles = {"sensitive": sensitive} if has_constraints else {}
     start = perf_counter()
-    release = estimator.fit_transform(X)
+    release = estimator.fit_transform(X, **roles)
     seconds = perf_counter() - start
     release = check_records(release, name="release")
     linkage = record_linkage(records, release)
-    sizes = np.bincount(row_classes(release, "release"))
+    classes = row_classes(release, "release")
+    sizes = np.bincount(classes)
     return (
         estimator.k,
         _information_loss(records, release),
@@ -114,6 +142,16 @@ def _row(X, records, estimator):
         sizes.min(),
         len(sizes),
         seconds,
+        *(() if sensitive is None else _of_sensitive_columns(classes, sensitive)),
+    )
+
+
+def _of_sensitive_columns(classes, sensitive):
+    """Homogeneity, diversity and closeness of the column where each is worst."""
+    return (
+        np.max(homogeneity(classes, sensitive)),
+        np.min(diversity(classes, sensitive)),
+        np.max(closeness(classes, sensitive)),
     )
 
 

@@ -2,10 +2,18 @@
 
 import numpy as np
 
+from sk_microagg._utils._validation import check_option
 from sk_microagg.metrics import risk_utility
 from sk_microagg.plotting._style import BLUE, SOFT, axes_for, percent_axis, tidy
 
 FIELDS = ("k", "information_loss", "expected_matches")
+
+# Each risk, and the label of its axis.
+RISKS = {
+    "expected_matches": "expected re-identifications",
+    "homogeneity": "records in groups of one sensitive value",
+    "closeness": "largest distance of a group from the table",
+}
 
 
 class RiskUtilityDisplay:
@@ -15,6 +23,10 @@ class RiskUtilityDisplay:
     distance-based record linkage is expected to re-identify: an intruder who knows all original
     values picks the nearest row of the release, at random if several are equally near. Hollow
     points are the guarantee of k-anonymity alone: at most 1 / k.
+
+    With sensitive columns, the risk can also be what the groups disclose about these: the share of
+    the records in homogeneous groups, or the largest distance of a group from the whole table.
+    k-anonymity guarantees nothing about them, so there are no hollow points.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
@@ -29,6 +41,12 @@ class RiskUtilityDisplay:
     expected_matches : ndarray of shape (n_releases,)
         Share of the records that are expected to be re-identified, from 0 to 1.
 
+    homogeneity : ndarray of shape (n_releases,) or None, default=None
+        Share of the records in groups that share one value of a sensitive column.
+
+    closeness : ndarray of shape (n_releases,) or None, default=None
+        Largest distance between the sensitive values of a group and those of the whole table.
+
     Attributes
     ----------
     ax_ : matplotlib Axes
@@ -40,8 +58,8 @@ class RiskUtilityDisplay:
     line_ : matplotlib Line2D
         Risk against loss.
 
-    bound_ : matplotlib Line2D
-        1 / k against loss.
+    bound_ : matplotlib Line2D or None
+        1 / k against loss; None if the risk is not that of record linkage.
 
     texts_ : list of matplotlib Text
         The labels of the points.
@@ -63,13 +81,15 @@ class RiskUtilityDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, *, k, information_loss, expected_matches):
+    def __init__(self, *, k, information_loss, expected_matches, homogeneity=None, closeness=None):
         self.k = k
         self.information_loss = information_loss
         self.expected_matches = expected_matches
+        self.homogeneity = homogeneity
+        self.closeness = closeness
 
     @classmethod
-    def from_estimator(cls, estimator, X, ks, ax=None):
+    def from_estimator(cls, estimator, X, ks, ax=None, *, sensitive=None, risk="expected_matches"):
         """Anonymize a table with several k, and draw the risk and the loss of each release.
 
         Parameters
@@ -86,25 +106,38 @@ class RiskUtilityDisplay:
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None for a new figure.
 
+        sensitive : array-like, Series or DataFrame, or None, default=None
+            One or several sensitive columns, see :func:`sk_microagg.metrics.risk_utility`.
+
+        risk : {"expected_matches", "homogeneity", "closeness"}, default="expected_matches"
+            What is drawn. All but the first need `sensitive`.
+
         Returns
         -------
         display : RiskUtilityDisplay
             The display, after plotting.
         """
-        return cls.from_data(risk_utility(X, ks, estimator=estimator), ax=ax)
+        check_option("risk", risk, RISKS)
+        if risk != "expected_matches" and sensitive is None:
+            raise ValueError(f"risk={risk!r} needs sensitive values: pass sensitive=.")
+        table = risk_utility(X, ks, estimator=estimator, sensitive=sensitive)
+        return cls.from_data(table, ax=ax, risk=risk)
 
     @classmethod
-    def from_data(cls, table, ax=None):
+    def from_data(cls, table, ax=None, *, risk="expected_matches"):
         """Draw a table of risks and losses.
 
         Parameters
         ----------
         table : ndarray with named fields, or DataFrame
             The result of :func:`sk_microagg.metrics.risk_utility`. The fields `k`,
-            `information_loss` and `expected_matches` are drawn, in the order of k.
+            `information_loss` and that of the risk are drawn, in the order of k.
 
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None for a new figure.
+
+        risk : {"expected_matches", "homogeneity", "closeness"}, default="expected_matches"
+            What is drawn. All but the first need a table that was made with `sensitive`.
 
         Returns
         -------
@@ -113,17 +146,20 @@ class RiskUtilityDisplay:
         """
         fields = getattr(table, "columns", None)
         fields = getattr(getattr(table, "dtype", None), "names", None) if fields is None else fields
-        missing = [name for name in FIELDS if fields is None or name not in fields]
+        fields = () if fields is None else fields
+        missing = [name for name in FIELDS if name not in fields]
         if missing:
             raise ValueError(
                 f"table has no {' and no '.join(missing)}: it must be what "
                 "sk_microagg.metrics.risk_utility returns."
             )
-        columns = {name: np.atleast_1d(np.asarray(table[name])) for name in FIELDS}
+        present = dict.fromkeys([*FIELDS, *(name for name in RISKS if name in fields)])
+        columns = {name: np.atleast_1d(np.asarray(table[name])) for name in present}
         order = np.argsort(columns["k"], kind="stable")
-        return cls(**{name: column[order] for name, column in columns.items()}).plot(ax=ax)
+        display = cls(**{name: column[order] for name, column in columns.items()})
+        return display.plot(ax=ax, risk=risk)
 
-    def plot(self, ax=None):
+    def plot(self, ax=None, *, risk="expected_matches"):
         """Draw the plot.
 
         Parameters
@@ -131,14 +167,44 @@ class RiskUtilityDisplay:
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None for a new figure.
 
+        risk : {"expected_matches", "homogeneity", "closeness"}, default="expected_matches"
+            What is drawn.
+
         Returns
         -------
         display : RiskUtilityDisplay
             The display.
         """
+        check_option("risk", risk, RISKS)
+        risks = getattr(self, risk)
+        if risks is None:
+            raise ValueError(
+                f"risk={risk!r} is not known: the table must be made with sensitive values."
+            )
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
-        (self.bound_,) = ax.plot(
+        is_linkage = risk == "expected_matches"
+        self.bound_ = self._draw_guarantee(ax) if is_linkage else None
+        label = "record linkage" if is_linkage else risk
+        (self.line_,) = ax.plot(self.information_loss, risks, marker="o", color=BLUE, label=label)
+        self.texts_ = self._label_points(ax, risks)
+        ax.set(xlabel="information loss", ylabel=RISKS[risk])
+        # Room for the labels of points at 0.
+        ax.margins(x=0.15, y=0.08)
+        percent_axis(ax.xaxis)
+        if risk != "closeness":
+            percent_axis(ax.yaxis)
+        if is_linkage:
+            ax.legend(frameon=False)
+        else:
+            # A curve that stays high must not look as if it fell to nothing.
+            ax.update_datalim([(loss, 0.0) for loss in self.information_loss])
+            ax.autoscale_view()
+        tidy(ax)
+        return self
+
+    def _draw_guarantee(self, ax):
+        (line,) = ax.plot(
             self.information_loss,
             1 / self.k,
             marker="o",
@@ -148,15 +214,11 @@ class RiskUtilityDisplay:
             color=SOFT,
             label="guarantee of k-anonymity, 1 / k",
         )
-        (self.line_,) = ax.plot(
-            self.information_loss,
-            self.expected_matches,
-            marker="o",
-            color=BLUE,
-            label="record linkage",
-        )
+        return line
+
+    def _label_points(self, ax, risks):
         # There is room below and to the left of a falling curve.
-        self.texts_ = [
+        return [
             ax.annotate(
                 f"k = {k}" if number == 0 else str(k),
                 (loss, risk),
@@ -167,14 +229,6 @@ class RiskUtilityDisplay:
                 fontsize="small",
             )
             for number, (k, loss, risk) in enumerate(
-                zip(self.k, self.information_loss, self.expected_matches, strict=True)
+                zip(self.k, self.information_loss, risks, strict=True)
             )
         ]
-        ax.set(xlabel="information loss", ylabel="expected re-identifications")
-        # Room for the labels of points at 0.
-        ax.margins(x=0.15, y=0.08)
-        percent_axis(ax.xaxis)
-        percent_axis(ax.yaxis)
-        ax.legend(frameon=False)
-        tidy(ax)
-        return self

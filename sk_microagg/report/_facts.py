@@ -23,6 +23,7 @@ from sk_microagg.metrics import (
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
 from sk_microagg.plotting._distributions import column_names
+from sk_microagg.report._sensitive import facts_beyond_k
 
 # A released value within this distance of the original one counts as close: in standard deviations
 # of its column, and in ranks as a share of the records.
@@ -77,6 +78,9 @@ class Facts:
 
     numbers : NumericFacts or None
         Facts that exist only for a release of numbers.
+
+    beyond_k : BeyondK
+        Facts about sensitive columns, units and strata.
     """
 
     names: list
@@ -95,6 +99,7 @@ class Facts:
     dropped: list
     homogeneous: dict
     numbers: object
+    beyond_k: object
 
     @property
     def fewest_records(self):
@@ -155,8 +160,11 @@ class NumericFacts:
     rank_share: float
 
 
-def collect_facts(X, release, estimator, source=None, passed=None, dropped=None):
-    """Measure a release; `X` and `release` have the same shape, `passed` has the same rows."""
+def collect_facts(X, release, estimator, source=None, passed=None, dropped=None, **roles):
+    """Measure a release; `X` and `release` have the same shape, `passed` has the same rows.
+
+    `roles` are `sensitive`, `unit` and `strata`.
+    """
     columns = columns_of(X, "X")
     names = column_names(
         X,
@@ -168,7 +176,8 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
     else:
         numbers, losses = _numeric_facts(X, release, estimator), _squared_losses(X, release)
     # Finding equal rows takes time: it is done once, not once per metric.
-    class_sizes = np.bincount(row_classes(release, "release"))
+    classes = row_classes(release, "release")
+    class_sizes = np.bincount(classes)
     return Facts(
         names=[printable(name) for name in names],
         n_records=len(columns[0]),
@@ -186,6 +195,7 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None)
         dropped=None if dropped is None else [printable(name) for name in dropped],
         homogeneous=None if passed is None else _homogeneous(release, passed),
         numbers=numbers,
+        beyond_k=facts_beyond_k(classes, estimator, **roles),
     )
 
 

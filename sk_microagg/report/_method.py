@@ -14,6 +14,7 @@ def method_of(estimator, facts):
         *_origin(facts),
         ("Minimum group size", f"k = {facts.k:,}"),
         ("Groups", f"{facts.n_groups:,}, each of at least {smallest}"),
+        *_beyond_k(facts.beyond_k),
         *how,
     ]
 
@@ -32,6 +33,16 @@ def _origin(facts):
 
 def _names(columns):
     return f"{len(columns):,}: {', '.join(columns)}" if columns else "none"
+
+
+def _beyond_k(facts):
+    """Constraints, units and strata, as far as there are any."""
+    if facts.demands:
+        yield "Constraints on groups", "; ".join(demand.name for demand in facts.demands)
+    if facts.n_units is not None:
+        yield "Units", f"each group has records of at least {facts.n_units:,} different units"
+    if facts.n_strata is not None:
+        yield "Strata", f"{facts.n_strata:,}; no group has records of two strata"
 
 
 def _how_aggregated(estimator):

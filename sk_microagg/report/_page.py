@@ -28,7 +28,7 @@ def render(X, release, estimator, facts, title, certificate=None):
             columns=draw_columns(X, release, facts.names, facts.k, facts.column_losses),
             groups=None if facts.numbers is None else draw_groups(release, facts.k),
             search=None if trace is None else draw_search(trace, total_of(estimator, trace)),
-            recipe=recipe_of(estimator),
+            recipe=recipe_of(estimator, facts.beyond_k),
         )
     )
 

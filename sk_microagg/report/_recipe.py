@@ -25,6 +25,9 @@ class Recipe:
     call : str
         The estimator as code, with the parameters that are not at their defaults.
 
+    arguments : str
+        What was passed to `fit_transform`, as code.
+
     seed : int, str or None
         The seed; "generator" if it was a random number generator.
 
@@ -40,18 +43,20 @@ class Recipe:
 
     estimator: str
     call: str
+    arguments: str
     seed: object
     has_time_limit: bool
     versions: list
     parameters: list
 
 
-def recipe_of(estimator):
-    """The recipe of a fitted estimator."""
+def recipe_of(estimator, beyond_k):
+    """The recipe of a fitted estimator, given the facts on sensitive columns, units and strata."""
     parameters = estimator.get_params(deep=True)
     return Recipe(
         estimator=type(estimator).__name__,
         call=_call(estimator),
+        arguments=_arguments(beyond_k),
         seed=_seed(parameters.get("random_state")),
         has_time_limit=any(
             name.endswith("time_limit") and value for name, value in parameters.items()
@@ -78,6 +83,15 @@ def _call(estimator):
         if name == "k" or repr(values[name]) != repr(parameter.default)
     ]
     return f"{type(estimator).__name__}({', '.join(written)})"
+
+
+def _arguments(beyond_k):
+    has_role = {
+        "sensitive": bool(beyond_k.demands),
+        "unit": beyond_k.n_units is not None,
+        "strata": beyond_k.n_strata is not None,
+    }
+    return ", ".join(["X", *(f"{name}={name}" for name, has in has_role.items() if has)])
 
 
 def _seed(seed):

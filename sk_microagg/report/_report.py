@@ -12,6 +12,7 @@ from sk_microagg._utils._extras import check_report_extra
 from sk_microagg._utils._files import released_file
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._validation import check_number
+from sk_microagg.privacy._columns import SensitiveColumns
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._page import render
 
@@ -26,6 +27,9 @@ def make_report(
     source=None,
     passed=None,
     dropped=None,
+    sensitive=None,
+    unit=None,
+    strata=None,
     certificate=None,
     readers_of=None,
 ):
@@ -63,6 +67,20 @@ def make_report(
     dropped : list of str or None, default=None
         Names of columns that are not released, for the report to show.
 
+    sensitive : array-like, Series or DataFrame, or None, default=None
+        The sensitive columns, as in `fit`. For each of them the report states what the groups
+        disclose, whatever the estimator was fitted with, and whether the constraints of
+        `estimator.privacy` hold. Without them, it warns that k-anonymity says nothing about what
+        the records of a group share.
+
+    unit : array-like or Series of shape (n_samples,) or None, default=None
+        Who each record belongs to, as in `fit`. The report states how many different units each
+        group has, at least.
+
+    strata : array-like, Series or DataFrame, or None, default=None
+        The stratum of each record, as in `fit`. Equal rows of two strata are then two groups for
+        the statements about sensitive columns and units.
+
     certificate : float, tuple or None, default=None
         If given, the report states how far the loss is above the optimum, at most. Either the
         seconds to spend on a proof, or the bound and its trace from an earlier proof, as
@@ -92,6 +110,11 @@ def make_report(
     columns and parameters of the estimator are shown; of hierarchies, only the names of their
     columns.
 
+    The figures of a sensitive column are those of the worst group, rounded to the safe side and to
+    one or two decimals; no sensitive value, unit or stratum is shown. Everyone who has a release
+    with the column can compute them. If the column is not released, someone who knows all other
+    records of the worst group may learn from them about the last one: then do not publish them.
+
     Matplotlib and Jinja2 are needed: `pip install 'sk-microagg[report]'`.
 
     Examples
@@ -108,14 +131,28 @@ def make_report(
     ...     path = make_report(X, release, aggregator, Path(folder) / "report.html")
     ...     "shared by at least 5 records" in path.read_text(encoding="utf-8")
     True
+
+    With a sensitive column that is released as it is:
+
+    >>> from sk_microagg.privacy import LDiversity
+    >>> is_ill = X[:, 0] + X[:, 1] > 1
+    >>> aggregator = MicroAggregator(k=5, privacy=LDiversity(l=2))
+    >>> release = aggregator.fit_transform(X, sensitive=is_ill)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.html"
+    ...     path = make_report(X, release, aggregator, path, sensitive=is_ill)
+    ...     "Every group satisfies LDiversity(l=2)" in path.read_text(encoding="utf-8")
+    True
     """
     path = Path(path)
     check_report_extra()
     _check_place(path)
     _check_tables(X, release, estimator)
     _check_other_columns(passed, dropped, X)
+    roles = {"sensitive": sensitive, "unit": unit, "strata": strata}
+    _check_roles(roles, X)
     certificate = _certificate(certificate, estimator, X)
-    facts = collect_facts(X, release, estimator, source, passed, dropped)
+    facts = collect_facts(X, release, estimator, source, passed, dropped, **roles)
     page = render(X, release, estimator, facts, title, certificate)
     try:
         with released_file(path, readers_of) as draft:
@@ -167,6 +204,14 @@ def _check_other_columns(passed, dropped, X):
         )
     if isinstance(dropped, str) or not (dropped is None or np.iterable(dropped)):
         raise TypeError(f"dropped={dropped!r} must be a list of column names or None.")
+
+
+def _check_roles(roles, X):
+    """Raise before any work is done unless there is a value per record."""
+    n_records = len(columns_of(X, "X")[0])
+    for name, values in roles.items():
+        if values is not None:
+            SensitiveColumns(values, n_records, name)
 
 
 def _check_tables(X, release, estimator):

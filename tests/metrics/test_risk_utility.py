@@ -8,12 +8,16 @@ from tables.numbers import TABLES, in_units
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg.metrics import (
+    closeness,
     correlation_change,
+    diversity,
+    homogeneity,
     interval_disclosure,
     rank_disclosure,
     record_linkage,
     risk_utility,
 )
+from sk_microagg.privacy import LDiversity
 
 KS = [2, 3, 10]
 
@@ -140,6 +144,29 @@ def test_a_release_of_one_row_loses_everything():
     assert row["n_groups"] == 1
 
 
+def test_sensitive_columns():
+    X = in_units(120)
+    sensitive = pd.DataFrame({"ill": X[:, 0] > np.median(X[:, 0]), "size": X[:, 1].round(1)})
+    table = risk_utility(X, [2, 5], sensitive=sensitive)
+    assert table.dtype.names[-3:] == ("homogeneity", "diversity", "closeness")
+    plain = without_times(risk_utility(X, [2, 5]))
+    assert_array_equal(table[[*plain.dtype.names]], plain)
+    for row in table:
+        release = MicroAggregator(k=row["k"]).fit_transform(X)
+        assert row["homogeneity"] == homogeneity(release, sensitive).max() > 0
+        assert row["diversity"] == diversity(release, sensitive).min() == 1
+        assert row["closeness"] == closeness(release, sensitive).max()
+
+
+def test_constraints_are_kept():
+    X = in_units(120)
+    ill = X[:, 0] > np.median(X[:, 0])
+    estimator = MicroAggregator(privacy=LDiversity(2))
+    table = risk_utility(X, [2, 5], estimator=estimator, sensitive=ill)
+    assert (table["diversity"] == 2).all()
+    assert (table["homogeneity"] == 0).all()
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -150,6 +177,7 @@ def test_a_release_of_one_row_loses_everything():
         ({"ks": [2, 101]}, ValueError, "^k=101 must be at most the number of records, n_samples="),
         ({"estimator": MicroAggregator}, TypeError, "^estimator=.* must be None or an object with"),
         ({"estimator": TransformerMixin()}, TypeError, "^estimator=.* the method 'set_params'"),
+        ({"sensitive": [1, 2]}, ValueError, "^sensitive has 2 records: it must have those of X"),
         ({"X": [[np.nan]]}, ValueError, "^Input X contains NaN"),
         ({"X": [["a"]]}, ValueError, "could not convert string to float"),
     ],

@@ -157,6 +157,36 @@ class TestRiskUtilityDisplay:
         with pytest.raises(ValueError, match=r"table has no .*expected_matches: it must be what"):
             RiskUtilityDisplay.from_data(table)
 
+    @pytest.mark.parametrize("risk", ["homogeneity", "closeness"])
+    def test_risk_of_a_sensitive_column(self, X, risk):
+        sensitive = pd.DataFrame({"ill": X[:, 0] > 0.5, "age": X[:, 1].round()})
+        table = risk_utility(X, [5, 2], sensitive=sensitive)
+        ours = RiskUtilityDisplay.from_data(table, risk=risk)
+        assert_array_equal(ours.line_.get_ydata(), table[risk][::-1])
+        assert_array_equal(ours.texts_[0].xy, ours.line_.get_xydata()[0])
+        assert ours.bound_ is None
+        assert ours.ax_.get_ylim()[0] <= 0
+        theirs = RiskUtilityDisplay.from_estimator(
+            MicroAggregator(), X, [2, 5], sensitive=sensitive, risk=risk
+        )
+        assert_array_equal(ours.line_.get_xydata(), theirs.line_.get_xydata())
+        assert ours.ax_.get_ylabel() != theirs.plot().ax_.get_ylabel()
+        assert theirs.bound_ is not None
+
+    def test_sensitive_values_change_no_default(self, X):
+        table = risk_utility(X, [2, 5], sensitive=X[:, 0] > 0.5)
+        display = RiskUtilityDisplay.from_data(table)
+        assert_array_equal(display.line_.get_ydata(), table["expected_matches"])
+        assert_array_equal(display.bound_.get_ydata(), [1 / 2, 1 / 5])
+
+    def test_bad_risk(self, X):
+        with pytest.raises(ValueError, match="risk='loss' must be one of 'expected_matches', 'h"):
+            RiskUtilityDisplay.from_estimator(MicroAggregator(), X, [2], risk="loss")
+        with pytest.raises(ValueError, match="risk='closeness' needs sensitive values: pass sens"):
+            RiskUtilityDisplay.from_estimator(MicroAggregator(), X, [2], risk="closeness")
+        with pytest.raises(ValueError, match="risk='homogeneity' is not known: the table must"):
+            RiskUtilityDisplay.from_data(risk_utility(X, [2]), risk="homogeneity")
+
 
 class TestPartitionDisplay:
     def test_draws_the_records_and_the_centroids(self, X):

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from sk_microagg import KAIM, MicroAggregator
+from sk_microagg.privacy import LDiversity
 from sk_microagg.refiners import IteratedLocalSearch
 from sk_microagg.report import make_report
 
@@ -128,10 +129,20 @@ def reports(tmp_path_factory):
     )
     kaim = KAIM(k=3, hierarchies={"ward": {"*": ["A", table["ward"].max()]}}, random_state=0)
     mixed = make_report(table, kaim.fit_transform(table), kaim, folder / "mixed.html")
-    return {"numbers": numbers, "mixed": mixed}
+    return {"numbers": numbers, "mixed": mixed, "sensitive": _on_sensitive(long_name, folder)}
 
 
-@pytest.mark.parametrize("name", ["numbers", "mixed"])
+def _on_sensitive(long_name, folder):
+    rng = np.random.RandomState(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["age", "weight"])
+    sensitive = pd.DataFrame({long_name: rng.randint(3, size=60), "<script>": range(60)})
+    aggregator = MicroAggregator(k=3, privacy=LDiversity(2, column=long_name))
+    release = aggregator.fit_transform(table, sensitive=sensitive)
+    roles = {"sensitive": sensitive, "unit": rng.randint(30, size=60)}
+    return make_report(table, release, aggregator, folder / "sensitive.html", **roles)
+
+
+@pytest.mark.parametrize("name", ["numbers", "mixed", "sensitive"])
 def test_page_is_self_contained(reports, tmp_path, name):
     dom, messages, asked = browse(reports[name], tmp_path)
     assert "How to reproduce it" in dom
@@ -140,12 +151,12 @@ def test_page_is_self_contained(reports, tmp_path, name):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("name", ["numbers", "mixed"])
+@pytest.mark.parametrize("name", ["numbers", "mixed", "sensitive"])
 def test_no_wider_than_the_screen(reports, tmp_path, name, width):
     seen = measure(reports[name], width, tmp_path)
     assert seen["width"] == width
     assert seen["beyond"] == []
-    assert seen["pictures"] == {"numbers": 5, "mixed": 1}[name]
+    assert seen["pictures"] == {"numbers": 5, "mixed": 1, "sensitive": 3}[name]
 
 
 @pytest.mark.parametrize("is_dark", [False, True])

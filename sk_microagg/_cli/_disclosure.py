@@ -1,0 +1,121 @@
+"""What a release discloses about sensitive columns and units, for the command `risk`."""
+
+from itertools import combinations
+
+import pandas as pd
+
+from sk_microagg import metrics
+from sk_microagg._cli._columns import check_names
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._printable import printable
+
+
+def check_roles(original, release, options):
+    """Raise unless sensitive columns and unit are columns of a table, each named once.
+
+    Parameters
+    ----------
+    original, release : Table
+        The tables.
+
+    options : argparse.Namespace
+        The options of the user.
+    """
+    named = {
+        "--columns": options.columns or [],
+        "--sensitive": options.sensitive,
+        "--unit": [] if options.unit is None else [options.unit],
+    }
+    names = dict.fromkeys([*original.cells.column_names, *release.cells.column_names])
+    for option in ("--sensitive", "--unit"):
+        check_names(option, named[option], names)
+    for one, other in combinations(named, 2):
+        for name in named[one]:
+            if name in named[other]:
+                raise CommandError(f"Column {name!r} is named by {one} and by {other}.")
+
+
+def values_of_roles(columns, original, release, are_in_order, options):
+    """Values of some columns, from the release if they are there, otherwise from the original.
+
+    Parameters
+    ----------
+    columns : list of str
+        Their names.
+
+    original, release : Table
+        The tables.
+
+    are_in_order : bool
+        Whether the rows of both correspond, without which the original says nothing.
+
+    options : argparse.Namespace
+        The options of the user.
+
+    Returns
+    -------
+    values : pandas.DataFrame
+        The values.
+    """
+    values = {}
+    for name in columns:
+        is_released = name in release.cells.column_names
+        if not is_released and not are_in_order:
+            raise CommandError(
+                f"Column {name!r} is only in {options.original}, whose rows are in another order "
+                f"than those of {options.release}."
+            )
+        values[name] = (release if is_released else original).values([name])[name]
+    return pd.DataFrame(values)
+
+
+def units_per_class(classes, units):
+    """How many people share a row.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_rows,)
+        Class of each row.
+
+    units : pandas.DataFrame
+        Who each row belongs to, in one column, or no column.
+
+    Returns
+    -------
+    facts : dict
+        The fact by its name, or nothing.
+    """
+    if units.empty:
+        return {}
+    (name,) = units
+    n_units = metrics.units_per_group(classes, units[name])
+    return {"units per class": f"at least {n_units} different values of {name}"}
+
+
+def print_sensitive(classes, sensitive):
+    """Print what classes of equal released rows disclose about each sensitive column.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_rows,)
+        Class of each row.
+
+    sensitive : pandas.DataFrame
+        The sensitive columns.
+    """
+    names = [*map(printable, sensitive)]
+    width = max(map(len, ("column", *names)))
+    print("\nDisclosure of sensitive values by classes of equal released rows")
+    print(f"{'column':<{width}}  homogeneity  distinct  entropy  closeness")
+    for name, (_, values) in zip(names, sensitive.items(), strict=True):
+        homogeneity = percent(metrics.homogeneity(classes, values))
+        distinct = metrics.diversity(classes, values)
+        entropy = metrics.diversity(classes, values, kind="entropy")
+        closeness = metrics.closeness(classes, values)
+        print(f"{name:<{width}}{homogeneity:>13}{distinct:>10}{entropy:9.2f}{closeness:11.4f}")
+    print(
+        "Homogeneity: rows in classes that share one value. In the worst class: the number of\n"
+        "distinct values, the exponential of their entropy (l-diversity), and their distance from\n"
+        "those of the whole table (t-closeness)."
+    )

@@ -1,0 +1,175 @@
+"""What a report states beyond k: sensitive columns, units and strata.
+
+Figures are those of the worst group. They are rounded to the safe side and to few digits, and no
+value of a sensitive column is among them: who knows all records but one could otherwise compute
+more of that one than the release tells.
+"""
+
+from dataclasses import dataclass
+from math import ceil, floor
+
+import numpy as np
+
+from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
+from sk_microagg.privacy import TCloseness
+from sk_microagg.privacy._columns import SensitiveColumns
+from sk_microagg.privacy._rules import Rule, as_constraints
+from sk_microagg.privacy._strata import Strata
+
+# Differences that are due to rounding, before a figure is rounded to the safe side.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A constraint that the estimator was asked to keep.
+
+    Attributes
+    ----------
+    name : str
+        The constraint and its column.
+
+    is_met : bool or None
+        Whether all groups of the release satisfy it; None if that was not checked.
+    """
+
+    name: str
+    is_met: bool
+
+
+@dataclass(frozen=True)
+class SensitiveFacts:
+    """What a report states about a sensitive column.
+
+    Attributes
+    ----------
+    words : str
+        The column, such as "sensitive column 'diagnosis'".
+
+    homogeneous : float
+        Share of the records in groups that share one value.
+
+    n_values : int
+        Number of different values in the group with the fewest.
+
+    entropy : float
+        The least entropy diversity of a group, rounded down.
+
+    closeness : float
+        The largest distance of a group from the table, rounded up.
+
+    demands : list of Demand
+        The constraints on this column.
+    """
+
+    words: str
+    homogeneous: float
+    n_values: int
+    entropy: float
+    closeness: float
+    demands: list
+
+
+@dataclass(frozen=True)
+class BeyondK:
+    """What a report states about sensitive columns, units and strata.
+
+    Attributes
+    ----------
+    columns : list of SensitiveFacts
+        The sensitive columns.
+
+    unchecked : list of Demand
+        Constraints whose sensitive columns are not known here.
+
+    n_units : int or None
+        Number of different units in the group with the fewest; None if there are no units.
+
+    n_strata : int or None
+        Number of strata that the estimator was fitted with; None if there were none.
+    """
+
+    columns: list
+    unchecked: list
+    n_units: int
+    n_strata: int
+
+    @property
+    def demands(self):
+        """All constraints that the estimator was asked to keep."""
+        return [*(demand for column in self.columns for demand in column.demands), *self.unchecked]
+
+
+def facts_beyond_k(groups, estimator, sensitive=None, unit=None, strata=None):
+    """Measure the groups of a release.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_samples,)
+        Number of the released row of each record, from 0: equal rows are a group.
+
+    estimator : estimator
+        The fitted estimator that made it.
+
+    sensitive, unit, strata : array-like, Series, DataFrame or None, default=None
+        As in `make_report`.
+
+    Returns
+    -------
+    facts : BeyondK
+        The facts.
+    """
+    if strata is not None:
+        # Equal rows of two strata are told apart by those who see the strata.
+        strata = Strata(strata, len(groups))
+        groups = np.unique(groups * len(strata) + strata.numbers, return_inverse=True)[1]
+    n_units = None
+    if unit is not None:
+        units = SensitiveColumns(unit, len(groups), "unit")
+        n_units = units_per_group(groups, units.values(units.only()))
+    constraints = as_constraints(getattr(estimator, "privacy", None))
+    columns, unchecked = [], []
+    if sensitive is None:
+        unchecked = [Demand(each.describe(_words(each)), None) for each in constraints]
+    else:
+        columns = _facts_of_columns(groups, SensitiveColumns(sensitive, len(groups)), constraints)
+    fitted = getattr(estimator, "_strata", None)
+    return BeyondK(columns, unchecked, n_units, None if fitted is None else len(fitted))
+
+
+def _words(constraint):
+    column = getattr(constraint, "column", None)
+    return "sensitive column" if column is None else f"sensitive column {column!r}"
+
+
+def _facts_of_columns(groups, columns, constraints):
+    numbers = [columns.number_of(getattr(each, "column", None)) for each in constraints]
+    return [
+        _facts_of_column(
+            groups,
+            values,
+            columns.words(number),
+            [each for each, of in zip(constraints, numbers, strict=True) if of == number],
+        )
+        for number, values in enumerate(columns.all_values())
+    ]
+
+
+def _facts_of_column(groups, values, words, constraints):
+    # The distance that was asked for, if one was.
+    distances = [each.distance for each in constraints if isinstance(each, TCloseness)]
+    entropy = diversity(groups, values, kind="entropy")
+    distance = closeness(groups, values, distance=distances[0] if distances else "auto")
+    return SensitiveFacts(
+        words=words,
+        homogeneous=homogeneity(groups, values),
+        n_values=diversity(groups, values),
+        entropy=floor(10 * entropy + ROUNDING) / 10,
+        closeness=ceil(100 * distance - ROUNDING) / 100,
+        demands=[_demand(each, groups, values, words) for each in constraints],
+    )
+
+
+def _demand(constraint, groups, values, words):
+    rule = Rule(constraint, constraint.describe(words), *constraint.prepare(values))
+    return Demand(rule.name, bool(rule.is_met(groups).all()))

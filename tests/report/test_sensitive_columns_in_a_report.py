@@ -1,0 +1,217 @@
+"""A report states what groups disclose about sensitive columns, and hides what it must."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables.pages import Reader
+
+from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._utils._numbers import percent
+from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness
+from sk_microagg.report import make_report
+from sk_microagg.report._sensitive import facts_beyond_k
+
+K, N = 4, 120
+GOOD, BAD = "\N{CHECK MARK}", "\N{BALLOT X}"
+WARNING = "No sensitive column was examined."
+
+rng = np.random.RandomState(0)
+X = pd.DataFrame({"age": rng.randint(18, 90, size=N), "weight": rng.normal(75, 15, size=N)})
+SENSITIVE = pd.DataFrame(
+    {
+        "diagnosis": rng.choice(["fluxion", "goutiness", "scurvy"], size=N, p=[0.7, 0.2, 0.1]),
+        "salary": 71_000_000 + rng.permutation(N) * 1_117,
+    }
+)
+UNIT = pd.Series([f"patient-{number}" for number in rng.randint(40, size=N)], name="patient")
+STRATA = pd.Series(np.where(rng.random_sample(N) < 0.5, "northland", "southland"), name="region")
+
+
+@pytest.fixture
+def report(tmp_path):
+    def report(estimator, release, **parameters):
+        path = make_report(X, release, estimator, tmp_path / "report.html", **parameters)
+        return Reader(path.read_text(encoding="utf-8"))
+
+    return report
+
+
+@pytest.fixture(scope="module")
+def plain():
+    aggregator = MicroAggregator(K, refiner=None)
+    return aggregator, aggregator.fit_transform(X)
+
+
+def text_of(page):
+    return " ".join("".join(page.text).split())
+
+
+def test_figures_of_each_column(report, plain):
+    aggregator, release = plain
+    page = report(aggregator, release, sensitive=SENSITIVE)
+    for n, name in enumerate(SENSITIVE, 1):
+        column = SENSITIVE[name]
+        assert page.row("Homogeneous groups", n)[0] == percent(homogeneity(release, column))
+        assert page.row("Different values", n)[0] == f"at least {diversity(release, column)}"
+        entropy = float(page.row("Entropy diversity", n)[0].removeprefix("at least "))
+        assert 0 <= diversity(release, column, kind="entropy") - entropy + 1e-9 < 0.1
+        distance = float(page.row("Distance from the table", n)[0].removeprefix("at most "))
+        assert 0 <= distance - closeness(release, column) + 1e-9 < 0.01
+        assert f"Sensitive column '{name}'" in text_of(page)
+    assert 0 < homogeneity(release, SENSITIVE["diagnosis"]) < 1
+    assert text_of(page).count("No constraint was requested for this column") == 2
+    assert WARNING not in text_of(page)
+
+
+def test_no_sensitive_column_is_a_warning(report, plain):
+    page = report(*plain)
+    assert WARNING in text_of(page)
+    assert "k-anonymity says nothing about what the records of a group share" in text_of(page)
+    names = {row[0] for row in page.rows if row}
+    assert not names & {"Homogeneous groups", "Constraints on groups", "Units", "Strata"}
+    assert "fit_transform(X)" in text_of(page)
+
+
+def test_constraints_units_and_strata(report):
+    privacy = [LDiversity(2, column="diagnosis"), TCloseness(0.4, column="salary")]
+    aggregator = MicroAggregator(K, privacy=privacy, random_state=0)
+    roles = {"sensitive": SENSITIVE, "unit": UNIT, "strata": STRATA}
+    release = aggregator.fit_transform(X, **roles)
+    page = report(aggregator, release, **roles)
+    text = text_of(page)
+    diverse = "LDiversity(l=2) of the sensitive column 'diagnosis'"
+    close = "TCloseness(t=0.4) of the sensitive column 'salary'"
+    assert page.row("Constraints on groups") == [f"{diverse}; {close}"]
+    assert page.row("Strata") == ["2; no group has records of two strata"]
+    n_units = units_per_group(aggregator.labels_, UNIT)
+    assert n_units >= K
+    assert page.row("Units") == [f"each group has records of at least {n_units} different units"]
+    assert f"{GOOD}Every group has records of at least {n_units} different units." in text
+    for name in (diverse, close):
+        assert f"{GOOD}Every group satisfies {name}." in text
+        assert f"{name} was requested, and holds in every group." in text
+    assert "fit_transform(X, sensitive=sensitive, unit=unit, strata=strata)" in text
+    assert BAD not in text
+
+
+def test_what_does_not_hold_is_marked(report, plain):
+    _, release = plain
+    # Fitted on other values, under which the constraint holds.
+    aggregator = MicroAggregator(K, refiner=None, privacy=LDiversity(2))
+    aggregator.fit(X, sensitive=np.arange(N))
+    people = np.arange(N) // 60
+    page = report(aggregator, release, sensitive=SENSITIVE["diagnosis"], unit=people)
+    text = text_of(page)
+    name = "LDiversity(l=2) of the sensitive column 'diagnosis'"
+    assert f"{BAD}A group violates {name}." in text
+    assert f"{name} was requested, but a group violates it." in text
+    assert re.search(rf"{BAD}A group has records of only 1 different unit: k = {K} was", text)
+
+
+@pytest.mark.slow
+def test_constraints_that_cannot_be_checked(report):
+    aggregator = MicroAggregator(K, privacy=LDiversity(2, column="diagnosis"))
+    release = aggregator.fit_transform(X, sensitive=SENSITIVE)
+    page = report(aggregator, release)
+    words = "Not checked, for lack of sensitive values: LDiversity(l=2) of the sensitive column"
+    assert f"{BAD}{words} 'diagnosis'." in text_of(page)
+    assert WARNING in text_of(page)
+
+
+class Even(Constraint):
+    def __init__(self, column=None):
+        self.column = column
+
+    def measure(self, values, table):
+        return len(values)
+
+    def accepts(self, figure):
+        return figure % 2 == 0
+
+
+@pytest.mark.parametrize(("size", "holds"), [(4, True), (5, False)])
+def test_a_constraint_of_a_user(size, holds):
+    aggregator = MicroAggregator(K, privacy=Even())
+    (column,) = facts_beyond_k(np.arange(60) // size, aggregator, np.zeros(60)).columns
+    assert [demand.is_met for demand in column.demands] == [holds]
+
+
+def test_rows_of_two_strata_are_two_groups():
+    groups, unit = np.array([0, 0, 0, 0, 1, 1]), ["a", "b", "c", "d", "e", "f"]
+    values = ["flu", "flu", "gout", "gout", "flu", "gout"]
+    whole = facts_beyond_k(groups, MicroAggregator(), values, unit)
+    apart = facts_beyond_k(groups, MicroAggregator(), values, unit, ["n", "n", "s", "s", "n", "n"])
+    assert (whole.columns[0].homogeneous, apart.columns[0].homogeneous) == (0, 4 / 6)
+    assert (whole.columns[0].n_values, apart.columns[0].n_values) == (2, 1)
+
+
+@pytest.mark.parametrize(("distance", "shown"), [("ordered", 0.3), ("equal", 0.5)])
+def test_the_distance_that_was_requested(distance, shown):
+    aggregator = MicroAggregator(privacy=TCloseness(0.9, distance))
+    facts = facts_beyond_k(np.repeat([0, 1], 3), aggregator, np.arange(6))
+    assert facts.columns[0].closeness == shown
+
+
+@pytest.mark.slow
+def test_no_sensitive_value_is_in_it(tmp_path):
+    privacy = [LDiversity(2, column="diagnosis"), TCloseness(0.4, column="salary")]
+    aggregator = MicroAggregator(K, privacy=privacy, random_state=0)
+    roles = {"sensitive": SENSITIVE, "unit": UNIT, "strata": STRATA}
+    release = aggregator.fit_transform(X, **roles)
+    path = make_report(X, release, aggregator, tmp_path / "r.html", passed=SENSITIVE, **roles)
+    html = path.read_text(encoding="utf-8")
+    salaries = SENSITIVE["salary"]
+    for value in [*SENSITIVE["diagnosis"], *salaries, *map("{:,}".format, salaries), *UNIT]:
+        assert str(value) not in html
+    assert "northland" not in html
+
+
+@pytest.mark.slow
+def test_few_records_in_homogeneous_groups(report, plain):
+    aggregator, release = plain
+    # A broken release: two records form a group of their own.
+    broken = release.copy()
+    broken[:2] += 1000
+    page = report(aggregator, broken, sensitive=["same"] * 2 + [*range(N - 2)])
+    assert page.row("Homogeneous groups")[0] == f"fewer than {K} records"
+
+
+@pytest.mark.slow
+def test_generalized_tables(report):
+    kaim = KAIM(K, random_state=0)
+    release = kaim.fit_transform(X)
+    page = report(kaim, release, sensitive=SENSITIVE["diagnosis"], unit=UNIT)
+    share = homogeneity(release, SENSITIVE["diagnosis"])
+    assert page.row("Homogeneous groups")[0] == percent(share)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sensitive", "words"),
+    [
+        (SENSITIVE["diagnosis"].to_numpy(), ["Sensitive column Measure"]),
+        (SENSITIVE.to_numpy().tolist(), ["Sensitive column 0 ", "Sensitive column 1 "]),
+        (SENSITIVE.rename(columns={"salary": "<b>\x1b"}), ["Sensitive column '<b>\\\\x1b'"]),
+    ],
+    ids=["array", "list of rows", "odd name"],
+)
+def test_names_of_columns(report, plain, sensitive, words):
+    text = text_of(report(*plain, sensitive=sensitive))
+    assert all(word in text for word in words)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"sensitive": np.ones(N - 1)}, "sensitive has 119 records: it must have those of X, 120"),
+        ({"unit": np.ones(N - 1)}, "unit has 119 records: it must have those of X, 120"),
+        ({"unit": np.ones((N, 2))}, "unit has 2 columns: it must have 1"),
+        ({"strata": np.ones(N - 1)}, "strata has 119 records: it must have those of X, 120"),
+    ],
+)
+def test_bad_roles(report, plain, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        report(*plain, **parameters)
