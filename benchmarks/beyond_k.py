@@ -7,6 +7,7 @@ the published builders without a refiner, and what is left after refinement, ove
 also as a figure. Examples::
 
     python benchmarks/beyond_k.py
+    python benchmarks/beyond_k.py --data "breast cancer"
     python benchmarks/beyond_k.py --builders --plot doc/beyond_k.png
     python benchmarks/beyond_k.py --homogeneity
 
@@ -95,9 +96,9 @@ def print_head(title):
     print(f"\n{title:<52}{'loss %':>8}{'s':>8}{'groups':>8}{'homog.':>8}{'close.':>8}")
 
 
-def measure_constraints():
-    for table, load in TABLES.items():
-        X, sensitive = load()
+def measure_constraints(tables):
+    for table in tables:
+        X, sensitive = TABLES[table]()
         print_head(f"{table}, {len(X)} x {X.shape[1]}")
         for constraint in CONSTRAINTS:
             fit(X, name=str(constraint), sensitive=sensitive, privacy=constraint)
@@ -119,9 +120,9 @@ def measure_units_and_strata():
         fit(X, name=f"strata: {n_strata}, drawn at random", strata=strata)
 
 
-def measure_builders(plot):
+def measure_builders(tables, plot):
     losses = {}
-    for table in ("Census", "breast cancer"):
+    for table in tables:
         X, sensitive = TABLES[table]()
         print_head(table)
         losses[table] = {"k alone": [100 * fit(X, name="k alone").information_loss_]}
@@ -146,16 +147,16 @@ def plot_losses(losses, path):
 
     styles = [("v--", "#999999"), ("s--", "#999999"), ("^--", "#999999"), ("o-", "black")]
     figure, panels = plt.subplots(
-        ncols=len(losses), figsize=(7.5, 3), sharey=True, layout="constrained"
+        ncols=len(losses), figsize=(7.5, 3), sharey=True, squeeze=False, layout="constrained"
     )
-    for panel, (table, curves) in zip(panels, losses.items(), strict=True):
+    for panel, (table, curves) in zip(panels[0], losses.items(), strict=True):
         for method, (style, color) in zip(METHODS, styles, strict=True):
             panel.plot(TS, curves[method], style, color=color, label=method, markersize=5)
         panel.axhline(curves["k alone"][0], color="black", linestyle=":", label="k alone")
         panel.set(title=f"{table}, k = {K}", xlabel="t", ylim=(0, 104))
         panel.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("information loss (%)")
-    handles, labels = panels[0].get_legend_handles_labels()
+    panels[0, 0].set_ylabel("information loss (%)")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False)
     figure.savefig(path, dpi=110)
 
@@ -177,6 +178,7 @@ def measure_homogeneity():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=TABLES, help="the tables")
     parser.add_argument("--builders", action="store_true", help="compare builders over t")
     parser.add_argument("--homogeneity", action="store_true", help="measure what k alone leaves")
     parser.add_argument("--plot", type=Path, help="file for the figure of --builders")
@@ -188,10 +190,12 @@ def main():
     if arguments.homogeneity:
         measure_homogeneity()
     elif arguments.builders:
-        measure_builders(arguments.plot)
+        measure_builders(arguments.data or ["Census", "breast cancer"], arguments.plot)
     else:
-        measure_constraints()
-        measure_units_and_strata()
+        tables = arguments.data or list(TABLES)
+        measure_constraints(tables)
+        if "Census" in tables:
+            measure_units_and_strata()
 
 
 if __name__ == "__main__":
