@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sk_microagg import KAIM, MicroAggregator
@@ -118,6 +119,9 @@ def measure_units_and_strata():
     for n_strata in (2, 10):
         strata = np.random.RandomState(0).permutation(len(X)) % n_strata
         fit(X, name=f"strata: {n_strata}, drawn at random", strata=strata)
+        score = PCA(1).fit_transform(StandardScaler().fit_transform(X))[:, 0]
+        strata = score.argsort().argsort() * n_strata // len(X)
+        fit(X, name=f"strata: {n_strata}, along the first component", strata=strata)
 
 
 def measure_builders(tables, plot):
