@@ -19,7 +19,8 @@ autosummary_generate = True
 autodoc_default_options = {
     "members": True,
     "inherited-members": True,
-    "exclude-members": "get_metadata_routing, set_output, set_callbacks, set_transform_request",
+    "exclude-members": "get_metadata_routing, set_output, set_callbacks, set_fit_request, "
+    "set_transform_request, set_score_request",
 }
 # Members are listed by autodoc, once.
 numpydoc_show_class_members = False

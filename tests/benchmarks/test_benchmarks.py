@@ -57,6 +57,17 @@ def test_one_column_benchmark_measures_loss_time_and_memory(tmp_path):
         assert cell["peak_mb"] >= 0
 
 
+def test_benchmark_of_constraints_measures_their_cost():
+    command = [sys.executable, BENCHMARKS / "beyond_k.py", "--data", "breast cancer"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = {line[:52].strip(): line[52:].split() for line in printed.splitlines()}
+    alone, diverse, close = (rows[name] for name in ("None", "LDiversity()", "TCloseness(t=0.1)"))
+    assert float(alone[0]) < float(diverse[0]) < float(close[0])  # loss
+    assert float(alone[3]) > 50
+    assert float(diverse[3]) == float(close[3]) == 0  # homogeneity
+    assert float(close[4]) <= 0.1 < float(diverse[4])  # closeness
+
+
 def test_refiners_benchmark_measures_loss_time_and_memory(tmp_path):
     refiners = ["none", "Exchange", "IteratedLocalSearch"]
     plot = tmp_path / "plot.png"
