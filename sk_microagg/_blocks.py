@@ -90,7 +90,12 @@ def aggregate(
     if scaled.shape[1] == 1 and not rules:
         block_size = np.inf
     router = Router.fit(
-        scaled, block_size, 2 * method.k, method.k, rules.suit_block if rules else None
+        scaled,
+        block_size,
+        2 * method.k,
+        method.k,
+        rules.suit_block if rules else None,
+        rules.units,
     )
     if router.n_blocks == 1:
         labels, groups = aggregate_block(

@@ -2,7 +2,8 @@
 
 A cut halfway between two values would reveal one of them to anyone who knows the other. A cut
 therefore depends only on the k-th value on either side of the middle, not on the records in
-between, and it is the coarsest number between these two values.
+between, and it is the coarsest number between these two values. If people have several records, the
+values up to these two are those of k people.
 """
 
 from fractions import Fraction
@@ -14,15 +15,16 @@ import numpy as np
 BALANCED_SHARE = 0.4
 
 
-def best_cut(X, smallest, k):
+def best_cut(X, smallest, k, units=None):
     """Return column and value of the cut: in the widest column that has a balanced cut.
 
     If no column has one, the most even cut is returned; (None, None) if no cut leaves at least
-    `smallest` records on both sides.
+    `smallest` records on both sides. `units` are who the records belong to; None if each belongs to
+    somebody else.
     """
     best_share, best = 0.0, (None, None)
     for column in np.argsort(-X.std(axis=0), kind="stable"):
-        for cut in _cuts_near_median(X[:, column], k):
+        for cut in _cuts_near_median(X[:, column], k, units):
             n_left = np.count_nonzero(X[:, column] <= cut)
             n_smaller = min(n_left, len(X) - n_left)
             if n_smaller >= smallest and n_smaller / len(X) > best_share:
@@ -32,11 +34,11 @@ def best_cut(X, smallest, k):
     return best
 
 
-def _cuts_near_median(values, k):
+def _cuts_near_median(values, k, units):
     """Yield cuts between the k-th value below the middle and the k-th value above it.
 
     If k or more values equal the median, the middle is next to all of them, first on the side that
-    gives the more even cut. There is no cut with fewer than `k` values on a side.
+    gives the more even cut. There is no cut with fewer than `k` values, or units, on a side.
     """
     n_values = len(values)
     n_left = (n_values + 1) // 2
@@ -46,12 +48,27 @@ def _cuts_near_median(values, k):
     if n_up_to - n_below >= k:
         middles = sorted((n_up_to, n_below), key=lambda n_left: abs(2 * n_left - n_values))
     for n_left in middles:
-        if k <= n_left <= n_values - k:
+        if not k <= n_left <= n_values - k:
+            continue
+        if units is None:
             ranks = [n_left - k, n_left + k - 1]
             low, high = np.partition(values, ranks)[ranks].tolist()
-            cut = coarsest_between(low, high)
-            if cut is not None:
-                yield cut
+        else:
+            order = np.argsort(values, kind="stable")
+            below = _nearest_of_units(units, order[:n_left][::-1], k)
+            above = _nearest_of_units(units, order[n_left:], k)
+            if below is None or above is None:
+                continue
+            low, high = values[[below, above]].tolist()
+        cut = coarsest_between(low, high)
+        if cut is not None:
+            yield cut
+
+
+def _nearest_of_units(units, records, k):
+    """Return the first of some records up to which they are of `k` units; None if there is none."""
+    _, first = np.unique(units[records], return_index=True)
+    return records[np.sort(first)[k - 1]] if len(first) >= k else None
 
 
 def coarsest_between(low, high):

@@ -48,7 +48,7 @@ class Router:
         return cls._grown(None, lambda root: None)
 
     @classmethod
-    def fit(cls, X, block_size, smallest, k, may_be_block=None):
+    def fit(cls, X, block_size, smallest, k, may_be_block=None, units=None):
         """Cut the records in two, recursively, until no part is larger than `block_size`.
 
         Parameters
@@ -71,6 +71,9 @@ class Router:
             Receives the indices of the records on one side of a cut; returns whether they may form
             a part. A part that cannot be cut so stays whole.
 
+        units : ndarray of shape (n_samples,) or None, default=None
+            Who each record belongs to: cuts then depend on records of `k` units on either side.
+
         Returns
         -------
         router : Router
@@ -80,7 +83,7 @@ class Router:
         def split(rows):
             if len(rows) <= block_size + 2 * (k - 1):
                 return None
-            column, cut = best_cut(X[rows], smallest, k)
+            column, cut = best_cut(X[rows], smallest, k, None if units is None else units[rows])
             if column is None:
                 return None
             is_left = X[rows, column] <= cut

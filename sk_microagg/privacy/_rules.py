@@ -159,6 +159,12 @@ class Rules:
             total += np.where(rule.constraint.accepts(figures), 0.0, shortfalls)
         return total
 
+    @property
+    def units(self):
+        """Number of the unit of each record; None if there is no rule about units."""
+        rules = (rule for rule in self.rules if isinstance(rule.constraint, DistinctUnits))
+        return next((rule.values for rule in rules), None)
+
     def suit_block(self, records):
         """Return whether some of the records can be divided into groups without the others."""
         everything = np.zeros(len(records), dtype=np.intp)

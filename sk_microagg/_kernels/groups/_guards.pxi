@@ -13,10 +13,18 @@ from libc.stdint cimport int64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-# Guards are a little stricter than the constraints that they stand for, which are checked again
-# before a release: rounding must not let a group pass here and fail there.
+# Constraints are checked again before a release: rounding must not let a group pass here and fail
+# there. Distances are quotients of integers, and the same here and there as long as these are exact;
+# beyond that, guards are a little stricter.
+cdef double EXACT = 9007199254740992.0
 cdef double ROUNDING_OF_DISTANCES = 1e-12
 cdef double ROUNDING_OF_ENTROPIES = 1e-10
+
+
+cdef inline bint is_quotient_at_most(double total, double divisor, double most) noexcept nogil:
+    if divisor < EXACT:
+        return total / divisor <= most
+    return total <= most * (1.0 - ROUNDING_OF_DISTANCES) * divisor
 
 
 cdef class Guard:
@@ -192,7 +200,7 @@ cdef class EqualGuard(CountingGuard):
         CountingGuard.__init__(self, codes)
         self.in_table = counts
         self.n_in_table = np.sum(counts)
-        self.most = most * (1.0 - ROUNDING_OF_DISTANCES)
+        self.most = most
 
     cdef bint holds(self, const int *members, Py_ssize_t size) except -1 nogil:
         cdef int64_t total = 0, more
@@ -202,7 +210,7 @@ cdef class EqualGuard(CountingGuard):
             more = self.counts[i] * self.n_in_table - size * self.in_table[self.present[i]]
             if more > 0:
                 total += more
-        return total <= self.most * size * self.n_in_table
+        return is_quotient_at_most(total, <double>size * self.n_in_table, self.most)
 
 
 @cython.final
@@ -227,10 +235,11 @@ cdef class OrderedGuard(Guard):
         self.sum_before = np.concatenate([[0], np.cumsum(self.up_to)])
         self.n_codes = counts.shape[0]
         self.n_in_table = np.sum(counts)
-        self.most = most * (1.0 - ROUNDING_OF_DISTANCES)
+        self.most = most
 
     cdef bint holds(self, const int *members, Py_ssize_t size) except -1 nogil:
-        cdef double most = self.most * size * self.n_in_table * (self.n_codes - 1)
+        cdef double divisor = <double>size * self.n_in_table * (self.n_codes - 1)
+        cdef double hopeless = (1.0 + ROUNDING_OF_DISTANCES) * self.most * divisor
         cdef double total = 0.0
         cdef Py_ssize_t i, start = 0, end
         self._sort_codes(members, size)
@@ -239,9 +248,9 @@ cdef class OrderedGuard(Guard):
             if end > start:
                 total += self._area(i, size, start, end)
                 start = end
-                if total > most:
+                if total > hopeless:
                     return False
-        return total <= most
+        return self.n_codes == 1 or is_quotient_at_most(total, divisor, self.most)
 
     cdef int _sort_codes(self, const int *members, Py_ssize_t size) except -1 nogil:
         cdef Py_ssize_t i, j
