@@ -63,7 +63,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state, verbose=0):
         # The first sweep visits groups by number: a random order makes the searches differ.
         start = rng.permutation(labels.max() + 1)[labels]
         partition = RangePartition(columns, lo, hi, start, k)
-        return partition, RangeDescent(partition, seed=seed)
+        return partition, RangeDescent(partition, seed=seed), None
 
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
