@@ -122,7 +122,8 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
     sse = partition.measure()
     progress.note(sse)
     trace = [(0, 0.0, sse)]
-    if neighborhoods.are_frozen or sse == 0 or partition.n_groups == 1:
+    # With k = 1, rules may leave groups of several records; the caller descends.
+    if neighborhoods.are_frozen or sse == 0 or partition.n_groups == 1 or neighborhoods.k == 1:
         return labels, trace, 0
     cooling = Cooling(neighborhoods.scales, neighborhoods.sorted_scales, schedule, seed)
     annealer = Annealer(
