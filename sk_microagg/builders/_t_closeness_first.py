@@ -1,12 +1,17 @@
 """Groups that take one record of each stratum of the sensitive value."""
 
-from math import ceil
+from math import ceil, sqrt
 
 import numpy as np
 
 from sk_microagg._kernels import Pool
 from sk_microagg.builders._base import Builder
 from sk_microagg.privacy import TCloseness
+
+# By how much the number of strata grows from one attempt to the next, and the share of groups that
+# must satisfy all rules for it to be the last one. The others are merged.
+GROWTH = sqrt(2.0)
+MIN_SHARE_MET = 0.75
 
 
 class TClosenessFirst(Builder):
@@ -30,7 +35,8 @@ class TClosenessFirst(Builder):
     multiple of that, groups are then t-close by the ordered distance. If it is not, if sensitive
     values occur several times (their order is then that of the records), with any other distance,
     and under further constraints, some groups may still violate a constraint. They are merged with
-    the nearest ones, as with every builder. Strata are those of the first t-closeness constraint.
+    the nearest ones, as with every builder. Where that would concern more than a quarter of the
+    groups, there are more strata. Strata are those of the first t-closeness constraint.
 
     References
     ----------
@@ -53,18 +59,26 @@ class TClosenessFirst(Builder):
 
     def _build(self, X, k, rules=None):
         rule = first_rule(rules)
-        strata = Strata(X, rule.values, number_of_strata(len(X), k, rule.constraint.t))
-        pool = Pool(X)
-        labels = np.empty(len(X), dtype=np.intp)
-        for group in range(strata.n_groups):
-            if group % 2 == 0:
-                first = pool.farthest(pool.centroid(), anchor="centroid")
-            else:
-                first = pool.farthest(X[first])
-            members = strata.take_group(X[first], group)
-            pool.remove(members)
-            labels[members] = group
+        for n_strata in numbers_to_try(len(X), k, rule):
+            labels = take_groups(X, Strata(X, rule.values, n_strata))
+            if np.mean(rules.are_met(labels)) >= MIN_SHARE_MET:
+                break
         return labels
+
+
+def take_groups(X, strata):
+    """Take one group after the other from the strata."""
+    pool = Pool(X)
+    labels = np.empty(len(X), dtype=np.intp)
+    for group in range(strata.n_groups):
+        if group % 2 == 0:
+            first = pool.farthest(pool.centroid(), anchor="centroid")
+        else:
+            first = pool.farthest(X[first])
+        members = strata.take_group(X[first], group)
+        pool.remove(members)
+        labels[members] = group
+    return labels
 
 
 def has_t_closeness(rules):
@@ -91,6 +105,23 @@ def number_of_strata(n, k, t):
     size = max(k, ceil(n / (2 * (n - 1) * t + 1)))
     n_groups, n_left = divmod(n, size)
     return size if n_left <= n_groups else size + n_left // n_groups
+
+
+def numbers_to_try(n, k, rule):
+    """Yield numbers of strata: the published one, then larger ones, up to what values may need.
+
+    A group that takes one record of each stratum has the shares of the table, except for the
+    values at the ends of strata.
+    """
+    t = rule.constraint.t
+    published = number_of_strata(n, k, t)
+    yield published
+    n_values = len(rule.table.counts)
+    most = min((n_values - 1) / (2 * t), n / 2) if t > 0 else n / 2
+    size = GROWTH * published
+    while size <= GROWTH * most:
+        yield number_of_strata(n, ceil(size), t)
+        size *= GROWTH
 
 
 class Strata:

@@ -75,7 +75,8 @@ def test_t_closeness_first_agrees_with_the_oracle(seed, table, sensitive, n, d, 
     rng, X, k = draw(seed, table, n, d, share)
     rules = possible_rules(rng, n, k, sensitive, t)
     codes = next(rule.values for rule in rules.rules if isinstance(rule.constraint, TCloseness))
-    built = oracles.t_closeness_first(X, k, codes, t)
+    n_values = len(np.unique(codes))
+    built = oracles.t_closeness_first_until_met(X, k, codes, t, n_values, rules)
     assert_array_equal(TClosenessFirst().build(X, k, rules), oracles.merge(X, built, rules))
 
 
