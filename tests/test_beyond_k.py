@@ -331,3 +331,14 @@ def test_a_stricter_constraint_loses_more(X):
     ]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < 1.1 * MicroAggregator(4).fit(X).information_loss_
+
+
+# Half of the table has either value: 3 of 5 records differ from that by 0.1. Guards are a little
+# stricter than the constraint, to be safe from rounding.
+@pytest.mark.xfail(reason="searches find no groups whose distance is exactly t")
+def test_a_distance_of_exactly_t_is_good_enough_for_searches(X):
+    exactly, nearly = (
+        MicroAggregator(5, privacy=TCloseness(t)).fit(X, sensitive=np.arange(N) % 2)
+        for t in (0.1, 0.1000001)
+    )
+    assert exactly.information_loss_ < 1.05 * nearly.information_loss_

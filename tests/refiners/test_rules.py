@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import slow_but_first
 from numpy.testing import assert_array_equal
 from oracles.partition import total_sse
 from tables.numbers import TABLES
@@ -94,7 +95,7 @@ KINDS = [
 
 
 @every_keeping
-@pytest.mark.parametrize("privacy", KINDS, ids=str)
+@pytest.mark.parametrize("privacy", slow_but_first(KINDS), ids=str)
 def test_the_loss_is_lower_under_any_kind_of_rule(name, privacy, table):
     X, values, people = table
     if isinstance(privacy, LDiversity):
