@@ -31,10 +31,11 @@ class Diagram:
 
 def diagrams(aggregator):
     """The power diagrams of a MicroAggregator."""
-    cells, scaler = aggregator._cells, aggregator.scaler_
-    for start, end in pairwise(cells.starts):
-        block = slice(start, end)
-        yield Diagram(scaler.mean_, scaler.scale_, cells.centroids[block], cells.weights[block])
+    scaler = aggregator.scaler_
+    for cells in getattr(aggregator._cells, "parts", [aggregator._cells]):  # of each stratum
+        for start, end in pairwise(cells.starts):
+            block = slice(start, end)
+            yield Diagram(scaler.mean_, scaler.scale_, cells.centroids[block], cells.weights[block])
 
 
 def diagrams_in(folder, scaler):

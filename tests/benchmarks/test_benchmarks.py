@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import _speed
+import constraints
 import kaim
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_one_column_benchmark_measures_loss_time_and_memory(tmp_path):
         assert cell["peak_mb"] >= 0
 
 
-def test_benchmark_of_constraints_measures_their_cost():
+def test_beyond_k_benchmark_measures_what_constraints_cost():
     command = [sys.executable, BENCHMARKS / "beyond_k.py", "--data", "breast cancer"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = {line[:52].strip(): line[52:].split() for line in printed.splitlines()}
@@ -259,3 +260,22 @@ def test_records_benchmark_searches_proves_and_compares(tmp_path, data_folder, m
     (compared,) = results["cells"]
     losses = [compared[name]["loss_percent"] for name in ("Annealing", "IteratedLocalSearch")]
     assert compared["ratio"] == losses[0] / losses[1]
+
+
+def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    options = ["--n", "300", "--d", "2", "--sensitive", "FICA", "--t", "0.25", "--columns", "2"]
+    printed, results = run(
+        "constraints.py", *options, "--seconds", "0.5", "--json", tmp_path / "results.json"
+    )
+    assert "VIOLATED" not in printed
+    for cell in results["costs"]:
+        assert cell["is_met"]
+        assert cell["smallest_group"] >= 5
+        assert cell["cpu_seconds"] > 0
+        assert cell["peak_mb"] >= 0
+        assert cell.get("loss_percent_ratio", 1) >= 0.9
+    assert sum("cpu_seconds_ratio" in cell for cell in results["costs"]) == 4
+    built, default, annealed = results["census"]
+    assert [cell["method"] for cell in results["census"]] == constraints.METHODS
+    assert max(default["loss_percent"], annealed["loss_percent"]) < 0.6 * built["loss_percent"]

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from oracles import privacy_builders as oracles
 from oracles.partition import canonical
 from tables.numbers import TABLES
+from tables.sensitive import SENSITIVE, Spread, possible_rules
 
 from sk_microagg.builders import (
     BUILDERS,
@@ -17,43 +18,7 @@ from sk_microagg.builders import (
 from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.datasets import fetch_census
 from sk_microagg.metrics import information_loss
-from sk_microagg.privacy import Constraint, LDiversity, Rules, TCloseness
-
-SENSITIVE = {
-    "different": lambda rng, n: rng.permutation(n),
-    "ties": lambda rng, n: rng.integers(0, 4, n),
-    "skewed": lambda rng, n: (rng.random(n) < 0.1).astype(int),
-    "constant": lambda rng, n: np.full(n, 3.5),
-    "text": lambda rng, n: np.array(["flu", "gout", "cold"])[rng.integers(0, 3, n)],
-}
-
-
-class Spread(Constraint):
-    """A constraint as users write it: it says whether a group is good, and not how nearly."""
-
-    def __init__(self, least=2.0, column=None):
-        self.least = least
-        self.column = column
-
-    def measure(self, values, table):
-        return np.ptp(values)
-
-    def accepts(self, figure):
-        return figure >= self.least
-
-
-def possible_rules(rng, n, k, sensitive, strictness):
-    """Rules that the whole table satisfies, for one column of each kind of constraint."""
-    values = SENSITIVE[sensitive](rng, n)
-    n_different = len(np.unique(values))
-    n_people = k + int(rng.integers(n - k + 1))
-    people = rng.permutation(np.arange(n) % n_people)
-    privacy = [
-        TCloseness(float(strictness), column=0),
-        LDiversity(int(rng.integers(1, n_different + 1)), column=0),
-    ]
-    unit = people if rng.random() < 0.5 else None
-    return Rules.of_table(n, k, privacy[: rng.integers(1, 3)], values[:, None], unit)
+from sk_microagg.privacy import LDiversity, Rules, TCloseness
 
 
 def draw(seed, table, n, d, share):

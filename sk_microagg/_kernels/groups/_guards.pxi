@@ -100,6 +100,14 @@ cdef class DistinctGuard(CountingGuard):
 
     least : int
         Smallest number of different codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import DistinctGuard, Guards
+    >>> guards = Guards([DistinctGuard(np.array([0, 0, 1, 2], dtype=np.int32), 3)])
+    >>> guards.hold([0, 1, 2]), guards.hold([1, 2, 3])
+    (False, True)
     """
 
     def __init__(self, const int[::1] codes, Py_ssize_t least):
@@ -134,6 +142,14 @@ cdef class EntropyGuard(CountingGuard):
 
     least : float
         Effective number of different codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import EntropyGuard, Guards
+    >>> guards = Guards([EntropyGuard(np.array([0, 0, 1, 1], dtype=np.int32), 2)])
+    >>> guards.hold([0, 1, 2]), guards.hold([0, 1, 2, 3])
+    (False, True)
     """
 
     def __init__(self, const int[::1] codes, double least):
@@ -163,6 +179,15 @@ cdef class RecursiveGuard(CountingGuard):
 
     c : float
         The factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import RecursiveGuard, Guards
+    >>> codes = np.array([0, 0, 1, 2], dtype=np.int32)
+    >>> guards = Guards([RecursiveGuard(codes, l=2, c=1.5)])
+    >>> guards.hold([0, 1, 2]), guards.hold([0, 1, 2, 3])
+    (False, True)
     """
 
     def __init__(self, const int[::1] codes, Py_ssize_t l, double c):
@@ -194,6 +219,15 @@ cdef class EqualGuard(CountingGuard):
 
     most : float
         Largest sum of the differences between shares, where those of the group are larger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import EqualGuard, Guards
+    >>> codes = np.array([0, 0, 1, 1], dtype=np.int32)
+    >>> guards = Guards([EqualGuard(codes, np.bincount(codes), 0.2)])
+    >>> guards.hold([0, 1]), guards.hold([0, 1, 2])
+    (False, True)
     """
 
     def __init__(self, const int[::1] codes, const int64_t[::1] counts, double most):
@@ -227,6 +261,15 @@ cdef class OrderedGuard(Guard):
 
     most : float
         Largest distance, from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import OrderedGuard, Guards
+    >>> codes = np.array([0, 1, 2, 3], dtype=np.int32)
+    >>> guards = Guards([OrderedGuard(codes, np.bincount(codes), 0.2)])
+    >>> guards.hold([0, 1]), guards.hold([0, 3])
+    (False, True)
     """
 
     def __init__(self, const int[::1] codes, const int64_t[::1] counts, double most):
@@ -303,6 +346,13 @@ cdef class CallbackGuard(Guard):
 
     function : callable
         Receives the members of a group as an ndarray; returns whether they satisfy the constraint.
+
+    Examples
+    --------
+    >>> from sk_microagg._kernels import CallbackGuard, Guards
+    >>> guards = Guards([CallbackGuard(4, lambda members: members.sum() > 3)])
+    >>> guards.hold([0, 1]), guards.hold([1, 3])
+    (False, True)
     """
 
     def __init__(self, Py_ssize_t n_records, function):
