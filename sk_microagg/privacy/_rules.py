@@ -118,7 +118,7 @@ class Rules:
             constraint = DistinctUnits(check_k(k, n_records))
             number = columns.only()
             rules.append(Rule.of_column(constraint, columns.values(number), columns.words(number)))
-        constraints = _as_constraints(privacy)
+        constraints = as_constraints(privacy)
         if constraints and sensitive is None:
             raise ValueError(
                 f"privacy={privacy!r} needs sensitive values: pass sensitive=, one or several "
@@ -185,7 +185,8 @@ class Rules:
                 )
 
 
-def _as_constraints(privacy):
+def as_constraints(privacy):
+    """Return a parameter `privacy` as a list of constraints."""
     if privacy is None:
         return []
     constraints = privacy if isinstance(privacy, list | tuple) else [privacy]
