@@ -113,6 +113,11 @@ def privacy_facts(choice, privacy, figures, n_units, k):
     return facts
 
 
+def is_worse_if_larger(constraint):
+    """Whether the largest figure of a group is the worst one, and not the smallest."""
+    return isinstance(constraint, TCloseness) or constraint.kind == "recursive"
+
+
 def _closeness_in_words(constraint, figure):
     return (
         f"the largest distance of a group from the table is {figure:.4g}; {constraint.t:g} demanded"
@@ -121,7 +126,7 @@ def _closeness_in_words(constraint, figure):
 
 def _diversity_in_words(constraint, figure):
     if constraint.kind == "distinct":
-        return f"every group has at least {figure} different values; {constraint.l} demanded"
+        return f"every group has at least {figure:.0f} different values; {constraint.l} demanded"
     if constraint.kind == "entropy":
         return (
             f"the smallest entropy of a group is that of {figure:.4g} equally frequent values; "
