@@ -64,15 +64,7 @@ def anonymize_in_memory(options, progress):
     _warn_of_columns(table, choice, isinstance(estimator, MicroAggregator), progress)
     passed = table.as_text(choice.unchanged)
 
-    progress.show(f"grouping {len(values)} records")
-    with (
-        bad_input_as_command_error(),
-        warnings_as_lines(progress),
-        progress.of_search(),
-        shared_interrupt(),
-    ):
-        released = estimator.fit_transform(values, **roles.of_fit())
-        interrupted = [SEARCH_INTERRUPTED] if is_interrupted() else []
+    released, interrupted = _group(estimator, values, roles, progress)
     release = rounded(pd.DataFrame(released, columns=values.columns), integers(values))
 
     progress.show("checking the release")
@@ -116,6 +108,19 @@ def _warn_of_columns(table, choice, may_use_unit, progress):
     warn_of_identifiers(identifiers(table, choice.unchanged), progress)
     if choice.unit is None:
         warn_of_several_rows(several_rows(table, choice.dropped), may_use_unit, progress)
+
+
+def _group(estimator, values, roles, progress):
+    """Group the records; return the released ones, and what was interrupted."""
+    progress.show(f"grouping {len(values)} records")
+    with (
+        bad_input_as_command_error(),
+        warnings_as_lines(progress),
+        progress.of_search(),
+        shared_interrupt(),
+    ):
+        released = estimator.fit_transform(values, **roles.of_fit())
+        return released, [SEARCH_INTERRUPTED] if is_interrupted() else []
 
 
 def integers(values):

@@ -72,6 +72,8 @@ class Roles:
         facts : dict
             What was demanded, and what holds.
         """
+        if not self.privacy and self.unit is None:
+            return {}
         # Classes are found once: from here on they are labels.
         labels = classes.groupby(list(classes), sort=False, dropna=False).ngroup().to_numpy()
         figures = [self._figure(constraint, labels) for constraint in self.privacy or []]
