@@ -1,12 +1,17 @@
 """Groups that take one record of each stratum of the sensitive value."""
 
-from math import ceil
+from math import ceil, inf, sqrt
 
 import numpy as np
 
 from sk_microagg._kernels import Pool
+from sk_microagg._utils._statistics import group_means, squared_error
 from sk_microagg.builders._base import Builder
+from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.privacy import TCloseness
+
+# By how much the number of strata grows from one attempt to the next.
+GROWTH = sqrt(2.0)
 
 
 class TClosenessFirst(Builder):
@@ -30,7 +35,9 @@ class TClosenessFirst(Builder):
     multiple of that, groups are then t-close by the ordered distance. If it is not, if sensitive
     values occur several times (their order is then that of the records), with any other distance,
     and under further constraints, some groups may still violate a constraint. They are merged with
-    the nearest ones, as with every builder. Strata are those of the first t-closeness constraint.
+    the nearest ones, as with every builder. If there are any, larger numbers of strata are tried as
+    well, and the groups with the least loss after merging are kept. Strata are those of the first
+    t-closeness constraint.
 
     References
     ----------
@@ -53,18 +60,31 @@ class TClosenessFirst(Builder):
 
     def _build(self, X, k, rules=None):
         rule = first_rule(rules)
-        strata = Strata(X, rule.values, number_of_strata(len(X), k, rule.constraint.t))
-        pool = Pool(X)
-        labels = np.empty(len(X), dtype=np.intp)
-        for group in range(strata.n_groups):
-            if group % 2 == 0:
-                first = pool.farthest(pool.centroid(), anchor="centroid")
-            else:
-                first = pool.farthest(X[first])
-            members = strata.take_group(X[first], group)
-            pool.remove(members)
-            labels[members] = group
-        return labels
+        best, least = None, inf
+        for n_strata in numbers_to_try(len(X), k, rule):
+            built = take_groups(X, Strata(X, rule.values, n_strata))
+            labels = merge_until_met(X, built, rules)
+            sse = squared_error(X, group_means(X, labels), labels)
+            if best is None or sse < least:
+                best, least = labels, sse
+            if labels is built:  # Nothing had to be merged: larger groups lose more.
+                break
+        return best
+
+
+def take_groups(X, strata):
+    """Take one group after the other from the strata."""
+    pool = Pool(X)
+    labels = np.empty(len(X), dtype=np.intp)
+    for group in range(strata.n_groups):
+        if group % 2 == 0:
+            first = pool.farthest(pool.centroid(), anchor="centroid")
+        else:
+            first = pool.farthest(X[first])
+        members = strata.take_group(X[first], group)
+        pool.remove(members)
+        labels[members] = group
+    return labels
 
 
 def has_t_closeness(rules):
@@ -91,6 +111,23 @@ def number_of_strata(n, k, t):
     size = max(k, ceil(n / (2 * (n - 1) * t + 1)))
     n_groups, n_left = divmod(n, size)
     return size if n_left <= n_groups else size + n_left // n_groups
+
+
+def numbers_to_try(n, k, rule):
+    """Yield numbers of strata: the published one, then larger ones, up to what values may need.
+
+    A group that takes one record of each stratum has the shares of the table, except for the
+    values at the ends of strata.
+    """
+    t = rule.constraint.t
+    published = number_of_strata(n, k, t)
+    yield published
+    n_values = len(rule.table.counts)
+    most = min((n_values - 1) / (2 * t), n / 2) if t > 0 else n / 2
+    size = GROWTH * published
+    while size <= GROWTH * most:
+        yield number_of_strata(n, ceil(size), t)
+        size *= GROWTH
 
 
 class Strata:

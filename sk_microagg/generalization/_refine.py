@@ -63,7 +63,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state, verbose=0):
         # The first sweep visits groups by number: a random order makes the searches differ.
         start = rng.permutation(labels.max() + 1)[labels]
         partition = RangePartition(columns, lo, hi, start, k)
-        return partition, RangeDescent(partition, seed=seed)
+        return partition, RangeDescent(partition, seed=seed), None
 
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
@@ -78,7 +78,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state, verbose=0):
         return labels
     max_iter = check_count("max_iter", policy.max_iter, or_none=True)
     seed = random_state.randint(np.iinfo(np.int32).max)
-    partition, descent = begin(0, seed, random_state)
+    partition, descent, _ = begin(0, seed, random_state)
     line = ProgressLine()
     if verbose:
         line.draw(f"local search, information loss {partition.cost / total:.4%}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from sk_microagg._kernels import Annealer, Descent, Partition, RunningPartition
 from sk_microagg._utils._deadline import Deadline
+from sk_microagg.refiners._cover import with_part
 
 # The temperature is lowered after this many steps, or more often if there are few steps in all.
 STEPS_PER_STAGE = 16_384
@@ -38,6 +39,14 @@ SHARE_FROZEN_LAST = 0.02
 # records that are active or frozen; but at most one half.
 JUMPS = 30
 MAX_JUMP_PROBABILITY = 0.5
+
+
+# Under rules, groups may grow to this many times their mean size, plus a few records.
+ROOM = 4
+MIN_ROOM = 8
+
+# Places for records in all groups, with 4 bytes each.
+MAX_PLACES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -100,11 +109,15 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
         Number of steps.
     """
     start = time.monotonic()
-    own_labels = neighborhoods.sorted_labels(labels)
     guards, full = None, -1
     if neighborhoods.rules:
-        guards, full = neighborhoods.new_guards(), _full_under_rules(own_labels)
-        neighborhoods = neighborhoods.with_scales_of(own_labels)
+        guards, full = neighborhoods.new_guards(), roomy_size(labels, neighborhoods.k)
+        movable = np.flatnonzero(np.bincount(labels)[labels] <= full)
+        if len(movable) < len(labels):
+            options = seed, schedule, max_iter, time_limit, progress
+            return _anneal_some(neighborhoods, labels, movable, options)
+        neighborhoods = neighborhoods.with_scales_of(neighborhoods.sorted_labels(labels))
+    own_labels = neighborhoods.sorted_labels(labels)
     partition = RunningPartition(neighborhoods.X, own_labels, neighborhoods.k, full)
     sse = partition.measure()
     progress.note(sse)
@@ -150,9 +163,26 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
     return neighborhoods.labels_of_table(final.labels()), trace, n_steps
 
 
-def _full_under_rules(labels):
+def roomy_size(labels, k):
+    """Return the largest size of a group under rules: that of the largest one, or some room.
+
+    Every group has a place for each record of the largest one. Where there would be too many
+    places, the largest groups stay as they are.
+    """
     sizes = np.bincount(labels)
-    return int(max(sizes.max(), 4 * sizes.mean() + 8))
+    room = ROOM * sizes.mean() + MIN_ROOM
+    return int(max(min(sizes.max(), MAX_PLACES // max(len(labels) // k, 1)), room))
+
+
+def _anneal_some(neighborhoods, labels, records, options):
+    """Anneal the records of some groups; the others stay as they are."""
+    if len(records) == 0:
+        sse = Partition(neighborhoods.X, neighborhoods.sorted_labels(labels), 1).sse
+        return labels, [(0, 0.0, sse)], 0
+    part = neighborhoods.among(records)
+    start = np.unique(labels[records], return_inverse=True)[1]
+    annealed, trace, n_steps = anneal(part, start, *options)
+    return with_part(labels, records, annealed), trace, n_steps
 
 
 @dataclass(frozen=True)

@@ -127,24 +127,27 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    keeps_rules = True
+
     @with_callbacks
-    def _refine(self, X, labels, k, random_state):
+    def _refine(self, X, labels, k, random_state, rules=None):
         self.check_parameters()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
         with interruptible():
             deadline, time_limit = self.deadline(), self._seconds()
-            neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 4))
+            neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 4), rules)
             final = FinalExchange(deadline, time_limit)
             end = final.end_of_search()
-            starts = self._starts(X, labels, k, end)
+            starts = self._starts(X, labels, k, end, rules)
 
             def begin(number, seed, rng):
                 start = starts[number % len(starts)]
                 # The first sweep follows the order of the groups, which is to differ among
                 # searches.
                 partition = Partition(X, rng.permutation(start.max() + 1)[start], k)
-                return partition, Descent(partition, seed=seed)
+                guards = rules.guards() if rules else None
+                return partition, Descent(partition, seed=seed, guards=guards), guards
 
             total = total_sum_of_squares(X)
             best, trace, n_iter = self.search(begin, total, random_state, end, context)
@@ -156,8 +159,10 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
-    def _starts(self, X, labels, k, deadline):
+    def _starts(self, X, labels, k, deadline, rules):
         """Return the partitions in which searches start."""
+        if rules:  # Only the given groups are known to satisfy them.
+            return [split_large_groups(X, labels, k, deadline, rules)]
         return [
             start(X, labels, k, deadline.within(SHARE_OF_A_START * deadline.seconds_left()))
             for start in STARTS[: self.n_init]
@@ -177,7 +182,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         ----------
         begin : callable
             Given the number of a search, its seed and its RandomState, returns the initial
-            partition and the descent that improves it.
+            partition, the descent that improves it, and guards that its groups must satisfy, or
+            None.
 
         total : float
             The cost that corresponds to an information loss of 1.
@@ -228,7 +234,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             return None
         deadline = deadline.within(seconds)
         rng = check_random_state(seed)
-        partition, descent = begin(number, seed, rng)
+        partition, descent, guards = begin(number, seed, rng)
         descent.run(partition.groups(), deadline=deadline)
         partition.mark()
         best = partition.cost
@@ -246,12 +252,14 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         ):
             n_iter += 1
             changed = self._perturb(partition, rng)
-            descent.run(changed, deadline=deadline)
-            if partition.cost < best * (1 - MIN_GAIN_OF_COST):
+            is_allowed = guards is None or _all_hold(guards, partition, changed)
+            if is_allowed:
+                descent.run(changed, deadline=deadline)
+            if is_allowed and partition.cost < best * (1 - MIN_GAIN_OF_COST):
                 partition.mark()
                 best = partition.cost
                 trace.append((n_iter, deadline.seconds_gone(), best))
-            elif rng.random_sample() >= self._acceptance(best, partition.cost):
+            elif not is_allowed or rng.random_sample() >= self._acceptance(best, partition.cost):
                 partition.rollback()
             progress.advance(best)
         partition.rollback()
@@ -284,6 +292,10 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         check_verbose(self.verbose)
         if self.acceptance != "dynamic":
             check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
+
+
+def _all_hold(guards, partition, groups):
+    return all(guards.hold(partition.members_of(group)) for group in groups)
 
 
 def without_bad_groups(X, labels, k, deadline):
