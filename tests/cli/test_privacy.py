@@ -211,6 +211,16 @@ def test_people_with_several_rows(anonymize, engine):
 
 
 @every_engine
+def test_names_are_printed_without_control_characters(run, visits, tmp_path, engine):
+    visits.rename(columns={"patient": "pa\x1b[2Jtient"}).to_parquet(tmp_path / "t.parquet")
+    arguments = [*COLUMNS, "--drop", "pa\x1b[2Jtient", *ENGINES[engine], "--quiet"]
+    outcome = run("anonymize", tmp_path / "t.parquet", tmp_path / "o.parquet", *arguments)
+    assert outcome.code == 0
+    assert r"pa\x1b[2Jtient: 39 people have 300 rows" in outcome.err
+    assert "\x1b" not in outcome.err
+
+
+@every_engine
 def test_a_dropped_column_that_names_nobody(anonymize, engine):
     outcome, _ = anonymize(engine, "--drop", "ward,diagnosis", "--unit", "patient", "--quiet")
     assert outcome.err == ""
