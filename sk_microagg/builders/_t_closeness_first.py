@@ -1,17 +1,17 @@
 """Groups that take one record of each stratum of the sensitive value."""
 
-from math import ceil, inf, sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
 from sk_microagg._kernels import Pool
-from sk_microagg._utils._statistics import group_means, squared_error
 from sk_microagg.builders._base import Builder
-from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.privacy import TCloseness
 
-# By how much the number of strata grows from one attempt to the next.
+# By how much the number of strata grows from one attempt to the next, and the share of groups that
+# must satisfy all rules for it to be the last one. The others are merged.
 GROWTH = sqrt(2.0)
+MIN_SHARE_MET = 0.75
 
 
 class TClosenessFirst(Builder):
@@ -35,9 +35,8 @@ class TClosenessFirst(Builder):
     multiple of that, groups are then t-close by the ordered distance. If it is not, if sensitive
     values occur several times (their order is then that of the records), with any other distance,
     and under further constraints, some groups may still violate a constraint. They are merged with
-    the nearest ones, as with every builder. If there are any, larger numbers of strata are tried as
-    well, and the groups with the least loss after merging are kept. Strata are those of the first
-    t-closeness constraint.
+    the nearest ones, as with every builder. Where that would concern more than a quarter of the
+    groups, there are more strata. Strata are those of the first t-closeness constraint.
 
     References
     ----------
@@ -60,16 +59,11 @@ class TClosenessFirst(Builder):
 
     def _build(self, X, k, rules=None):
         rule = first_rule(rules)
-        best, least = None, inf
         for n_strata in numbers_to_try(len(X), k, rule):
-            built = take_groups(X, Strata(X, rule.values, n_strata))
-            labels = merge_until_met(X, built, rules)
-            sse = squared_error(X, group_means(X, labels), labels)
-            if best is None or sse < least:
-                best, least = labels, sse
-            if labels is built:  # Nothing had to be merged: larger groups lose more.
+            labels = take_groups(X, Strata(X, rule.values, n_strata))
+            if np.mean(rules.are_met(labels)) >= MIN_SHARE_MET:
                 break
-        return best
+        return labels
 
 
 def take_groups(X, strata):

@@ -19,10 +19,12 @@ GROUPS_PER_REGION = 150
 # Regions are visited until every group was among the first ones, this many, of a region.
 CORE_GROUPS_PER_REGION = 75
 
-# Maximum number of groups to choose from in a region, where reduced costs are known. Without a time
-# limit, programs have to be small enough to end soon.
-MAX_CHOICES = 2000
-MAX_CHOICES_WITHOUT_LIMIT = 300
+# Maximum numbers of groups to choose from in a region, where reduced costs are known. Programs of a
+# few hundred groups take a fraction of a second, and find most of what there is; those of thousands
+# often find nothing in several seconds, so that they come last. Without a time limit, programs have
+# to be small enough to end soon.
+N_CHOICES = (500, 1000, 2000)
+N_CHOICES_WITHOUT_LIMIT = (300,)
 
 # The solver may stop this close to the optimum (relative to its cost); smaller improvements of a
 # partition do not count either.
@@ -98,25 +100,25 @@ class SeenGroups:
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
-        n_choices = MAX_CHOICES if seconds < math.inf else MAX_CHOICES_WITHOUT_LIMIT
         catalog = _Catalog(self.cost, len(self.X), relaxation)
-        is_open = catalog.is_costly(labels)
-        while is_open.any() and not deadline.is_over():
-            record = catalog.choose(labels, np.flatnonzero(is_open), random_state)
-            region = catalog.region(labels, labels[record])
-            is_open[np.isin(labels, region[:CORE_GROUPS_PER_REGION])] = False
-            records = np.flatnonzero(np.isin(labels, region))
-            choices = catalog.choices(labels, records, n_choices)
-            limit = min(seconds, deadline.seconds_left())
-            part = catalog.best_cover(choices, records, node_limit, limit)
-            if part is None:
-                continue
-            better = with_part(labels, records, part)
-            if self.cost_of(better) < (1 - RELATIVE_GAP) * self.cost_of(labels):
-                new = set(members_of_all(better)).difference(members_of_all(labels))
-                is_open[np.concatenate([*map(list, new)])] = True
-                is_open &= catalog.is_costly(better)
-                labels = better
+        for n_choices in N_CHOICES if seconds < math.inf else N_CHOICES_WITHOUT_LIMIT:
+            is_open = catalog.is_costly(labels)
+            while is_open.any() and not deadline.is_over():
+                record = catalog.choose(labels, np.flatnonzero(is_open), random_state)
+                region = catalog.region(labels, labels[record])
+                is_open[np.isin(labels, region[:CORE_GROUPS_PER_REGION])] = False
+                records = np.flatnonzero(np.isin(labels, region))
+                choices = catalog.choices(labels, records, n_choices)
+                limit = min(seconds, deadline.seconds_left())
+                part = catalog.best_cover(choices, records, node_limit, limit)
+                if part is None:
+                    continue
+                better = with_part(labels, records, part)
+                if self.cost_of(better) < (1 - RELATIVE_GAP) * self.cost_of(labels):
+                    new = set(members_of_all(better)).difference(members_of_all(labels))
+                    is_open[np.concatenate([*map(list, new)])] = True
+                    is_open &= catalog.is_costly(better)
+                    labels = better
         return labels
 
     def is_costly(self, labels, relaxation, share):

@@ -24,10 +24,11 @@ class Recombination(CallbackSupportMixin, Refiner):
     Annealing runs end in different partitions, each of them good in different regions. An integer
     program selects, from the groups of all runs, those that cover every record once with the least
     loss. More groups to select from come from the linear relaxation of this program: those of
-    small reduced cost, and partitions into which its fractional solution is rounded. Then, in each
-    round, the groups of the best partition on which the latest runs agree and whose reduced costs
-    are negligible are kept, the other records are annealed again in four runs, and the program
-    selects again. :class:`Exchange` refines the result.
+    small reduced cost, and partitions into which its fractional solution is rounded, in which the
+    groups of the best partition are preferred. Then, in each round, the groups of the best
+    partition on which the latest runs agree and whose reduced costs are negligible are kept, the
+    other records are annealed again in four runs, and the program selects again. :class:`Exchange`
+    refines the result.
 
     Parameters
     ----------

@@ -30,10 +30,11 @@ STEPS_PER_SECOND = 15_000_000
 RUNS_PER_ROUND = 4
 RUNS_TO_AGREE = 8
 
-# Shares of the time limit: for all initial runs together, for the relaxation, for the integer
-# programs of one round, and for one of these.
+# Shares of the time limit: for all initial runs together, for the relaxation, for the partitions
+# rounded from it in one round, for the integer programs of one round, and for one of these.
 SHARE_OF_INITIAL_RUNS = 0.5
 SHARE_OF_RELAXATION = 0.15
+SHARE_OF_ROUNDING = 0.1
 SHARE_OF_PROGRAMS = 0.2
 SHARE_OF_ONE_PROGRAM = 0.05
 
@@ -55,7 +56,7 @@ MIN_DISPUTED_GROUPS = 4
 # Groups of small reduced cost that each record has to choose from.
 N_PROMISING = 3
 
-# Partitions rounded from the relaxation in each round.
+# Partitions rounded from the relaxation in each round, if the time limit does not determine it.
 N_ROUNDED = 16
 
 # Calls of `Relaxation.advance` at most.
@@ -120,6 +121,8 @@ class Search:
         self.neighborhoods = neighborhoods
         self.random_state = random_state
         self.time_limit = progress.time_limit
+        # Whether the time limit determines how much is done, and is not a mere limit.
+        self.is_timed = self.time_limit < math.inf and annealing_max_iter is None
         self.progress = progress
         self.deadline = deadline
         self.groups = SeenGroups(self.X, self.k)
@@ -185,7 +188,8 @@ class Search:
         best = min([labels, *runs], key=self.groups.cost_of)
         if self.groups.cost_of(best) > 0:
             self._relax(best)
-            best = min([best, *self._rounded()], key=self.groups.cost_of)
+            best = self._round(best)
+            seconds = max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM)
             best = self.groups.recombine(
                 best,
                 self.random_state,
@@ -194,7 +198,7 @@ class Search:
                     max(SHARE_OF_PROGRAMS * self.time_limit, MIN_SECONDS_OF_PROGRAMS)
                 ),
                 self.relaxation,
-                max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM),
+                seconds if self.is_timed else math.inf,
             )
         if self.groups.cost_of(best) >= (1 - RELATIVE_GAP) * self.groups.cost_of(labels):
             return labels
@@ -216,14 +220,22 @@ class Search:
             promising = relaxation.promising_groups(groups, N_PROMISING, self.deadline)
             self.groups.cost = promising | self.groups.cost
 
-    def _rounded(self):
-        """Return partitions rounded from the relaxation, each after an exchange."""
-        rounded = []
-        while len(rounded) < N_ROUNDED and not self.deadline.is_over():
-            labels = Exchange().refine(self.X, self.relaxation.rounded(self.random_state), self.k)
-            rounded.append(split_large_groups(self.X, labels, self.k))
-            self.groups.add(rounded[-1])
-        return rounded
+    def _round(self, best):
+        """Return the best of partitions rounded from the relaxation, each after an exchange.
+
+        The groups of the best one so far are preferred, so that others are found around it.
+        """
+        deadline = self.deadline.within(SHARE_OF_ROUNDING * self.time_limit)
+        most = math.inf if self.is_timed else N_ROUNDED
+        n_rounded = 0
+        while n_rounded < most and not deadline.is_over() and not self.progress.stopped:
+            labels = self.relaxation.rounded(self.random_state, members_of_all(best))
+            labels = Exchange().refine(self.X, labels, self.k)
+            labels = split_large_groups(self.X, labels, self.k)
+            self.groups.add(labels)
+            best = min(best, labels, key=self.groups.cost_of)
+            n_rounded += 1
+        return best
 
     def _disputed(self, labels):
         """Return the records of groups on which the latest runs disagree; all if they are few."""
@@ -260,7 +272,7 @@ class Search:
         """Return the number of steps of a run, given its length relative to an initial run."""
         if self.annealing_max_iter is not None:
             return math.ceil(length * self.annealing_max_iter)
-        if self.time_limit < math.inf:
+        if self.is_timed:
             return math.inf
         return math.ceil(length * STEPS_OF_INITIAL_RUN * len(self.X))
 

@@ -26,10 +26,8 @@ PRICED_PER_K = 5
 # A group grows by one of this many records nearest to one of its members.
 N_TO_GROW = 16
 
-# Columns that are used less are ignored when a partition is made of them, and the random numbers
-# that are added are at most this large.
-MIN_USE = 0.2
-NOISE = 0.3
+# Columns that are used less are ignored when a partition is made of them.
+MIN_USE = 0.05
 
 
 class Relaxation:
@@ -140,18 +138,36 @@ class Relaxation:
             self.duals = np.concatenate([self.duals, np.zeros(n_new)])
         return n_new
 
-    def rounded(self, random_state):
+    def rounded(self, random_state, preferred=()):
         """Return a partition made of the columns that the fractional partition uses most.
 
         Random numbers added to the use make each call return another one. The records that are
         left over are grouped by MDAV.
+
+        Parameters
+        ----------
+        random_state : RandomState instance
+            Source of the random numbers, of their size, and of how much is preferred.
+
+        preferred : list of tuples of int, default=()
+            Groups, in ascending order of records, that are taken as if they were used more: from
+            not at all to as if the fractional partition contained them.
         """
-        noise = NOISE * random_state.random_sample(len(self.pool))
+        use = {
+            tuple(sorted(self.pool.members_of(column).tolist())): self.pool.use[column]
+            for column in np.flatnonzero(self.pool.use >= MIN_USE)
+        }
+        preference, noise = random_state.random_sample(2)
+        for group in preferred:
+            use[group] = use.get(group, 0.0) + preference
+        groups = list(use)
+        weights = np.fromiter(use.values(), np.float64, len(use))
+        weights += noise * random_state.random_sample(len(use))
         labels = np.full(self.n, -1)
         n_groups = 0
-        for column in np.argsort(-self.pool.use - noise, kind="stable"):
-            members = self.pool.members_of(column)
-            if self.pool.use[column] >= MIN_USE and (labels[members] < 0).all():
+        for number in np.argsort(-weights, kind="stable"):
+            members = list(groups[number])
+            if (labels[members] < 0).all():
                 labels[members] = n_groups
                 n_groups += 1
         left = np.flatnonzero(labels < 0)

@@ -92,16 +92,17 @@ def t_closeness_first(X, k, values, t):
 
 
 def t_closeness_first_until_met(X, k, values, t, n_values, rules):
-    """Algorithm 3 with more and more strata, up to a number for which nothing has to be merged."""
+    """Algorithm 3 with more and more strata, until three quarters of the groups are good."""
     n = len(X)
     published = max(k, math.ceil(n / (2 * (n - 1) * t + 1)))
     if n % published > n // published:
         published += (n % published) // (n // published)
     most = n / 2 if t == 0 else min((n_values - 1) / (2 * t), n / 2)
     size = published
-    while size == published or size <= math.sqrt(2) * most:
+    while True:
         built = t_closeness_first(X, math.ceil(size), values, t)
-        yield built
-        if all(shortfall(rules, np.flatnonzero(built == g)) == 0 for g in range(built.max() + 1)):
-            break
+        groups = range(built.max() + 1)
+        is_good = [shortfall(rules, np.flatnonzero(built == group)) == 0 for group in groups]
         size *= math.sqrt(2)
+        if np.mean(is_good) >= 0.75 or size > math.sqrt(2) * most:
+            return built

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from oracles.partition import canonical, total_sse
@@ -153,7 +155,8 @@ def test_a_single_partition_cannot_be_improved():
     assert np.array_equal(recombined(pooled(X, 3, [labels]), labels), labels)
 
 
-def test_with_reduced_costs_the_result_is_as_good_or_better_than_the_start():
+@pytest.mark.parametrize("seconds", [math.inf, PLENTY])
+def test_with_reduced_costs_the_result_is_as_good_or_better_than_the_start(seconds):
     X, partitions = local_optima()
     groups = pooled(X, 3, partitions)
     relaxation = Relaxation(X, 3)
@@ -162,7 +165,22 @@ def test_with_reduced_costs_the_result_is_as_good_or_better_than_the_start():
     groups.cost = relaxation.promising_groups(list(groups.cost), 5) | groups.cost
     for seed, labels in enumerate(partitions):
         random_state = np.random.RandomState(seed)
-        best = groups.recombine(labels, random_state, PLENTY, Deadline(), relaxation)
+        best = groups.recombine(labels, random_state, PLENTY, Deadline(), relaxation, seconds)
         assert_of_seen_groups(groups, best, 3)
         # More groups than those of the partitions: the result is below all of these.
         assert groups.cost_of(best) < min(map(groups.cost_of, partitions))
+
+
+def test_programs_with_more_choices_find_what_smaller_ones_miss(monkeypatch):
+    X, (labels, *others) = local_optima()
+    groups = pooled(X, 3, [labels, *others])
+    relaxation = Relaxation(X, 3)
+
+    def cost(numbers):
+        monkeypatch.setattr(cover, "N_CHOICES", numbers)
+        random_state = np.random.RandomState(0)
+        best = groups.recombine(labels, random_state, PLENTY, Deadline(), relaxation, PLENTY)
+        return groups.cost_of(best)
+
+    assert cost((0,)) == groups.cost_of(labels)
+    assert cost((0, PLENTY)) == cost((PLENTY,)) < groups.cost_of(labels)

@@ -6,7 +6,8 @@ from tables.numbers import TABLES
 
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
-from sk_microagg.refiners import Recombination
+from sk_microagg.refiners import Exchange, Recombination
+from sk_microagg.refiners._cover import members_of_all
 from sk_microagg.refiners._relaxation import Relaxation
 
 # Where all records are equal there is nothing to relax.
@@ -100,8 +101,9 @@ def test_rounding_gives_partitions(table, n, k):
     X = TABLES[table](np.random.default_rng(n), n, 2)
     relaxation = solved(X, k)
     random_state = np.random.RandomState(0)
-    for _ in range(3):
-        labels = relaxation.rounded(random_state)
+    preferred = members_of_all(MDAV().build(X, k))
+    for groups in ((), preferred, preferred):
+        labels = relaxation.rounded(random_state, groups)
         sizes = np.bincount(labels)
         assert labels.shape == (n,)
         assert sizes.min() >= k
@@ -115,6 +117,26 @@ def test_rounded_partitions_are_good_and_differ():
     costs = [total_sse(X, labels) for labels in rounded]
     assert min(costs) < total_sse(X, MDAV().build(X, 3))
     assert len(set(costs)) > 1
+
+
+def test_preferred_groups_are_kept_more_often_than_others():
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    relaxation = solved(X, 3)
+    preferred = members_of_all(Exchange().refine(X, MDAV().build(X, 3), 3))
+
+    def n_kept(groups):
+        random_state = np.random.RandomState(0)
+        rounded = [relaxation.rounded(random_state, groups) for _ in range(20)]
+        return sum(len(set(preferred).intersection(members_of_all(labels))) for labels in rounded)
+
+    assert n_kept(preferred) > n_kept(())
+
+
+def test_if_no_column_is_used_preferred_groups_are_the_result():
+    X = np.random.default_rng(0).normal(size=(23, 2))
+    preferred = members_of_all(np.arange(23) % 7)
+    labels = Relaxation(X, 3).rounded(np.random.RandomState(0), preferred)
+    assert sorted(members_of_all(labels)) == preferred
 
 
 def test_a_deadline_ends_an_ascent():
