@@ -1,6 +1,7 @@
 """Which columns are anonymized, released unchanged or dropped."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 from sk_microagg._cli._errors import CommandError
 
@@ -19,11 +20,23 @@ class Choice:
 
     names : list of str
         All columns.
+
+    sensitive : list of str, default=()
+        Those of the unchanged columns that constraints are about.
+
+    unit : str or None, default=None
+        The column that says who a record belongs to; it is not released.
+
+    strata : list of str, default=()
+        Those of the unchanged columns whose values no group may mix.
     """
 
     anonymized: list
     unchanged: list
     names: list
+    sensitive: list = ()
+    unit: str | None = None
+    strata: list = ()
 
     @property
     def dropped(self):
@@ -36,7 +49,7 @@ class Choice:
         return [name for name in self.names if name in {*self.anonymized, *self.unchanged}]
 
 
-def choose_columns(names, columns, drop):
+def choose_columns(names, columns, drop, *, sensitive=(), unit=None, strata=()):
     """Choose columns of a table.
 
     Parameters
@@ -45,26 +58,66 @@ def choose_columns(names, columns, drop):
         All columns.
 
     columns : list of str or None
-        Columns to anonymize; None for all but `drop`.
+        Columns to anonymize; None for all that have no other role.
 
     drop : list of str
         Columns to leave out.
+
+    sensitive, strata : list of str, default=()
+        Columns to release unchanged: sensitive ones, and those whose values no group may mix.
+
+    unit : str or None, default=None
+        The column that says who a record belongs to, which is left out.
 
     Returns
     -------
     choice : Choice
         The choice.
     """
-    check_names("--columns", columns or [], names)
-    check_names("--drop", drop, names)
-    for name in drop:
-        if name in (columns or []):
-            raise CommandError(f"Column {name!r} is named by --columns and by --drop.")
-    kept = [name for name in names if name not in set(drop)]
-    anonymized = [name for name in kept if columns is None or name in columns]
+    units = [] if unit is None else [unit]
+    named = {
+        "--columns": columns or [],
+        "--drop": drop,
+        "--sensitive": sensitive,
+        "--unit": units,
+        "--strata": strata,
+    }
+    for option, given in named.items():
+        check_names(option, given, names)
+    for one, other in combinations(named, 2):
+        both = [name for name in named[one] if name in named[other]]
+        # A unit is dropped anyway.
+        if both and (one, other) != ("--drop", "--unit"):
+            raise CommandError(f"Column {both[0]!r} is named by {one} and by {other}.")
+    kept = [name for name in names if name not in {*drop, *units}]
+    others = {*sensitive, *strata}
+    anonymized = [
+        name for name in kept if (name not in others if columns is None else name in columns)
+    ]
     if not anonymized:
-        raise CommandError("There is no column left to anonymize: --drop names all.")
-    return Choice(anonymized, [name for name in kept if name not in set(anonymized)], names)
+        options = [option for option, given in named.items() if given]
+        raise CommandError(
+            f"There is no column left to anonymize: {' and '.join(options)} "
+            f"{'names' if len(options) == 1 else 'name'} all."
+        )
+    unchanged = [name for name in kept if name not in set(anonymized)]
+    in_order = {
+        role: [name for name in names if name in given]
+        for role, given in (("sensitive", sensitive), ("strata", strata))
+    }
+    return Choice(anonymized, unchanged, names, unit=unit, **in_order)
+
+
+def choose_by_options(names, options):
+    """Choose columns of a table by the options of the user."""
+    return choose_columns(
+        names,
+        options.columns,
+        options.drop,
+        sensitive=options.sensitive,
+        unit=options.unit,
+        strata=options.strata,
+    )
 
 
 def check_names(option, given, names):

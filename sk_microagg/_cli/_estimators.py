@@ -2,6 +2,7 @@
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._privacy import demands_beyond_k
 from sk_microagg._cli._values import why_no_numbers
 from sk_microagg.refiners import REFINERS
 
@@ -10,7 +11,7 @@ DEFAULTS = MicroAggregator().get_params()
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 
-def make_estimator(values, hierarchies, options, verbose):
+def make_estimator(values, hierarchies, options, verbose, privacy=None):
     """Make one estimator for all columns: two partitions are not k-anonymous in combination.
 
     Parameters
@@ -26,6 +27,9 @@ def make_estimator(values, hierarchies, options, verbose):
 
     verbose : int
         If 1, a search prints a progress line.
+
+    privacy : list of Constraint or None, default=None
+        What each group must satisfy beyond its size.
 
     Returns
     -------
@@ -43,7 +47,14 @@ def make_estimator(values, hierarchies, options, verbose):
         return MicroAggregator(
             builder=options.builder or DEFAULTS["builder"],
             refiner=make_refiner(options.refiner, options.time_limit),
+            privacy=privacy,
             **settings,
+        )
+    demands = demands_beyond_k(options)
+    if demands:
+        raise CommandError(
+            f"{demands[0]} is for columns of numbers without missing values, but {why}: leave it "
+            "out, or choose other columns."
         )
     if options.builder is not None:
         raise CommandError(
@@ -75,6 +86,25 @@ def _why_generalize(values, hierarchies):
         if why is not None:
             return f"column {name!r} {why}"
     return None
+
+
+def check_refiner_keeps_constraints(options):
+    """Raise if there are constraints that the refiner does not know."""
+    constraints = [option for option in demands_beyond_k(options) if option != "--strata"]
+    refiner = make_refiner(options.refiner, options.time_limit)
+    if isinstance(refiner, str):
+        refiner = REFINERS[refiner]()
+    if constraints and refiner is not None and not refiner.keeps_rules:
+        names = [name for name, kind in REFINERS.items() if kind().keeps_rules]
+        name = options.refiner or _name_of(refiner)
+        raise CommandError(
+            f"--refiner {name} does not know {constraints[0]}: take one of "
+            f"{', '.join([*names, 'none'])}."
+        )
+
+
+def _name_of(refiner):
+    return next(name for name, kind in REFINERS.items() if type(refiner) is kind)
 
 
 def make_refiner(name, time_limit, default=DEFAULTS["refiner"], default_search="recombination"):

@@ -20,6 +20,7 @@ def facts_of(
     level,
     homogeneous,
     *,
+    privacy=None,
     certificate=None,
     interrupted=(),
 ):
@@ -39,6 +40,9 @@ def facts_of(
     homogeneous : ndarray of shape (n_unchanged,)
         For each unchanged column, the share of the records in groups that share one value.
 
+    privacy : dict or None, default=None
+        Facts about what was demanded of each group beyond its size.
+
     certificate : Certificate or None, default=None
         What was proven about the information loss.
 
@@ -51,15 +55,22 @@ def facts_of(
         By name, a fact or a list of several.
     """
     shares = dict(zip(choice.unchanged, homogeneous, strict=True))
-    lines = homogeneity_lines(shares, n_records, estimator.k)
+    lines = _lines_of_sensitive(shares, choice, n_records, estimator.k)
+    # A stratum is a part of every row of its groups.
+    others = [name for name in choice.unchanged if name not in {*choice.sensitive, *choice.strata}]
+    lines += homogeneity_lines({name: shares[name] for name in others}, n_records, estimator.k)
+    level_of = " together with its stratum" if choice.strata else ""
     facts = {
         "records": n_records,
         "anonymized": ", ".join(choice.anonymized),
         "unchanged": ", ".join(choice.unchanged) or "none",
+        **({"sensitive": ", ".join(choice.sensitive)} if choice.sensitive else {}),
+        **({"strata": ", ".join(choice.strata)} if choice.strata else {}),
         "method": _method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": smallest_group,
-        "anonymity level": f"{level}  (every row occurs at least this often)",
+        "anonymity level": f"{level}  (every row occurs at least this often{level_of})",
+        **(privacy or {}),
         **({"homogeneity": lines} if lines else {}),
         "information loss": percent(estimator.information_loss_, digits=3),
     }
@@ -68,6 +79,17 @@ def facts_of(
     if interrupted:
         facts["interrupted"] = list(interrupted)
     return facts
+
+
+def _lines_of_sensitive(shares, choice, n_records, k):
+    """Lines on homogeneity for all sensitive columns, also those without homogeneous groups."""
+    none = [
+        f"{name}: no records are in groups that share one value"
+        for name in choice.sensitive
+        if shares[name] == 0
+    ]
+    shares = {name: shares[name] for name in choice.sensitive}
+    return homogeneity_lines(shares, n_records, k, most=None) + none
 
 
 def _method_of(estimator):

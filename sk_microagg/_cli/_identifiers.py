@@ -1,10 +1,18 @@
-"""Columns that are released unchanged and may identify people."""
+"""Columns that may identify people."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sk_microagg._cli._values import INTEGER, NUMBER
+
 LARGEST_SHARE = 0.9
+
+# A dropped column says who a record belongs to if people have at most this many rows on average.
+# Other columns, such as a sex, are dropped for other reasons.
+MOST_ROWS = 20
 N_LINES = 5
+
+DATE = r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})"
 
 
 def warn_of_identifiers(names, progress):
@@ -46,9 +54,72 @@ def identifiers(table, columns):
     return [name for name in columns if is_identifier(*_count_distinct(table.known(name)))]
 
 
+def several_rows(table, columns):
+    """Dropped columns that name people who have several rows each.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    columns : list of str
+        Columns that are dropped.
+
+    Returns
+    -------
+    lines : dict
+        By the name of a column, how many people have how many rows.
+    """
+    lines = {}
+    for name in columns:
+        known = table.known(name)
+        n_people, n_rows = _count_distinct(known)
+        if names_people(n_people, n_rows) and not _are_measured(known):
+            lines[name] = f"{n_people} people have {n_rows} rows"
+    return lines
+
+
+def names_people(n_distinct, n_known):
+    """Whether values of a dropped column seem to name people, of whom some have several rows."""
+    return 1 < n_distinct < n_known <= MOST_ROWS * n_distinct
+
+
+def warn_of_several_rows(lines, may_use_unit, progress):
+    """Warn that k does not count people.
+
+    Parameters
+    ----------
+    lines : dict
+        By the name of a dropped column, how many people have how many rows.
+
+    may_use_unit : bool
+        Whether `--unit` is an option for this table.
+
+    progress : CommandProgress
+        Where to print the warnings.
+    """
+    for name, line in list(lines.items())[:N_LINES]:
+        advice = f" Use --unit {name}" if may_use_unit else ""
+        progress.say(f"sk-microagg: warning: {name}: {line}; k counts rows.{advice}")
+
+
 def is_identifier(n_distinct, n_known):
     """Whether almost all known values of a column are distinct."""
     return n_known > 1 and n_distinct > LARGEST_SHARE * n_known
+
+
+def _are_measured(known):
+    """Whether values are dates, truth values, or numbers of which some have decimals."""
+    kind = known.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        is_number = pc.match_substring_regex(known, NUMBER)
+        is_integer = pc.match_substring_regex(known, INTEGER)
+        if pc.all(is_number).as_py():
+            return not pc.all(is_integer).as_py()
+        return pc.all(pc.match_substring_regex(known, DATE)).as_py()
+    if pa.types.is_floating(kind):
+        return not pc.all(pc.equal(pc.floor(known), known)).as_py()
+    return pa.types.is_temporal(kind) or pa.types.is_boolean(kind)
 
 
 def _count_distinct(known):

@@ -1,18 +1,18 @@
-"""Columns of Dask tables that are released unchanged and may identify people."""
+"""Columns of Dask tables that may identify people."""
 
 import dask
 import numpy as np
 import pandas as pd
 
-from sk_microagg._cli._identifiers import is_identifier
+from sk_microagg._cli._identifiers import is_identifier, names_people
 
 # Up to this number of distinct values, the count is exact; beyond, it is estimated from a sample of
 # this size.
 N_KEYS = 100_000
 
 
-def identifiers_on_dask(frame, columns):
-    """As `identifiers`, for a table that may be larger than memory.
+def count_on_dask(frame, columns):
+    """Count the distinct values of some columns of a table that may be larger than memory.
 
     Values are compared by hashes of 64 bits, their keys. Beyond `N_KEYS` distinct ones, those with
     the smallest keys are a random sample of the values, with all occurrences of each.
@@ -23,25 +23,40 @@ def identifiers_on_dask(frame, columns):
         The table.
 
     columns : list of str
-        Columns that are released unchanged.
+        Names of the columns.
 
     Returns
     -------
-    names : list of str
-        Those in which more than 90% of the known values are distinct.
+    counts : dict
+        By name, how often each of the distinct known values occurs, for up to `N_KEYS` of them.
     """
     if not columns:
-        return []
+        return {}
     count, merge = dask.delayed(_count_keys, pure=False), dask.delayed(_merged, pure=False)
     counts = [count(part, columns) for part in frame[columns].to_delayed()]
     while len(counts) > 1:
         counts = [merge(counts[i : i + 4]) for i in range(0, len(counts), 4)]
     [by_column] = dask.compute(*counts)
-    return [
-        name
-        for name, (keys, counts) in zip(columns, by_column, strict=True)
-        if is_identifier(len(keys), counts.sum())
-    ]
+    return {name: counts for name, (_, counts) in zip(columns, by_column, strict=True)}
+
+
+def identifiers_on_dask(counts, columns):
+    """As `identifiers`, given the counts of distinct values."""
+    return [name for name in columns if is_identifier(len(counts[name]), counts[name].sum())]
+
+
+def several_rows_on_dask(counts, columns):
+    """As `several_rows`, given the counts of distinct values."""
+    lines = {}
+    for name in columns:
+        n_people, n_rows = len(counts[name]), int(counts[name].sum())
+        if names_people(n_people, n_rows):
+            lines[name] = (
+                f"{n_people} people have {n_rows} rows"
+                if n_people < N_KEYS
+                else f"people have {n_rows / n_people:.2g} rows on average"
+            )
+    return lines
 
 
 def _count_keys(frame, columns):

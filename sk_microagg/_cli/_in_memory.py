@@ -4,14 +4,22 @@ from pathlib import Path
 
 import pandas as pd
 
+from sk_microagg import MicroAggregator
 from sk_microagg._certificate import certify
-from sk_microagg._cli._columns import choose_columns
+from sk_microagg._cli._columns import choose_by_options
 from sk_microagg._cli._errors import CommandError, bad_input_as_command_error, one_line, reason
-from sk_microagg._cli._estimators import make_estimator
+from sk_microagg._cli._estimators import check_refiner_keeps_constraints, make_estimator
 from sk_microagg._cli._facts import facts_of
 from sk_microagg._cli._hierarchies import read_hierarchies
-from sk_microagg._cli._identifiers import identifiers, warn_of_identifiers
+from sk_microagg._cli._identifiers import (
+    identifiers,
+    several_rows,
+    warn_of_identifiers,
+    warn_of_several_rows,
+)
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of, suffix_of_input
+from sk_microagg._cli._privacy import check_privacy_options, warnings_as_lines
+from sk_microagg._cli._roles import Roles
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
 from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
@@ -40,34 +48,31 @@ def anonymize_in_memory(options, progress):
     facts : dict
         What was done, to print.
     """
-    check_exists(options.input)
-    suffix_of_input(options.input)
-    _check_targets(options)
-    _check_certificate(options)
+    _check_options(options)
     make_report = _import_report() if options.report else None
 
     progress.show(f"reading {options.input}")
     table = read_table(options.input, options.sep, options.header)
     names = table.cells.column_names
-    choice = choose_columns(names, options.columns, options.drop)
+    choice = choose_by_options(names, options)
     hierarchies = {}
     if options.hierarchies is not None:
         hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymized)
     values = table.values(choice.anonymized)
-    warn_of_identifiers(identifiers(table, choice.unchanged), progress)
+    roles = Roles.of(table, choice, options)
+    estimator = make_estimator(values, hierarchies, options, int(progress.is_shown), roles.privacy)
+    _warn_of_columns(table, choice, isinstance(estimator, MicroAggregator), progress)
     passed = table.as_text(choice.unchanged)
 
-    progress.show(f"grouping {len(values)} records")
-    estimator = make_estimator(values, hierarchies, options, verbose=int(progress.is_shown))
-    with bad_input_as_command_error(), progress.of_search(), shared_interrupt():
-        released = estimator.fit_transform(values)
-        interrupted = [SEARCH_INTERRUPTED] if is_interrupted() else []
+    released, interrupted = _group(estimator, values, roles, progress)
     release = rounded(pd.DataFrame(released, columns=values.columns), integers(values))
 
     progress.show("checking the release")
-    level = anonymity_level(release)
+    classes = pd.concat([release, roles.strata], axis=1)
+    level = anonymity_level(classes)
     check_level(level, options.k)
-    homogeneous = homogeneity(release, passed) if choice.unchanged else []
+    homogeneous = homogeneity(classes, passed) if choice.unchanged else []
+    privacy = roles.check(classes, choice, options.k)
 
     progress.show(f"writing {options.output}")
     _check_targets(options)  # Again, since a file may have been written in the meantime.
@@ -93,9 +98,29 @@ def anonymize_in_memory(options, progress):
         estimator.group_sizes_.min(),
         level,
         homogeneous,
+        privacy=privacy,
         certificate=certificate,
         interrupted=interrupted,
     )
+
+
+def _warn_of_columns(table, choice, may_use_unit, progress):
+    warn_of_identifiers(identifiers(table, choice.unchanged), progress)
+    if choice.unit is None:
+        warn_of_several_rows(several_rows(table, choice.dropped), may_use_unit, progress)
+
+
+def _group(estimator, values, roles, progress):
+    """Group the records; return the released ones, and what was interrupted."""
+    progress.show(f"grouping {len(values)} records")
+    with (
+        bad_input_as_command_error(),
+        warnings_as_lines(progress),
+        progress.of_search(),
+        shared_interrupt(),
+    ):
+        released = estimator.fit_transform(values, **roles.of_fit())
+        return released, [SEARCH_INTERRUPTED] if is_interrupted() else []
 
 
 def integers(values):
@@ -129,6 +154,16 @@ def _prove(estimator, values, options, progress):
         verbose = int(progress.is_shown)
         certificate = certify(estimator, values, options.certificate, verbose=verbose)
         return certificate, not is_interrupted()
+
+
+def _check_options(options):
+    """Raise an error for all that can be known before reading."""
+    check_exists(options.input)
+    suffix_of_input(options.input)
+    _check_targets(options)
+    _check_certificate(options)
+    check_privacy_options(options)
+    check_refiner_keeps_constraints(options)
 
 
 def _check_targets(options):

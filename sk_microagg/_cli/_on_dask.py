@@ -7,14 +7,29 @@ import dask.dataframe as dd
 import pandas as pd
 from joblib import effective_n_jobs
 
-from sk_microagg._cli._columns import choose_columns
+from sk_microagg._cli._columns import choose_by_options
 from sk_microagg._cli._errors import CommandError, one_line, reason
-from sk_microagg._cli._estimators import DEFAULTS, make_refiner
+from sk_microagg._cli._estimators import (
+    DEFAULTS,
+    check_refiner_keeps_constraints,
+    make_refiner,
+)
 from sk_microagg._cli._facts import facts_of
-from sk_microagg._cli._identifiers import warn_of_identifiers
-from sk_microagg._cli._identifiers_on_dask import identifiers_on_dask
+from sk_microagg._cli._identifiers import warn_of_identifiers, warn_of_several_rows
+from sk_microagg._cli._identifiers_on_dask import (
+    count_on_dask,
+    identifiers_on_dask,
+    several_rows_on_dask,
+)
 from sk_microagg._cli._in_memory import integers
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
+from sk_microagg._cli._privacy import (
+    check_privacy_options,
+    is_worse_if_larger,
+    make_privacy,
+    privacy_facts,
+    warnings_as_lines,
+)
 from sk_microagg._cli._release_on_dask import CommandRelease
 from sk_microagg.scale import DaskMicroAggregator
 from sk_microagg.scale._parts import PART_BYTES
@@ -38,38 +53,82 @@ def anonymize_on_dask(options, progress):
     """
     _check_options(options)
     frame = _read(options.input)
-    choice = choose_columns(list(frame.columns), options.columns, options.drop)
+    choice = choose_by_options(list(frame.columns), options)
     meta = frame._meta[choice.anonymized]
     _check_types(meta)
+    privacy = make_privacy(options, choice, _numbers(frame._meta[choice.sensitive]))
     aggregator = DaskMicroAggregator(
         options.k,
         columns=choice.anonymized,
         builder=options.builder or DEFAULTS["builder"],
         refiner=make_refiner(options.refiner, options.time_limit),
+        privacy=privacy,
         random_state=options.seed,
         verbose=int(progress.is_shown),
     )
     release = CommandRelease(options, choice, integers(meta))
     n_threads = effective_n_jobs(options.jobs)
     try:
-        with dask.config.set(scheduler="threads", num_workers=n_threads), progress.of_search():
+        with (
+            dask.config.set(scheduler="threads", num_workers=n_threads),
+            warnings_as_lines(progress),
+            progress.of_search(),
+        ):
             progress.show(f"looking for identifiers in {options.input}")
-            warn_of_identifiers(identifiers_on_dask(frame, choice.unchanged), progress)
+            _warn_of_columns(frame, choice, progress)
             progress.show(f"grouping the records of {options.input}")
-            aggregator._fit_transform(frame[choice.kept], release)
+            table = frame[choice.kept + ([] if choice.unit is None else [choice.unit])]
+            aggregator._fit_transform(table, release, choice.sensitive, choice.unit)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         about = "--engine dask takes columns without missing values: "
         raise CommandError((about if "NaN" in str(error) else "") + one_line(error)) from error
     except OSError as error:
         raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
     n_rows, smallest_group = aggregator.n_rows_, aggregator.group_sizes_.min()
-    return facts_of(aggregator, choice, n_rows, smallest_group, release.level, release.homogeneous)
+    return facts_of(
+        aggregator,
+        choice,
+        n_rows,
+        smallest_group,
+        release.level,
+        release.homogeneous,
+        privacy=_privacy_facts(aggregator, choice),
+    )
+
+
+def _warn_of_columns(frame, choice, progress):
+    counts = count_on_dask(frame, [*choice.unchanged, *choice.dropped])
+    warn_of_identifiers(identifiers_on_dask(counts, choice.unchanged), progress)
+    if choice.unit is None:
+        names = [name for name in choice.dropped if frame.dtypes[name].kind not in "bfmM"]
+        warn_of_several_rows(several_rows_on_dask(counts, names), True, progress)
+
+
+def _numbers(columns):
+    return [name for name, dtype in columns.dtypes.items() if dtype.kind in "iuf"]
+
+
+def _privacy_facts(aggregator, choice):
+    smallest, largest = aggregator._figures.T
+    n_units = None
+    if choice.unit is not None:
+        n_units, smallest, largest = int(smallest[0]), smallest[1:], largest[1:]
+    privacy = aggregator.privacy or []
+    figures = [
+        high if is_worse_if_larger(constraint) else low
+        for constraint, low, high in zip(privacy, smallest, largest, strict=True)
+    ]
+    return privacy_facts(choice, privacy, figures, n_units, aggregator.k)
 
 
 def _check_options(options):
     for option in ("hierarchies", "report"):
         if getattr(options, option) is not None:
             raise CommandError(f"--{option} needs --engine memory.")
+    if options.strata:
+        raise CommandError("--strata needs --engine memory.")
+    check_privacy_options(options)
+    check_refiner_keeps_constraints(options)
     if options.certificate is not None:
         raise CommandError(
             f"--certificate {options.certificate:g} needs --engine memory: a proof takes all "

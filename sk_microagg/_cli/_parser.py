@@ -26,6 +26,9 @@ If all chosen columns hold numbers and no value is missing, the rows of a group 
 their mean (MicroAggregator); means of integers are rounded to two decimals. Otherwise they are
 replaced by intervals, nodes of hierarchies and * (KAIM). Other columns are released unchanged, so
 choose all columns by which a person could be recognized, and drop names and personal numbers.
+
+k says nothing of what a group shares, and counts rows: --sensitive with --l or --t demands
+different values in each group, --unit counts people, and --strata keeps parts of the table apart.
 """
 
 RISK = """\
@@ -88,6 +91,7 @@ def _add_anonymize(parser):
     parser.add_argument(
         "--drop", type=_names, default=[], metavar="A,B", help="columns to leave out of OUT"
     )
+    _add_roles(parser)
     parser.add_argument(
         "--builder",
         choices=BUILDERS,
@@ -138,6 +142,53 @@ def _add_anonymize(parser):
     )
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
     parser.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+
+
+def _add_roles(parser):
+    parser.add_argument(
+        "--sensitive",
+        type=_names,
+        default=[],
+        metavar="A,B",
+        help="columns that --l and --t are about, such as a diagnosis; they are released unchanged",
+    )
+    parser.add_argument(
+        "--l",
+        type=_diversity,
+        metavar="L",
+        help="each group has at least L different values in every sensitive column",
+    )
+    parser.add_argument(
+        "--l-kind",
+        choices=["distinct", "entropy", "recursive"],
+        default="distinct",
+        help="entropy: values as hard to predict as L equally frequent ones; recursive: the most "
+        "frequent value occurs less than C times as often as all but the L - 1 most frequent ones "
+        "together. Default: %(default)s",
+    )
+    parser.add_argument("--c", type=_positive, metavar="C", help="for --l-kind recursive")
+    parser.add_argument(
+        "--t",
+        type=_share,
+        metavar="T",
+        help="each group has nearly the distribution of the whole table in every sensitive column: "
+        "the earth mover's distance, over the order of numbers, and between equally distant "
+        "values of other columns, is at most T, from 0 to 1",
+    )
+    parser.add_argument(
+        "--unit",
+        metavar="COLUMN",
+        help="who a row belongs to, if people have several: each group has rows of at least K "
+        "different people. The column is left out of OUT",
+    )
+    parser.add_argument(
+        "--strata",
+        type=_names,
+        default=[],
+        metavar="A,B",
+        help="columns such as the region, released unchanged: no group mixes rows of different "
+        "strata, so that every row occurs at least K times also together with these columns",
+    )
 
 
 def _add_risk(parser):
@@ -213,6 +264,15 @@ def _at_least_1(text):
 
 def _positive(text):
     return _checked(float(text), 0 < float(text) < math.inf, "a number above 0")
+
+
+def _share(text):
+    return _checked(float(text), 0 <= float(text) <= 1, "a number from 0 to 1")
+
+
+def _diversity(text):
+    number = _checked(float(text), 1 <= float(text) < math.inf, "a number of at least 1")
+    return int(number) if number.is_integer() else number
 
 
 def _seed(text):

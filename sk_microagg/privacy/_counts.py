@@ -40,6 +40,12 @@ class GroupCounts:
         n_codes = np.diff(starts, append=len(groups))
         return cls(present, counts, starts, n_codes, np.add.reduceat(counts, starts))
 
+    @classmethod
+    def of_one(cls, counts):
+        """Return the counts of one group, given how often it has each code: at least once."""
+        one, n_codes = np.zeros(1, dtype=np.int64), np.array([len(counts)])
+        return cls(np.arange(len(counts)), counts, one, n_codes, counts.sum(keepdims=True))
+
     def sum(self, of_pairs):
         """Sum of a quantity over the pairs of each group."""
         return np.add.reduceat(of_pairs, self.starts)

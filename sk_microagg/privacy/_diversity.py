@@ -104,7 +104,10 @@ class LDiversity(Constraint):
         return np.maximum(1.0 - share, 0.0)
 
     def measure_groups(self, labels, values, table):
-        groups = GroupCounts.of(labels, values)
+        return self.measure_counts(GroupCounts.of(labels, values))
+
+    def measure_counts(self, groups):
+        """Return the figure of each group, given how often it has each code."""
         if self.kind == "distinct":
             return groups.n_codes
         return _effective_numbers(groups) if self.kind == "entropy" else _ratios(groups, self.l)

@@ -67,6 +67,12 @@ class Summary:
 
     n_iter : int
         Number of iterations of the refiner.
+
+    figures : ndarray of shape (n_rules, 2)
+        For each constraint the smallest and the largest figure of any group.
+
+    unsuited : list of int
+        Blocks that violate a constraint even as one group: they have no groups.
     """
 
     n_rows: int
@@ -74,6 +80,8 @@ class Summary:
     sse: float
     n_moved: int
     n_iter: int
+    figures: np.ndarray
+    unsuited: list
 
     @classmethod
     def merged(cls, summaries):
@@ -84,6 +92,8 @@ class Summary:
             sum(summary.sse for summary in summaries),
             sum(summary.n_moved for summary in summaries),
             sum(summary.n_iter for summary in summaries),
+            _extremes([summary.figures for summary in summaries if not summary.unsuited]),
+            [block for summary in summaries for block in summary.unsuited],
         )
 
 
@@ -96,14 +106,27 @@ class Aggregate:
     router: object
     method: object
     model_folder: object
+    n_columns: int
+    dtype: np.dtype
+    roles: object
 
     def __call__(self, bundle, blocks):
         """Return the released rows of each block, and a summary."""
-        releases, groups_of, n_near_cuts = [], [], 0
-        for records, seed in zip(blocks, bundle.seeds, strict=True):
+        unsuited = [bundle.first + i for i, rows in enumerate(blocks) if not self._suits(rows)]
+        if unsuited:
+            releases = [rows[:, : self.n_columns] for rows in blocks]  # They are not released.
+            return releases, Summary(
+                0, np.empty(0, np.int32), 0.0, 0, 0, np.empty((0, 2)), unsuited
+            )
+        releases, groups_of, figures, n_near_cuts = [], [], [], 0
+        for rows, seed in zip(blocks, bundle.seeds, strict=True):
+            records = np.ascontiguousarray(rows[:, : self.n_columns], self.dtype)
             scaled = scale(self.scaler, records)
-            method = self.method.for_a_block()
-            labels, groups = aggregate_block(records, scaled, self.rounding, method, seed)
+            method, rules = self.method.for_a_block(), self._rules(rows)
+            labels, groups = aggregate_block(records, scaled, self.rounding, method, seed, rules)
+            if rules:
+                rules.check(labels, "A block has groups")
+                figures.append([rule.figures(labels) for rule in rules.rules])
             n_near_cuts += self.router.n_near_cuts(scaled, self.rounding)
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
@@ -115,7 +138,25 @@ class Aggregate:
             sum(groups.sse for groups in groups_of),
             n_near_cuts + sum(groups.n_moved for groups in groups_of),
             sum(groups.n_iter for groups in groups_of),
+            _extremes(figures),
+            [],
         )
+
+    def _rules(self, rows):
+        return None if self.roles is None else self.roles.rules_of(rows[:, self.n_columns :])
+
+    def _suits(self, rows):
+        """Whether the rows of a block satisfy all constraints as one group."""
+        if self.roles is None:
+            return True
+        everything = np.zeros(len(rows), dtype=np.intp)
+        return bool(self._rules(rows).are_met(everything).all())
+
+
+def _extremes(figures):
+    """The smallest and the largest figure for each constraint, given several for each."""
+    by_rule = zip(*figures, strict=True)
+    return np.array([[np.min(one), np.max(one)] for one in map(np.hstack, by_rule)]).reshape(-1, 2)
 
 
 @dataclass(frozen=True)

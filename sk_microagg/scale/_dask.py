@@ -11,19 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._blocks import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner
+from sk_microagg._microaggregator import warn_if_one_group
 from sk_microagg._model._router import Router
-from sk_microagg._utils._files import TemporaryFolder
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
-from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._validation import check_count, check_k, check_verbose
 from sk_microagg._utils._version import __version__, complete_model
-from sk_microagg.scale._bundles import Aggregate, Assign, Summary, make_bundles
-from sk_microagg.scale._parts import Parts, is_path
+from sk_microagg.privacy._rules import as_constraints
+from sk_microagg.refiners._base import check_keeps_rules
+from sk_microagg.scale._bundles import Assign
+from sk_microagg.scale._grouping import Grouping
+from sk_microagg.scale._parts import Parts, as_list, is_path
 from sk_microagg.scale._release import Release, read
+from sk_microagg.scale._roles import constraints_by_column, find_roles
 from sk_microagg.scale._shuffle import make_shuffle
-from sk_microagg.scale._survey import Moments
 
 # The location and spread of the columns, and the cuts, come from the sample. In a smaller one, they
 # would disclose single rows.
@@ -57,6 +59,13 @@ class DaskMicroAggregator(BaseEstimator):
 
     scaler : "standard", transformer or None, default="standard"
         The space in which rows are compared, as there, but fitted on the sample.
+
+    privacy : Constraint, list of Constraint or None, default=None
+        What each group must satisfy beyond its size, as there:
+        :class:`~sk_microagg.privacy.LDiversity`, or :class:`~sk_microagg.privacy.TCloseness`
+        without a hierarchy, of a column that `fit` receives as `sensitive`. Groups are compared
+        with the distribution of the whole table. Blocks are larger where smaller ones could not
+        satisfy it.
 
     block_size : "auto", int or None, default="auto"
         Largest number of rows of a block, as there. It is estimated from the sample, so blocks may
@@ -163,6 +172,7 @@ class DaskMicroAggregator(BaseEstimator):
         builder="mdav",
         refiner="auto",
         scaler="standard",
+        privacy=None,
         block_size="auto",
         sample_size=250_000,
         shuffle="auto",
@@ -175,6 +185,7 @@ class DaskMicroAggregator(BaseEstimator):
         self.builder = builder
         self.refiner = refiner
         self.scaler = scaler
+        self.privacy = privacy
         self.block_size = block_size
         self.sample_size = sample_size
         self.shuffle = shuffle
@@ -182,7 +193,7 @@ class DaskMicroAggregator(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, sensitive=None, unit=None):
         """Partition the rows into groups.
 
         Parameters
@@ -193,12 +204,20 @@ class DaskMicroAggregator(BaseEstimator):
         y : None
             Ignored.
 
+        sensitive : str or list of str, default=None
+            Columns of `X` that `privacy` is about. They are released unchanged.
+
+        unit : str, default=None
+            The column of `X` that says who a row belongs to, if people have several: each group
+            then has rows of at least `k` different units. It is not released.
+
         Returns
         -------
         self : DaskMicroAggregator
             The fitted estimator.
         """
-        self._fit(Parts.of(X, self.columns))
+        sensitive = [] if sensitive is None else as_list(sensitive)
+        self._fit(Parts.of(X, self.columns, sensitive, unit), sensitive)
         return self
 
     @property
@@ -213,7 +232,7 @@ class DaskMicroAggregator(BaseEstimator):
         )
         return smallest
 
-    def fit_transform(self, X, y=None, *, path=None, npartitions=None):
+    def fit_transform(self, X, y=None, *, sensitive=None, unit=None, path=None, npartitions=None):
         """Partition the rows and return the release.
 
         Parameters
@@ -223,6 +242,9 @@ class DaskMicroAggregator(BaseEstimator):
 
         y : None
             Ignored.
+
+        sensitive, unit : str, or list of str, default=None
+            As in `fit`.
 
         path : path or None, default=None
             A Parquet folder to write the release to. It must not exist, and appears when the
@@ -235,15 +257,18 @@ class DaskMicroAggregator(BaseEstimator):
         Returns
         -------
         release : dask DataFrame
-            The table, row by row, with `columns` replaced by the centroid of the row's group.
+            The table, row by row, with `columns` replaced by the centroid of the row's group, and
+            without the column `unit`.
         """
-        return self._fit_transform(X, Release(path, npartitions, X if is_path(X) else None))
+        release = Release(path, npartitions, X if is_path(X) else None)
+        return self._fit_transform(X, release, sensitive, unit)
 
-    def _fit_transform(self, X, release):
+    def _fit_transform(self, X, release, sensitive=None, unit=None):
         """As `fit_transform`, with a `Release` that may write and check in its own way."""
+        sensitive = [] if sensitive is None else as_list(sensitive)
         with release.draft() as folder:
-            parts = self._parts(X, self.columns, folder)
-            frame = self._replaced(parts, self._fit(parts))
+            parts = self._parts(X, self.columns, folder, sensitive, unit)
+            frame = self._replaced(parts, self._fit(parts, sensitive))
             written = release.write(frame, folder, parts)
             level = release.check(written, list(self.feature_names_in_), self.k)
             self._say(f"released: every row occurs at least {level} times")
@@ -267,12 +292,13 @@ class DaskMicroAggregator(BaseEstimator):
         Returns
         -------
         X_new : dask DataFrame
-            The table with a centroid in each row, exactly as in the release.
+            The table with a centroid in each row, exactly as in the release. A column that was the
+            `unit` in `fit` does not come out.
         """
         check_is_fitted(self)
         release = Release(path, npartitions, X if is_path(X) else None)
         with release.draft() as folder:
-            parts = self._parts(X, list(self.feature_names_in_), folder)
+            parts = self._parts(X, list(self.feature_names_in_), folder).without(self._unit)
             with complete_model(self):
                 shuffle = self._make_shuffle(sum(parts.lengths()), parts)
                 shuffle.route(parts, self.scaler_, self._router)
@@ -281,7 +307,7 @@ class DaskMicroAggregator(BaseEstimator):
                 written = release.write(self._replaced(parts, shuffle), folder, parts)
         return written if folder is None else read(path)
 
-    def _fit(self, parts):
+    def _fit(self, parts, sensitive):
         """Find the groups; return the shuffle that brings the released rows back."""
         check_verbose(self.verbose)
         size = self._check_sample_size()
@@ -293,31 +319,27 @@ class DaskMicroAggregator(BaseEstimator):
             # Drawn once: work that a worker does again is to give the same.
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
 
+        parts = parts.with_roles(self._find_roles(parts, sensitive, method))
         sample = parts.sample(seed, size)
+        rules = None
+        if parts.roles is not None:
+            sample, encoded = sample.split(len(parts.columns), parts.dtype)
+            rules = parts.roles.rules_of(encoded)
         method = Method(check_k(self.k, sample.n_rows), method.builder, method.refiner)
         if scaler is not None:
             scaler.fit(own_floats(scaler, sample.rows))
-        router, rounding = self._fit_router(sample, scaler, method.k)
-        method = method.for_columns(len(rounding))
+        router, rounding = self._fit_router(sample, scaler, method.k, rules)
+        method = method.under(rules, self.builder) if rules else method.for_columns(len(rounding))
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
-        shuffle = self._make_shuffle(sample.n_rows, parts)
-        n_rows, moments = zip(*shuffle.route(parts, scaler, router), strict=True)
-        sizes = np.sum(n_rows, axis=0)
-        _check_rows(sample.n_rows, sizes.sum())
-        router, new_block = router.without_small_blocks(sizes, 2 * method.k)
-        edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
-        sizes = np.add.reduceat(sizes, edges[:-1])
-        row_bytes = len(parts.columns) * parts.dtype.itemsize
-        bundles = make_bundles(sizes, row_bytes, seeds_of_parts(seed, router.n_blocks))
-        self._say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
-
-        with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
-            work = Aggregate(scaler, rounding, router, method, model)
-            summary = Summary.merged(shuffle.work(work, bundles, edges))
-            _check_rows(sample.n_rows, summary.n_rows)
+        grouping = Grouping(parts, scaler, rounding, method, seed, sample.n_rows, self.folder)
+        grouped = grouping.run(router, self._make_shuffle, self._say)
+        summary = grouped.summary
+        if rules and len(summary.group_sizes) == 1:
+            labels = np.broadcast_to(np.intp(0), sample.n_rows)
+            warn_if_one_group(labels, method.k, None, rules)
         if self.folder is not None:
-            model.keep()
+            grouped.model.keep()
         self._say("groups are made")
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
@@ -327,20 +349,38 @@ class DaskMicroAggregator(BaseEstimator):
         self.refiner_ = method.refiner
         self.scaler_ = scaler
         self.n_rows_ = sample.n_rows
-        self.n_blocks_ = router.n_blocks
-        self.block_sizes_ = sizes
+        self.n_blocks_ = grouped.router.n_blocks
+        self.block_sizes_ = grouped.sizes
         self.n_groups_ = len(summary.group_sizes)
         self.group_sizes_ = summary.group_sizes
         self.sse_ = summary.sse
-        self.information_loss_ = loss_share(summary.sse, Moments.merged(moments).sum_of_squares)
+        self.information_loss_ = loss_share(summary.sse, grouped.moments.sum_of_squares)
         self.exact_transform_ = summary.n_moved == 0
         self.n_iter_ = summary.n_iter
         self._dtype = parts.dtype
-        self._router = router
-        self._bundles = bundles
-        self._model = model
+        self._unit = parts.unit
+        self._figures = summary.figures
+        self._router = grouped.router
+        self._bundles = grouped.bundles
+        self._model = grouped.model
         self._sk_microagg_version = __version__
-        return shuffle
+        return grouped.shuffle
+
+    def _find_roles(self, parts, sensitive, method):
+        """Take what constraints need from the whole table; None if there are none."""
+        constraints = as_constraints(self.privacy)
+        if constraints and not sensitive:
+            raise ValueError(
+                f"privacy={self.privacy!r} needs sensitive values: pass sensitive=, the name of "
+                "one or several columns."
+            )
+        if not constraints and parts.unit is None:
+            return None
+        if method.refiner is not None:
+            check_keeps_rules(method.refiner)
+        constraints = constraints_by_column(constraints, sensitive, parts.frame.dtypes)
+        self._say("looking at the values that constraints are about")
+        return find_roles(parts.frame, check_k(self.k, math.inf), constraints, parts.unit)
 
     def _check_sample_size(self):
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
@@ -352,21 +392,22 @@ class DaskMicroAggregator(BaseEstimator):
             )
         return size
 
-    def _fit_router(self, sample, scaler, k):
+    def _fit_router(self, sample, scaler, k, rules):
         """Fit the cuts on the sample; return them with the rounding errors of scaled rows."""
         scaled = scale(scaler, sample.rows)
+        may_be_block = None if rules is None else rules.suit_block
         share = len(sample.rows) / sample.n_rows
         largest = check_block_size(self.block_size, k) * share
         # A row of the sample stands for many rows, but belongs to one person.
         smallest = max(math.ceil(2 * k * share), k)
-        router = Router.fit(scaled, largest, smallest, k)
+        router = Router.fit(scaled, largest, smallest, k, may_be_block)
         return router, rounding_of(scaler, sample.rows, scaled)
 
     def _make_shuffle(self, n_rows, parts):
-        return make_shuffle(self.shuffle, self.folder, n_rows, len(parts.columns))
+        return make_shuffle(self.shuffle, self.folder, n_rows, parts.no_rows().shape[1])
 
-    def _parts(self, X, columns, folder):
-        parts = Parts.of(X, columns)
+    def _parts(self, X, columns, folder, sensitive=(), unit=None):
+        parts = Parts.of(X, columns, sensitive, unit)
         if folder is not None:
             parts.check_names()
         return parts
@@ -378,11 +419,3 @@ class DaskMicroAggregator(BaseEstimator):
     def _say(self, what):
         if self.verbose:
             ProgressLine().say(f"DaskMicroAggregator: {what}")
-
-
-def _check_rows(n_before, n_now):
-    if n_before != n_now:
-        raise RuntimeError(
-            f"X had {n_before} rows and now has {n_now}: X changed on the way. It must give the "
-            "same rows each time that it is computed."
-        )

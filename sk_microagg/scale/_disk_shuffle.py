@@ -29,8 +29,11 @@ class DiskShuffle:
     def route(self, parts, scaler, router):
         """Write all rows, sorted by block; return rows per block and moments, by partition."""
         self.n_parts = len(parts)
+        n_columns = len(parts.columns)
         with self.there.removed_on_failure(), self.back.removed_on_failure():
-            return dask.compute(*parts.map(_write_part, scaler, router, self.there, self.back))
+            return dask.compute(
+                *parts.map(_write_part, scaler, router, n_columns, self.there, self.back)
+            )
 
     def work(self, work, bundles, edges):
         """Do the work on all bundles; return their summaries.
@@ -56,11 +59,11 @@ class DiskShuffle:
         return [read(part, self.n_bundles, self.back) for part in range(self.n_parts)]
 
 
-def _write_part(records, part, scaler, router, there, back):
-    blocks, moments = route(records, scaler, router)
+def _write_part(rows, part, scaler, router, n_columns, there, back):
+    blocks, moments = route(rows[:, :n_columns], scaler, router)
     order = np.argsort(blocks, kind="stable")
     n_rows = np.bincount(blocks, minlength=router.n_blocks)
-    save(there / f"rows-{part}.npy", records[order])
+    save(there / f"rows-{part}.npy", rows[order])
     save(there / f"starts-{part}.npy", np.concatenate([[0], np.cumsum(n_rows)]))
     save(back / f"order-{part}.npy", order)
     return n_rows, moments

@@ -16,15 +16,15 @@ class MemoryShuffle:
 
     def route(self, parts, scaler, router):
         """Find the blocks of all rows; return rows per block and moments, by partition."""
-        self.parts, self.route_arguments = parts, (scaler, router)
-        return dask.compute(*parts.map(_count, scaler, router))
+        self.parts, self.route_arguments = parts, (scaler, router, len(parts.columns))
+        return dask.compute(*parts.map(_count, *self.route_arguments))
 
     def work(self, work, bundles, edges):
         """Do the work on all bundles; return their summaries.
 
         Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
         """
-        no_rows = np.empty((0, len(self.parts.columns)), self.parts.dtype)
+        no_rows = self.parts.no_rows()
         starts = np.array([bundle.first for bundle in bundles])
         rows = dd.from_delayed(
             self.parts.map(_addressed, *self.route_arguments, edges, starts),
@@ -39,7 +39,9 @@ class MemoryShuffle:
         ]
         done = dask.persist(*done)
         self.back = dd.from_delayed(
-            [rows for rows, _ in done], meta=_frame(no_rows.astype(float), 0, []), verify_meta=False
+            [rows for rows, _ in done],
+            meta=_frame(np.empty((0, len(self.parts.columns))), 0, []),
+            verify_meta=False,
         )
         return dask.compute(*(summary for _, summary in done))
 
@@ -56,23 +58,23 @@ def _sent(rows, address, n_addresses):
     return rows.set_index(address, divisions=divisions, drop=False).to_delayed()
 
 
-def _count(records, part, scaler, router):
-    blocks, moments = route(records, scaler, router)
+def _count(rows, part, scaler, router, n_columns):
+    blocks, moments = route(rows[:, :n_columns], scaler, router)
     return np.bincount(blocks, minlength=router.n_blocks), moments
 
 
-def _frame(records, part, blocks):
-    rows = pd.DataFrame(records, columns=[f"x{j}" for j in range(records.shape[1])])
-    return rows.assign(
-        part=np.intp(part), row=np.arange(len(records)), block=np.asarray(blocks, dtype=np.intp)
+def _frame(rows, part, blocks):
+    frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(rows.shape[1])])
+    return frame.assign(
+        part=np.intp(part), row=np.arange(len(rows)), block=np.asarray(blocks, dtype=np.intp)
     )
 
 
-def _addressed(records, part, scaler, router, edges, starts):
-    blocks, _ = route(records, scaler, router)
+def _addressed(rows, part, scaler, router, n_columns, edges, starts):
+    blocks, _ = route(rows[:, :n_columns], scaler, router)
     blocks = np.searchsorted(edges, blocks, side="right") - 1
     bundle = np.searchsorted(starts, blocks, side="right") - 1
-    return _frame(records, part, blocks).assign(bundle=bundle)
+    return _frame(rows, part, blocks).assign(bundle=bundle)
 
 
 def _work_on_bundle(work, bundle, rows):

@@ -1,6 +1,6 @@
 """A Dask table and its parts, the partitions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from os import PathLike, fspath
 
@@ -32,15 +32,26 @@ class Parts:
 
     dtype : numpy.dtype
         Their float type.
+
+    unit : str or None, default=None
+        A column that is not released.
+
+    roles : Roles or None, default=None
+        Other columns whose values travel with the rows.
     """
 
     frame: object
     columns: list
     dtype: np.dtype
+    unit: object = None
+    roles: object = None
 
     @classmethod
-    def of(cls, X, columns):
-        """Check a Dask DataFrame, or read a Parquet folder; check the columns."""
+    def of(cls, X, columns, sensitive=(), unit=None):
+        """Check a Dask DataFrame, or read a Parquet folder; check the columns.
+
+        `sensitive` and `unit` name columns that are not to be anonymized.
+        """
         if is_path(X):
             X = dd.read_parquet(fspath(X), blocksize=PART_BYTES)
         if not isinstance(X, dd.DataFrame):
@@ -49,7 +60,10 @@ class Parts:
                 "folder; MicroAggregator takes what fits into memory."
             )
         X = X.optimize()  # Once, as it may join parts: all steps must see the same ones.
-        columns = list(X.columns) if columns is None else _as_list(columns)
+        others = _check_roles(X, columns, sensitive, unit)
+        if columns is None:
+            columns = [name for name in X.columns if name not in others]
+        columns = as_list(columns)
         if not columns:
             raise ValueError(f"columns={columns!r} must name at least one column.")
         for name in columns:
@@ -63,19 +77,36 @@ class Parts:
                     f"columns={columns!r}: {name!r} has type {X.dtypes[name]}; all must be numeric."
                 )
         dtype = X._meta[columns].to_numpy().dtype
-        return cls(X, columns, dtype if dtype == np.float32 else np.dtype(np.float64))
+        dtype = dtype if dtype == np.float32 else np.dtype(np.float64)
+        return cls(X, columns, dtype, unit)
+
+    def with_roles(self, roles):
+        """The same table, with values of other columns in each row that travels."""
+        return replace(self, roles=roles)
+
+    def without(self, unit):
+        """The same table, which is released without a column, if it has that."""
+        return replace(self, unit=unit) if unit in self.frame.columns else self
+
+    def no_rows(self):
+        """Rows as they travel, but none of them."""
+        if self.roles is None:
+            return np.empty((0, len(self.columns)), self.dtype)
+        return np.empty((0, len(self.columns) + len(self.roles.names)))
 
     def __len__(self):
         return self.frame.npartitions
 
     def map(self, function, *arguments):
-        """Make tasks `function(records, number of the part, *arguments)`, one per part."""
+        """Make tasks `function(rows, number of the part, *arguments)`, one per part."""
         # Wrapped once, so that they are not sent along with every task.
-        function = dask.delayed(_on_records, pure=False, traverse=False), dask.delayed(function)
+        function = dask.delayed(_on_rows, pure=False, traverse=False), dask.delayed(function)
         arguments = [dask.delayed(argument, traverse=False) for argument in arguments]
+        names = self.columns + ([] if self.roles is None else self.roles.names)
+        settings = dask.delayed((self.columns, self.dtype, self.roles), traverse=False)
         return [
-            function[0](part, function[1], self.columns, self.dtype, number, *arguments)
-            for number, part in enumerate(self.frame[self.columns].to_delayed())
+            function[0](part, function[1], settings, number, *arguments)
+            for number, part in enumerate(self.frame[names].to_delayed())
         ]
 
     def lengths(self):
@@ -114,22 +145,23 @@ class Parts:
         The result keeps a reference to the folder of the model, since the work of a lost worker is
         done again.
         """
+        frame = self.frame if self.unit is None else self.frame.drop(columns=[self.unit])
         categories = self._used_categories()
         no_rows = np.empty((0, len(self.columns)))
-        meta = _replace(self.frame._meta, no_rows, self.columns, dtype, categories)
+        meta = _replace(frame._meta, no_rows, self.columns, dtype, categories)
         put = dask.delayed(_replace, pure=False)
         parts = [
             put(part, rows, self.columns, dtype, categories, model)
-            for part, rows in zip(self.frame.to_delayed(), released, strict=True)
+            for part, rows in zip(frame.to_delayed(), released, strict=True)
         ]
-        return dd.from_delayed(parts, meta=meta, divisions=self.frame.divisions, verify_meta=False)
+        return dd.from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
 
     def _used_categories(self):
         """For each categorical column the values that occur; categories may differ by part."""
         names = [
             name
             for name, dtype in self.frame.dtypes.items()
-            if isinstance(dtype, pd.CategoricalDtype) and name not in self.columns
+            if isinstance(dtype, pd.CategoricalDtype) and name not in {*self.columns, self.unit}
         ]
         if not names:
             return {}
@@ -148,10 +180,27 @@ def is_path(X):
     return isinstance(X, str | PathLike)
 
 
-def _as_list(columns):
+def as_list(columns):
+    """A name, or several, as a list."""
     if isinstance(columns, str | Integral):
         return [columns]
     return list(columns)
+
+
+def _check_roles(X, columns, sensitive, unit):
+    """Raise unless sensitive columns and unit exist and have no other role; return their names."""
+    for role, names in (("sensitive", list(sensitive)), ("unit", [] if unit is None else [unit])):
+        for name in names:
+            if list(X.columns).count(name) != 1:
+                raise ValueError(
+                    f"{role}={name!r} must be a column of X, which has the columns "
+                    f"{list(X.columns)!r}."
+                )
+            if columns is not None and name in as_list(columns):
+                raise ValueError(f"{role}={name!r} must not be one of columns={columns!r}.")
+    if unit in sensitive:
+        raise ValueError(f"unit={unit!r} must not be one of sensitive={sensitive!r}.")
+    return {*sensitive, unit}
 
 
 def _is_counter(index):
@@ -162,11 +211,14 @@ def _length(records, part):
     return len(records)
 
 
-def _on_records(frame, function, columns, dtype, number, *arguments):
-    records = np.empty((0, len(columns)), dtype)
+def _on_rows(frame, function, settings, number, *arguments):
+    columns, dtype, roles = settings
+    rows = np.empty((0, len(columns)), dtype)
     if len(frame):
-        records = check_records(frame[columns], dtype=dtype)
-    return function(records, number, *arguments)
+        rows = check_records(frame[columns], dtype=dtype)
+    if roles is not None:
+        rows = np.column_stack([rows, roles.encode(frame)])
+    return function(rows, number, *arguments)
 
 
 def _categories(frame):

@@ -9,7 +9,7 @@ from sk_microagg._cli._tables import Table
 
 dd = pytest.importorskip("dask.dataframe")
 from sk_microagg._cli import _identifiers_on_dask  # noqa: E402
-from sk_microagg._cli._identifiers_on_dask import identifiers_on_dask  # noqa: E402
+from sk_microagg._cli._identifiers_on_dask import count_on_dask, identifiers_on_dask  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -59,7 +59,7 @@ def test_of_categories_and_nan():
 def test_on_dask(monkeypatch, n_parts, n_keys):
     monkeypatch.setattr(_identifiers_on_dask, "N_KEYS", n_keys)
     frame = dd.from_pandas(pd.DataFrame(COLUMNS), npartitions=n_parts)
-    names = identifiers_on_dask(frame, list(COLUMNS))
+    names = identifiers_on_dask(count_on_dask(frame, list(COLUMNS)), list(COLUMNS))
     if n_keys < N:  # A sample is not exact between 89% and 91%.
         names = [name for name in names if name != "90 of 100"]
     assert set(IDENTIFIERS) - set(names) <= ({"91 of 100"} if n_keys < N else set())

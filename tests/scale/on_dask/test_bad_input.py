@@ -9,12 +9,13 @@ from sklearn.exceptions import NotFittedError
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 from tables.on_dask import NAMES, assert_fit_fails, assert_unfitted  # noqa: E402
 
+from sk_microagg.builders import BUILDERS  # noqa: E402
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
-BUILDER_NAMES = "'mdav', 'cbfs', 'tfrp', 'gsms', 'dbfs', 'path_optimal', 'optimal_1d'"
+BUILDER_NAMES = ", ".join(map(repr, BUILDERS))
 
 
 @pytest.mark.parametrize(

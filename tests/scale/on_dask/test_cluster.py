@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 from sk_microagg import MicroAggregator
 from sk_microagg.metrics import anonymity_level
+from sk_microagg.privacy import LDiversity
 from sk_microagg.refiners import IteratedLocalSearch
 from sk_microagg.scale import _bundles
 
@@ -112,6 +113,19 @@ def test_release_is_that_of_micro_aggregator(client, X, shuffle):
     expected = MicroAggregator(**PARAMETERS).fit_transform(X[NAMES].compute())
     assert_array_equal(release[NAMES].compute(), expected)
     assert anonymity_level(release[NAMES]) == anonymity_level(expected) >= 3
+
+
+@every_shuffle
+def test_constraints_and_units(client, X, shuffle):
+    V = X.assign(patient=(X["visits"] * 31 + X["age"].round(1) * 10).astype(int).astype(str))
+    parameters = PARAMETERS | {"privacy": LDiversity(3), "refiner": "local_search"}
+    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
+    release = aggregator.fit_transform(V, sensitive="visits", unit="patient")
+    table = V.compute()
+    expected = MicroAggregator(**parameters).fit_transform(
+        table[NAMES], sensitive=table["visits"], unit=table["patient"]
+    )
+    assert_array_equal(release[NAMES].compute(), expected)
 
 
 # Errors

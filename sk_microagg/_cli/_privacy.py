@@ -1,0 +1,138 @@
+"""What the groups of a release must satisfy beyond their size."""
+
+import warnings
+from contextlib import contextmanager
+
+from sk_microagg._cli._errors import CommandError, one_line
+from sk_microagg.privacy import LDiversity, TCloseness
+
+
+def check_privacy_options(options):
+    """Raise if options contradict each other, before anything is read."""
+    for option in ("l", "t"):
+        if getattr(options, option) is not None and not options.sensitive:
+            raise CommandError(
+                f"--{option} {getattr(options, option):g} needs --sensitive: the columns that it "
+                "is about."
+            )
+    if options.l is None and options.l_kind != "distinct":
+        raise CommandError(f"--l-kind {options.l_kind} needs --l.")
+    if not isinstance(options.l, int | None) and options.l_kind != "entropy":
+        raise CommandError(f"--l {options.l:g} must be an integer, unless --l-kind is entropy.")
+    if (options.c is None) == (options.l_kind == "recursive"):
+        raise CommandError("--l-kind recursive needs --c, and no other kind takes it.")
+    demands = demands_beyond_k(options)
+    if demands and options.hierarchies is not None:
+        raise CommandError(
+            f"{demands[0]} is for columns of numbers without missing values: leave out "
+            "--hierarchies, which generalize."
+        )
+
+
+def demands_beyond_k(options):
+    """The options that demand more of a group than k records, as the user writes them."""
+    return [
+        f"--{option}"
+        for option in ("l", "t", "unit", "strata")
+        if getattr(options, option) not in (None, [])
+    ]
+
+
+def make_privacy(options, choice, numbers):
+    """Make the constraints, one of a kind for each sensitive column.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of the user.
+
+    choice : Choice
+        The columns.
+
+    numbers : list of str
+        The sensitive columns that hold numbers, which are ordered.
+
+    Returns
+    -------
+    privacy : list of Constraint or None
+        The constraints; None if there are none.
+    """
+    privacy = []
+    for name in choice.sensitive:
+        if options.l is not None:
+            privacy.append(LDiversity(options.l, options.l_kind, options.c, column=name))
+        if options.t is not None:
+            distance = "ordered" if name in numbers else "equal"
+            privacy.append(TCloseness(options.t, distance, column=name))
+    return privacy or None
+
+
+@contextmanager
+def warnings_as_lines(progress):
+    """Print warnings of the library as lines of the command."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", "All records .*in one group")
+        yield
+    for warning in caught:
+        progress.say(f"sk-microagg: warning: {one_line(warning.message)}")
+
+
+def privacy_facts(choice, privacy, figures, n_units, k):
+    """Summarize what was demanded of each group, and what holds.
+
+    Parameters
+    ----------
+    choice : Choice
+        The columns.
+
+    privacy : list of Constraint or None
+        The constraints.
+
+    figures : list of float
+        The worst figure for each constraint.
+
+    n_units : int or None
+        The smallest number of different units in a group.
+
+    k : int
+        The number that was demanded.
+
+    Returns
+    -------
+    facts : dict
+        By name, a fact or a list of several.
+    """
+    facts = {}
+    if n_units is not None:
+        facts["units per group"] = f"{n_units}  (different values of {choice.unit}; {k} demanded)"
+    for constraint, figure in zip(privacy or [], figures, strict=True):
+        is_close = isinstance(constraint, TCloseness)
+        words = (_closeness_in_words if is_close else _diversity_in_words)(constraint, figure)
+        name = "t-closeness" if is_close else "l-diversity"
+        facts.setdefault(name, []).append(f"{constraint.column}: {words}")
+    return facts
+
+
+def is_worse_if_larger(constraint):
+    """Whether the largest figure of a group is the worst one, and not the smallest."""
+    return isinstance(constraint, TCloseness) or constraint.kind == "recursive"
+
+
+def _closeness_in_words(constraint, figure):
+    return (
+        f"the largest distance of a group from the table is {figure:.4g}; {constraint.t:g} demanded"
+    )
+
+
+def _diversity_in_words(constraint, figure):
+    if constraint.kind == "distinct":
+        return f"every group has at least {figure:.0f} different values; {constraint.l} demanded"
+    if constraint.kind == "entropy":
+        return (
+            f"the smallest entropy of a group is that of {figure:.4g} equally frequent values; "
+            f"{constraint.l:g} demanded"
+        )
+    return (
+        f"the largest ratio r1 / (r{constraint.l} + ...) of a group is {figure:.4g}; below "
+        f"{constraint.c:g} demanded"
+    )

@@ -1,0 +1,102 @@
+"""The columns of a table in memory that say what each group must satisfy beyond its size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._privacy import make_privacy, privacy_facts
+from sk_microagg.metrics import closeness, diversity, units_per_group
+from sk_microagg.privacy import TCloseness
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Constraints, and the values of the records that they are about.
+
+    Attributes
+    ----------
+    privacy : list of Constraint or None
+        The constraints.
+
+    sensitive : pandas.DataFrame
+        The sensitive columns, maybe none.
+
+    unit : pandas.Series or None
+        Who each record belongs to.
+
+    strata : pandas.DataFrame
+        The strata, maybe without a column.
+    """
+
+    privacy: list | None
+    sensitive: pd.DataFrame
+    unit: pd.Series | None
+    strata: pd.DataFrame
+
+    @classmethod
+    def of(cls, table, choice, options):
+        """Take the columns from a table."""
+        sensitive = table.values(choice.sensitive)
+        numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
+        unit = None if choice.unit is None else table.values([choice.unit])[choice.unit]
+        privacy = make_privacy(options, choice, numbers)
+        return cls(privacy, sensitive, unit, _strata(table, choice.strata))
+
+    def of_fit(self):
+        """Return the arguments of `fit`, none for an estimator that knows none of them."""
+        arguments = {
+            "sensitive": self.sensitive if self.privacy else None,
+            "unit": self.unit,
+            "strata": self.strata if len(self.strata.columns) else None,
+        }
+        return {name: columns for name, columns in arguments.items() if columns is not None}
+
+    def check(self, classes, choice, k):
+        """Raise unless a release satisfies all constraints; return the facts to print.
+
+        Parameters
+        ----------
+        classes : pandas.DataFrame
+            The columns of the release in which equal rows are a class.
+
+        choice : Choice
+            The columns.
+
+        k : int
+            Smallest number of different units.
+
+        Returns
+        -------
+        facts : dict
+            What was demanded, and what holds.
+        """
+        if not self.privacy and self.unit is None:
+            return {}
+        # Classes are found once: from here on they are labels.
+        labels = classes.groupby(list(classes), sort=False, dropna=False).ngroup().to_numpy()
+        figures = [self._figure(constraint, labels) for constraint in self.privacy or []]
+        n_units = None if self.unit is None else units_per_group(labels, self.unit)
+        are_met = [
+            np.all(constraint.accepts(figure))
+            for constraint, figure in zip(self.privacy or [], figures, strict=True)
+        ]
+        if not all(are_met) or (n_units is not None and n_units < k):
+            raise CommandError(
+                "The release violates a constraint: nothing was written. Please report this."
+            )
+        return privacy_facts(choice, self.privacy, figures, n_units, k)
+
+    def _figure(self, constraint, labels):
+        values = self.sensitive[constraint.column]
+        if isinstance(constraint, TCloseness):
+            return closeness(labels, values, constraint.distance)
+        return diversity(labels, values, constraint.kind, constraint.l)
+
+
+def _strata(table, columns):
+    """The cells of the strata exactly as they are released: those that differ are different."""
+    cells = {name: table.cells[name].to_pylist() for name in columns}
+    text = {name: [None if c is None else str(c) for c in column] for name, column in cells.items()}
+    return pd.DataFrame(text, index=range(table.cells.num_rows), dtype=object)

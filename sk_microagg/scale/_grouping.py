@@ -1,0 +1,153 @@
+"""Rows go to their blocks and are grouped there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sk_microagg._utils._files import TemporaryFolder
+from sk_microagg._utils._seeds import seeds_of_parts
+from sk_microagg.scale._bundles import Aggregate, Summary, make_bundles
+from sk_microagg.scale._survey import Moments
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """What came of it.
+
+    Attributes
+    ----------
+    shuffle : DiskShuffle or MemoryShuffle
+        It brings the released rows back.
+
+    router : Router
+        The blocks.
+
+    sizes : ndarray of shape (n_blocks,)
+        Number of rows of each block.
+
+    bundles : list of Bundle
+        The blocks that one task processed.
+
+    model : TemporaryFolder
+        What `transform` needs of the groups.
+
+    summary : Summary
+        Figures about the groups.
+
+    moments : Moments
+        Those of all rows.
+    """
+
+    shuffle: object
+    router: object
+    sizes: np.ndarray
+    bundles: list
+    model: object
+    summary: Summary
+    moments: Moments
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Microaggregate all blocks.
+
+    Attributes
+    ----------
+    parts : Parts
+        The table.
+
+    scaler : transformer or None
+        The fitted scaler.
+
+    rounding : ndarray of shape (n_scaled_columns,)
+        How much scaled columns may differ when rows are scaled in other batches.
+
+    method : Method
+        How the rows of a block are grouped.
+
+    seed : int
+        The seed of all blocks together.
+
+    n_rows : int
+        Number of rows of the table.
+
+    folder : path or None
+        The folder of the model.
+    """
+
+    parts: object
+    scaler: object
+    rounding: np.ndarray
+    method: object
+    seed: int
+    n_rows: int
+    folder: object
+
+    def run(self, router, make_shuffle, say):
+        """Group the rows, in fewer blocks if some of these cannot satisfy the constraints alone.
+
+        The sample suggests blocks that can, so that one attempt is usually enough.
+
+        Parameters
+        ----------
+        router : Router
+            The blocks.
+
+        make_shuffle : callable
+            Makes a shuffle, given the number of rows and the parts.
+
+        say : callable
+            Receives a line on the progress.
+
+        Returns
+        -------
+        grouped : Grouped
+            The result.
+        """
+        while True:
+            grouped = self._attempt(router, make_shuffle(self.n_rows, self.parts), say)
+            unsuited = grouped.summary.unsuited
+            if not unsuited:
+                check_rows(self.n_rows, grouped.summary.n_rows)
+                return grouped
+            grouped.model.remove()
+            say(f"{len(unsuited)} blocks are merged with others, to satisfy the constraints")
+            sizes = grouped.sizes.copy()
+            sizes[unsuited] = 0
+            router, _ = grouped.router.without_small_blocks(sizes, 2 * self.method.k)
+
+    def _attempt(self, router, shuffle, say):
+        parts, k = self.parts, self.method.k
+        n_rows, moments = zip(*shuffle.route(parts, self.scaler, router), strict=True)
+        sizes = np.sum(n_rows, axis=0)
+        check_rows(self.n_rows, sizes.sum())
+        router, new_block = router.without_small_blocks(sizes, 2 * k)
+        edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
+        sizes = np.add.reduceat(sizes, edges[:-1])
+        no_rows = parts.no_rows()
+        row_bytes = no_rows.shape[1] * no_rows.itemsize
+        bundles = make_bundles(sizes, row_bytes, seeds_of_parts(self.seed, router.n_blocks))
+        say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
+
+        with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
+            work = Aggregate(
+                self.scaler,
+                self.rounding,
+                router,
+                self.method,
+                model,
+                len(parts.columns),
+                parts.dtype,
+                parts.roles,
+            )
+            summary = Summary.merged(shuffle.work(work, bundles, edges))
+        return Grouped(shuffle, router, sizes, bundles, model, summary, Moments.merged(moments))
+
+
+def check_rows(n_before, n_now):
+    """Raise if the number of rows has changed."""
+    if n_before != n_now:
+        raise RuntimeError(
+            f"X had {n_before} rows and now has {n_now}: X changed on the way. It must give the "
+            "same rows each time that it is computed."
+        )

@@ -1,0 +1,340 @@
+"""Sensitive columns, units and strata: what is demanded of groups beyond k holds in the file."""
+
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_microagg.metrics import closeness, homogeneity
+
+# Dask itself causes this warning with newer versions of pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+ENGINES = {"memory": [], "dask": ["--engine", "dask"]}
+KNOWN = ["age", "height"]
+COLUMNS = ["--columns", "age,height"]
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+@pytest.fixture
+def visits():
+    """Visits of 40 patients: one of them has half of the rows."""
+    rng = np.random.default_rng(0)
+    patients = np.where(np.arange(300) % 2, 0, rng.integers(0, 40, 300))
+    return pd.DataFrame(
+        {
+            "patient": [f"P{number:02d}" for number in patients],
+            "age": rng.integers(20, 90, 300),
+            "height": rng.normal(170, 8, 300).round(1),
+            "ward": rng.choice(["north", "south"], 300),
+            "diagnosis": rng.choice(["flu", "gout", "cold", None], 300, p=[0.6, 0.2, 0.1, 0.1]),
+            "cost": rng.integers(10, 500, 300),
+        }
+    )
+
+
+@pytest.fixture
+def source(visits, tmp_path):
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    visits.to_parquet(tmp_path / "visits.parquet", index=False)
+    return {"memory": tmp_path / "visits.csv", "dask": tmp_path / "visits.parquet"}
+
+
+@pytest.fixture
+def anonymize(run, source, tmp_path):
+    """Anonymize the visits; return what was printed and the release."""
+
+    def anonymize(engine, *arguments):
+        output = tmp_path / "release.parquet"
+        arguments = [*COLUMNS, *arguments, *ENGINES[engine]]
+        outcome = run("anonymize", source[engine], output, *arguments)
+        assert outcome.code == 0, outcome.err
+        return outcome, pd.read_parquet(output)
+
+    return anonymize
+
+
+def groups_of(release, values):
+    """The values in each group, by the rows of the release."""
+    groups = defaultdict(list)
+    for row, value in zip(release[KNOWN].itertuples(index=False), values, strict=True):
+        groups[row].append(value)
+    return list(groups.values())
+
+
+def facts_of(printed):
+    """The facts of a summary by name, each a list of lines."""
+    facts, name = {}, None
+    for line in printed.splitlines():
+        name = line[:18].strip() or name
+        facts.setdefault(name, []).append(line[18:])
+    return facts
+
+
+@every_engine
+def test_diversity(anonymize, visits, engine):
+    options = ["--drop", "patient", "--sensitive", "diagnosis,cost", "--l", 3]
+    outcome, release = anonymize(engine, *options)
+    assert list(release) == [name for name in visits if name != "patient"]
+    # A missing diagnosis is a value of its own.
+    values = visits["diagnosis"].fillna("missing")
+    least = min(len(set(group)) for group in groups_of(release, values))
+    assert least == 3
+    facts = facts_of(outcome.out)
+    assert facts["sensitive"] == ["diagnosis, cost"]
+    line, other = facts["l-diversity"]
+    assert line == "diagnosis: every group has at least 3 different values; 3 demanded"
+    assert other.startswith("cost: every group has at least ")
+    assert facts["homogeneity"][0] == "diagnosis: no records are in groups that share one value"
+
+
+@every_engine
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--l", 1.5, "--l-kind", "entropy"], "diagnosis: the smallest entropy of a group is "),
+        (
+            ["--l", 2, "--l-kind", "recursive", "--c", 4],
+            "diagnosis: the largest ratio r1 / (r2 + ...) of a group is ",
+        ),
+    ],
+)
+def test_kinds_of_diversity(anonymize, visits, engine, options, line):
+    outcome, release = anonymize(engine, "--drop", "patient", "--sensitive", "diagnosis", *options)
+    assert " ".join(facts_of(outcome.out)["l-diversity"]).startswith(line)
+    for group in groups_of(release, visits["diagnosis"].fillna("missing")):
+        counts = np.sort(np.unique(group, return_counts=True)[1])[::-1]
+        shares = counts / counts.sum()
+        if "entropy" in options:
+            assert np.exp(-shares @ np.log(shares)) >= 1.5 - 1e-9
+        else:
+            assert counts[0] < 4 * counts[1:].sum()
+
+
+@every_engine
+def test_closeness_of_text_and_numbers(anonymize, visits, engine):
+    options = ["--drop", "patient", "--sensitive", "diagnosis,cost", "--t", 0.3]
+    outcome, release = anonymize(engine, *options)
+    shares = visits["diagnosis"].fillna("missing").value_counts(normalize=True)
+    for group in groups_of(release, visits["diagnosis"].fillna("missing")):
+        there = pd.Series(group).value_counts(normalize=True).reindex(shares.index, fill_value=0)
+        assert (there - shares).abs().sum() / 2 <= 0.3 + 1e-12
+    worst = closeness(release[KNOWN], visits["cost"], "ordered")
+    assert worst <= 0.3
+    _, line = facts_of(outcome.out)["t-closeness"]
+    assert line == (
+        f"cost: the largest distance of a group from the table is {worst:.4g}; 0.3 demanded"
+    )
+
+
+@every_engine
+def test_units(anonymize, visits, engine):
+    outcome, release = anonymize(engine, "--unit", "patient", "-k", 4)
+    assert outcome.err == ""
+    assert "patient" not in release
+    assert min(len(set(group)) for group in groups_of(release, visits["patient"])) == 4
+    line = "4  (different values of patient; 4 demanded)"
+    assert facts_of(outcome.out)["units per group"] == [line]
+
+
+@every_engine
+def test_a_unit_may_also_be_named_by_drop(anonymize, visits, engine):
+    _, release = anonymize(engine, "--unit", "patient", "--drop", "patient,ward")
+    assert list(release) == ["age", "height", "diagnosis", "cost"]
+
+
+@every_engine
+def test_everything_that_has_no_role_is_anonymized(run, source, tmp_path, engine):
+    options = ["--drop", "ward", "--unit", "patient", "--sensitive", "diagnosis", "--l", 2]
+    outcome = run("anonymize", source[engine], tmp_path / "out.parquet", *options, *ENGINES[engine])
+    assert facts_of(outcome.out)["anonymized"] == ["age, height, cost"]
+    assert facts_of(outcome.out)["unchanged"] == ["diagnosis"]
+
+
+def test_strata(anonymize, visits):
+    outcome, release = anonymize("memory", "--drop", "patient", "--strata", "ward", "-k", 6)
+    assert release["ward"].tolist() == visits["ward"].tolist()
+    counts = release.groupby([*KNOWN, "ward"]).size()
+    assert counts.min() == 6
+    facts = facts_of(outcome.out)
+    assert facts["strata"] == ["ward"]
+    assert facts["anonymity level"] == [
+        "6  (every row occurs at least this often together with its stratum)"
+    ]
+    assert not any(line.startswith("ward:") for line in facts.get("homogeneity", []))
+
+
+def test_cells_that_are_written_differently_are_different_strata(fails, write, tmp_path):
+    rows = [f"{i},{2 * i},{'a' if i else ' a'}" for i in range(9)]
+    path = write("t.csv", "\n".join(["x,y,part", *rows, ""]))
+    line = fails("anonymize", path, tmp_path / "o.csv", "--strata", "part", "-k", 2)
+    assert "stratum ' a' has 1 records, and must have at least k=2" in line
+
+
+def test_all_together(anonymize, visits):
+    options = ["--unit", "patient", "--strata", "ward", "--sensitive", "diagnosis"]
+    outcome, release = anonymize("memory", *options, "--l", 2, "--t", 0.4, "-k", 3)
+    classes = release[[*KNOWN, "ward"]]
+    assert homogeneity(classes, visits["diagnosis"]) == 0
+    assert closeness(classes, visits["diagnosis"]) <= 0.4
+    assert visits.groupby([release[name] for name in classes])["patient"].nunique().min() >= 3
+    assert {"units per group", "l-diversity", "t-closeness"} < facts_of(outcome.out).keys()
+
+
+@every_engine
+def test_sensitive_columns_without_a_constraint(anonymize, visits, engine):
+    outcome, release = anonymize(engine, "--drop", "patient", "--sensitive", "diagnosis", "-k", 3)
+    share = homogeneity(release[KNOWN], visits["diagnosis"])
+    assert share > 0
+    line = f"diagnosis: {share:.1%} of the records are in groups that share one value"
+    assert facts_of(outcome.out)["homogeneity"][0] == line
+
+
+@every_engine
+def test_only_one_group_is_close_enough(anonymize, engine):
+    options = ["--drop", "patient", "--sensitive", "cost", "--t", 0, "--quiet"]
+    outcome, release = anonymize(engine, *options)
+    assert len(release[KNOWN].drop_duplicates()) == 1
+    *_, line = outcome.err.splitlines()
+    assert line.startswith("sk-microagg: warning: All records are in one group: no smaller groups")
+
+
+@every_engine
+def test_people_with_several_rows(anonymize, engine):
+    outcome, _ = anonymize(engine, "--drop", "patient,cost,height", "--columns", "age", "--quiet")
+    line, *others = outcome.err.splitlines()
+    assert line == (
+        "sk-microagg: warning: patient: 39 people have 300 rows; k counts rows. Use --unit patient"
+    )
+    assert not any("height" in other for other in others)  # Decimals are no names of people.
+
+
+@every_engine
+def test_names_are_printed_without_control_characters(run, visits, tmp_path, engine):
+    visits.rename(columns={"patient": "pa\x1b[2Jtient"}).to_parquet(tmp_path / "t.parquet")
+    arguments = [*COLUMNS, "--drop", "pa\x1b[2Jtient", *ENGINES[engine], "--quiet"]
+    outcome = run("anonymize", tmp_path / "t.parquet", tmp_path / "o.parquet", *arguments)
+    assert outcome.code == 0
+    assert r"pa\x1b[2Jtient: 39 people have 300 rows" in outcome.err
+    assert "\x1b" not in outcome.err
+
+
+@every_engine
+def test_a_dropped_column_that_names_nobody(anonymize, engine):
+    outcome, _ = anonymize(engine, "--drop", "ward,diagnosis", "--unit", "patient", "--quiet")
+    assert outcome.err == ""
+
+
+def test_people_with_several_rows_in_mixed_tables(run, source, tmp_path):
+    options = ["--drop", "patient,cost,height,diagnosis", "--quiet"]
+    outcome = run("anonymize", source["memory"], tmp_path / "o.csv", *options)
+    assert "patient: 39 people have 300 rows; k counts rows.\n" in outcome.err
+
+
+SENSITIVE = ["--sensitive", "diagnosis"]
+
+
+@every_engine
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--l", 2], "--l 2 needs --sensitive"),
+        (["--t", 0.1], "--t 0.1 needs --sensitive"),
+        ([*SENSITIVE, "--l", 2.5], "--l 2.5 must be an integer, unless --l-kind is entropy"),
+        ([*SENSITIVE, "--l-kind", "entropy"], "--l-kind entropy needs --l"),
+        ([*SENSITIVE, "--l", 2, "--c", 2], "--l-kind recursive needs --c, and no other"),
+        ([*SENSITIVE, "--l", 2, "--l-kind", "recursive"], "--l-kind recursive needs --c"),
+        ([*SENSITIVE, "--l", 2, "--refiner", "exchange"], "--refiner exchange does not know --l"),
+        (["--unit", "patient", "--refiner", "decompose"], "decompose does not know --unit: take"),
+    ],
+)
+def test_options_refused_before_reading(fails, tmp_path, write, engine, arguments, message):
+    broken = write("broken.parquet", "not Parquet")
+    line = fails("anonymize", broken, tmp_path / "o.parquet", *arguments, *ENGINES[engine])
+    assert message in line
+
+
+def test_refused_before_reading_in_one_engine(fails, write, tmp_path):
+    broken = write("broken.parquet", "not Parquet")
+    arguments = ["anonymize", broken, tmp_path / "o.parquet"]
+    line = fails(*arguments, "--strata", "ward", "--engine", "dask")
+    assert line == "--strata needs --engine memory."
+    line = fails(*arguments, "--unit", "patient", "--hierarchies", tmp_path)
+    assert line.startswith("--unit is for columns of numbers without missing values: leave out --h")
+
+
+@every_engine
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sensitive", "illness"], "--sensitive names 'illness', but the columns are 'patient'"),
+        (["--unit", "person"], "--unit names 'person', but the columns are"),
+        (["--sensitive", "age"], "Column 'age' is named by --columns and by --sensitive"),
+        (["--unit", "age"], "Column 'age' is named by --columns and by --unit"),
+        (["--drop", "cost", "--sensitive", "cost"], "is named by --drop and by --sensitive"),
+        (["--sensitive", "cost", "--unit", "cost"], "is named by --sensitive and by --unit"),
+        ([*SENSITIVE, "--l", 5], "l=5 must be at most the number of different values in the sens"),
+        (["--unit", "ward"], "unit column 'ward': 2 different units, k=5 needs at least 5"),
+        (
+            [*SENSITIVE, "--l", 2, "--l-kind", "recursive", "--c", 0.5],
+            "c=0.5 must be above the ratio r1 / (r_2 + ...) of the sensitive column",
+        ),
+    ],
+)
+def test_what_a_table_cannot_satisfy(fails, source, tmp_path, engine, arguments, message):
+    line = fails(
+        *("anonymize", source[engine], tmp_path / "o.parquet", "--quiet"),
+        *(*COLUMNS, *arguments, *ENGINES[engine]),
+    )
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--strata", "region"], "--strata names 'region', but the columns are"),
+        (["--strata", "age"], "Column 'age' is named by --columns and by --strata"),
+        (["--strata", "ward", "-k", 200], "strata: stratum 'south' has 1"),
+        (["--strata", "ward", "--unit", "patient", "-k", 35], "as one group: its figure is 3"),
+    ],
+)
+def test_bad_strata(fails, source, tmp_path, arguments, message):
+    arguments = [*COLUMNS, *arguments, "--quiet"]
+    assert message in fails("anonymize", source["memory"], tmp_path / "o.csv", *arguments)
+
+
+@pytest.mark.parametrize("option", [["--unit", "patient"], ["--strata", "ward"]])
+def test_only_for_numbers(fails, source, tmp_path, option):
+    arguments = ["--columns", "age,diagnosis", *option, "--quiet"]
+    line = fails("anonymize", source["memory"], tmp_path / "o.csv", *arguments)
+    assert line == (
+        f"{option[0]} is for columns of numbers without missing values, but column 'diagnosis' "
+        "holds categories: leave it out, or choose other columns."
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--l", "0"], ["--l", "x"], ["--t", "1.5"], ["--t", "-1"], ["--l-kind", "x"], ["--c", "0"]],
+)
+def test_wrong_usage(run, source, tmp_path, arguments):
+    with pytest.raises(SystemExit) as caught:
+        run("anonymize", source["memory"], tmp_path / "o.csv", *arguments)
+    assert caught.value.code == 2
+
+
+@pytest.mark.slow
+def test_same_release_on_both_engines(run, visits, tmp_path):
+    visits.to_parquet(tmp_path / "t.parquet")
+    options = ["--unit", "patient", "--sensitive", "diagnosis,cost", "--l", 2, "--t", 0.4]
+    for engine, arguments in ENGINES.items():
+        arguments = [*COLUMNS, *options, *arguments, "--quiet"]
+        assert (
+            run(
+                "anonymize", tmp_path / "t.parquet", tmp_path / f"{engine}.parquet", *arguments
+            ).code
+            == 0
+        )
+    memory, dask = (pd.read_parquet(tmp_path / f"{engine}.parquet") for engine in ENGINES)
+    pd.testing.assert_frame_equal(memory[KNOWN], dask[KNOWN])

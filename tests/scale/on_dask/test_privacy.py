@@ -1,0 +1,289 @@
+"""Constraints beyond k, and units, on tables of Dask."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+from marks import slow_but_first  # noqa: E402
+from tables.on_dask import NAMES, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
+
+from sk_microagg import MicroAggregator  # noqa: E402
+from sk_microagg.generalization import Hierarchy  # noqa: E402
+from sk_microagg.metrics import closeness, diversity, units_per_group  # noqa: E402
+from sk_microagg.privacy import Constraint, LDiversity, Rules, TCloseness  # noqa: E402
+from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale._roles import Values, keys_of  # noqa: E402
+
+# Dask itself causes this warning with newer versions of pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+ROLES = ["illness", "cost"]
+
+
+def with_roles(table, seed=0):
+    """The table with a sensitive column of text, one of numbers, and patients of several rows."""
+    rng = np.random.default_rng(seed)
+    n = len(table)
+    patients = np.where(rng.random(n) < 0.4, 0, rng.integers(0, n // 3, n))
+    return table.assign(
+        illness=rng.choice(["flu", "gout", "cold", None], n, p=[0.6, 0.2, 0.1, 0.1]),
+        cost=rng.integers(0, 50, n),
+        patient=[f"patient {number}" for number in patients],
+    )
+
+
+@pytest.fixture(name="visits")
+def table_with_roles(table):
+    return with_roles(table)
+
+
+@pytest.fixture(name="V")
+def dask_table_with_roles(visits):
+    return dd.from_pandas(visits, npartitions=3)
+
+
+CONSTRAINTS = {
+    "several": [LDiversity(2, column="illness"), TCloseness(0.2, column="cost")],
+    "l": LDiversity(3, column="illness"),
+    "entropy": LDiversity(2, "entropy", column="illness"),
+    "recursive": LDiversity(2, "recursive", c=3, column="illness"),
+    "t of text": TCloseness(0.3, column="illness"),
+    "t of numbers": TCloseness(0.2, column="cost"),
+}
+
+
+@every_shuffle
+@pytest.mark.parametrize("block_size", slow_but_first([60, "auto"]))
+@pytest.mark.parametrize("name", slow_but_first(CONSTRAINTS))
+def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, small_bundles):
+    parameters = {"k": 3, "privacy": CONSTRAINTS[name], "block_size": block_size}
+    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
+    release = aggregator.fit_transform(V, sensitive=ROLES, unit="patient").compute()
+    memory = MicroAggregator(**parameters)
+    expected = memory.fit_transform(visits[NAMES], sensitive=visits[ROLES], unit=visits["patient"])
+    assert_array_equal(release[NAMES], expected)
+    assert aggregator.n_blocks_ == memory.n_blocks_
+    others = visits.columns.drop([*NAMES, "patient"])
+    pd.testing.assert_frame_equal(release[others], visits[others], check_dtype=False)
+    assert "patient" not in release
+
+
+def test_a_sample_of_a_larger_table(small_bundles):
+    visits = with_roles(draw(3000))
+    aggregator = DaskMicroAggregator(
+        4,
+        columns=NAMES,
+        privacy=[LDiversity(3, column="illness"), TCloseness(0.25, column="cost")],
+        sample_size=1000,
+        block_size=500,
+        refiner="local_search",
+    )
+    V = dd.from_pandas(visits, npartitions=4)
+    release = aggregator.fit_transform(V, sensitive=ROLES, unit="patient").compute()
+    assert aggregator.n_blocks_ > 2
+    assert units_per_group(release[NAMES], visits["patient"]) >= 4
+    assert diversity(release[NAMES], visits["illness"]) >= 3
+    # The distribution is that of the whole table, not of a block.
+    assert 0.2 < closeness(release[NAMES], visits["cost"]) <= 0.25
+
+
+@every_shuffle
+def test_blocks_that_cannot_satisfy_a_constraint_are_merged(
+    monkeypatch, temporary, shuffle, small_bundles, capsys
+):
+    visits = draw(400)
+    # Young people all have one value, which a sample need not show.
+    is_young = visits["age"] < visits["age"].quantile(0.25)
+    visits["side"] = np.where(is_young | (visits["visits"] % 2 == 0), "left", "right")
+    monkeypatch.setattr(Rules, "suit_block", lambda rules, records: True)
+    aggregator = DaskMicroAggregator(
+        3,
+        columns=["age", "share"],
+        privacy=LDiversity(2),
+        block_size=50,
+        shuffle=shuffle,
+        verbose=1,
+    )
+    V = dd.from_pandas(visits, npartitions=3)
+    release = aggregator.fit_transform(V, sensitive="side").compute()
+    assert diversity(release[["age", "share"]], visits["side"]) == 2
+    assert "blocks are merged with others, to satisfy the constraints" in capsys.readouterr().out
+    assert aggregator.n_blocks_ > 2
+    assert aggregator.block_sizes_.sum() == aggregator.group_sizes_.sum() == 400
+    assert len(list(temporary.glob("model-*"))) == 1
+
+
+@pytest.mark.parametrize("make", [str, int, float, "category", "Int64"])
+def test_units_of_any_type(table, make):
+    numbers = np.random.default_rng(0).integers(0, 60, len(table))
+    table["unit"] = pd.Series(numbers, index=table.index).astype(make)
+    aggregator = DaskMicroAggregator(6, columns=NAMES)
+    release = aggregator.fit_transform(dd.from_pandas(table, npartitions=2), unit="unit")
+    assert units_per_group(release[NAMES].compute(), numbers) >= 6
+
+
+def test_partitions_of_different_types():
+    tables = [draw(60, seed=0), draw(60, seed=1)]
+    numbers = np.arange(60) // 5
+    for table, make in zip(tables, (int, float), strict=True):
+        table["unit"] = table["value"] = numbers.astype(make)
+    tables[1].loc[7, ["unit", "value"]] = np.nan
+    X = from_parts(tables)
+    aggregator = DaskMicroAggregator(4, columns=NAMES, privacy=TCloseness(0.3))
+    release = aggregator.fit_transform(X, sensitive="value", unit="unit")[NAMES].compute()
+    together = pd.concat(tables)
+    assert units_per_group(release, together["unit"]) >= 4
+    assert closeness(release, together["value"]) <= 0.3
+
+
+def test_keys_of_units():
+    text = pd.Series(["a", "b", "a", None, np.nan], dtype=object)
+    keys = keys_of(text)
+    assert keys[0] == keys[2] != keys[1]
+    assert keys[3] == keys[4]
+    assert_array_equal(keys_of(pd.Series([3, 4])), keys_of(pd.Series([3.0, 4.0])))
+    assert_array_equal(keys_of(text.astype("category")), keys)
+    assert not np.isin(keys_of(pd.Series([1, 2])), keys_of(pd.Series(["1", "2"]))).any()
+    assert len(np.unique(keys_of(pd.Series(range(100_000))))) == 100_000
+
+
+@pytest.mark.parametrize("column", [[3, 1, 3, 1, 1], ["x", None, "x", "y", None], [None, None]])
+def test_values(column):
+    column = pd.Series(column)
+    whole = Values.of_part(column)
+    parts = Values.merged([Values.of_part(column[:2]), Values.of_part(column[2:])])
+    assert parts.known.tolist() == whole.known.tolist() == column.dropna().unique().tolist()
+    assert_array_equal(parts.counts, whole.counts)
+    assert_array_equal(
+        np.bincount(whole.positions(column), minlength=len(whole.counts)), whole.counts
+    )
+
+
+def test_a_value_that_was_not_there_before():
+    values = Values.of_part(pd.Series(["a", "b"], name="illness"))
+    for column in (["a", "c"], ["a", None]):
+        with pytest.raises(RuntimeError, match="X has values of 'illness' that it did not have"):
+            values.positions(pd.Series(column, name="illness"))
+
+
+def test_single_precision(visits):
+    visits = visits.astype(dict.fromkeys(NAMES, np.float32))
+    aggregator = DaskMicroAggregator(3, columns=NAMES, privacy=LDiversity(2))
+    V = dd.from_pandas(visits, npartitions=2)
+    release = aggregator.fit_transform(V, sensitive="illness").compute()
+    expected = MicroAggregator(3, privacy=LDiversity(2)).fit_transform(
+        visits[NAMES], sensitive=visits["illness"]
+    )
+    assert_array_equal(release[NAMES], expected)
+    assert (release[NAMES].dtypes == np.float32).all()
+
+
+def test_columns_with_roles_are_not_anonymized(visits):
+    V = dd.from_pandas(visits.drop(columns=["town", "day"]), npartitions=2)
+    aggregator = DaskMicroAggregator(3).fit(V, sensitive=ROLES, unit="patient")
+    assert list(aggregator.feature_names_in_) == ["visits", *NAMES]
+
+
+def test_new_rows(V):
+    aggregator = DaskMicroAggregator(3, columns=NAMES, privacy=LDiversity(2))
+    release = aggregator.fit_transform(V, sensitive="illness", unit="patient")
+    new = with_roles(draw(40, seed=5))
+    with_unit, without = (
+        aggregator.transform(dd.from_pandas(rows, npartitions=1)).compute()
+        for rows in (new, new.drop(columns=[*ROLES, "patient"]))
+    )
+    assert "patient" not in with_unit
+    assert_array_equal(with_unit[NAMES], without[NAMES])
+    rows = set(release[NAMES].compute().itertuples(index=False, name=None))
+    assert set(without[NAMES].itertuples(index=False, name=None)) <= rows
+
+
+def test_the_model_holds_no_value_of_a_role(V, tmp_path):
+    aggregator = DaskMicroAggregator(3, columns=NAMES, privacy=LDiversity(2), folder=tmp_path)
+    aggregator.fit(V, sensitive="illness", unit="patient")
+    stored = pickle.dumps(aggregator)
+    stored += b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(word in stored for word in (b"flu", b"gout", b"patient 0"))
+
+
+def test_only_one_group_is_close_enough(V):
+    aggregator = DaskMicroAggregator(3, columns=NAMES, privacy=TCloseness(0.0))
+    with pytest.warns(UserWarning, match="^All records are in one group"):
+        aggregator.fit(V, sensitive="cost")
+    assert aggregator.n_groups_ == 1
+
+
+class Spread(Constraint):
+    def __init__(self, column=None):
+        self.column = column
+
+    def measure(self, values, table):
+        return values.max() - values.min()
+
+    def accepts(self, figure):
+        return figure > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "roles", "error", "message"),
+    [
+        ({"privacy": LDiversity()}, {}, ValueError, "^privacy=LDiversity.. needs sensitive values"),
+        ({"privacy": "l"}, {"sensitive": "cost"}, TypeError, "^privacy='l' must be a Constraint"),
+        ({"privacy": Spread()}, {"sensitive": "cost"}, TypeError, "needs all records together: on"),
+        (
+            {"privacy": TCloseness(distance=Hierarchy.flat())},
+            {"sensitive": "illness"},
+            TypeError,
+            "needs all records together: on Dask, it must be LDiversity, or TCloseness with",
+        ),
+        (
+            {"privacy": LDiversity()},
+            {"sensitive": ROLES},
+            ValueError,
+            "^column=None must be one of",
+        ),
+        (
+            {"privacy": LDiversity(column="x")},
+            {"sensitive": "cost"},
+            ValueError,
+            r"^column='x' must be one of the columns of sensitive=\['cost'\]",
+        ),
+        ({}, {"sensitive": "x"}, ValueError, "^sensitive='x' must be a column of X, which has"),
+        ({}, {"unit": "x"}, ValueError, "^unit='x' must be a column of X"),
+        ({}, {"unit": "age"}, ValueError, "^unit='age' must not be one of columns="),
+        ({}, {"sensitive": ROLES, "unit": "cost"}, ValueError, "must not be one of sensitive="),
+        ({"k": 40}, {"unit": "illness"}, ValueError, "'illness': 4 different units, k=40 needs"),
+        (
+            {"privacy": LDiversity(5)},
+            {"sensitive": "illness"},
+            ValueError,
+            "^l=5 must be at most the number of different values in the sensitive column 'ill.*, 4",
+        ),
+        (
+            {"privacy": LDiversity(3.9, "entropy")},
+            {"sensitive": "illness"},
+            ValueError,
+            r"^l=3\.9 must be at most the exponential of the entropy",
+        ),
+        ({"refiner": "exchange"}, {"unit": "patient"}, ValueError, "does not know constraints"),
+    ],
+)
+def test_bad_roles(V, parameters, roles, error, message):
+    aggregator = DaskMicroAggregator(columns=NAMES, **parameters)
+    for fit in (aggregator.fit, aggregator.fit_transform):
+        with pytest.raises(error, match=message):
+            fit(V, **roles)
+    assert_unfitted(aggregator)
+
+
+def test_an_order_that_may_differ_by_partition(visits):
+    visits["grade"] = pd.Categorical(["low", "high", "low"] * 100, ["low", "high"], ordered=True)
+    V = dd.from_pandas(visits, npartitions=2)
+    aggregator = DaskMicroAggregator(columns=NAMES, privacy=TCloseness())
+    with pytest.raises(ValueError, match="'grade' has type category, whose order may differ"):
+        aggregator.fit(V, sensitive="grade")
+    aggregator.set_params(privacy=LDiversity()).fit(V, sensitive="grade")
