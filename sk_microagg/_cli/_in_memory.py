@@ -89,6 +89,7 @@ def anonymize_in_memory(options, progress):
             "source": Path(options.input).name,
             "passed": passed,
             "dropped": choice.dropped,
+            **roles.of_report(),
         }
         _write_report(make_report, values, release, estimator, options, certificate, about)
     return facts_of(

@@ -46,12 +46,16 @@ class Roles:
 
     def of_fit(self):
         """Return the arguments of `fit`, none for an estimator that knows none of them."""
-        arguments = {
-            "sensitive": self.sensitive if self.privacy else None,
-            "unit": self.unit,
-            "strata": self.strata if len(self.strata.columns) else None,
-        }
-        return {name: columns for name, columns in arguments.items() if columns is not None}
+        arguments = self.of_report()
+        if not self.privacy:
+            arguments.pop("sensitive", None)
+        return arguments
+
+    def of_report(self):
+        """Return the columns that a report is about, too, by their roles."""
+        columns = {"sensitive": self.sensitive, "strata": self.strata}
+        columns = {role: frame for role, frame in columns.items() if len(frame.columns)}
+        return columns if self.unit is None else columns | {"unit": self.unit}
 
     def check(self, classes, choice, k):
         """Raise unless a release satisfies all constraints; return the facts to print.

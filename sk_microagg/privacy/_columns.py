@@ -1,5 +1,7 @@
 """The sensitive columns of a table."""
 
+from collections.abc import Mapping, Set
+
 import numpy as np
 
 from sk_microagg._utils._printable import printable
@@ -24,6 +26,13 @@ class SensitiveColumns:
 
     def __init__(self, sensitive, n_records, parameter="sensitive"):
         self._parameter = parameter
+        if isinstance(sensitive, str | bytes | Mapping | Set) or not hasattr(sensitive, "__len__"):
+            raise TypeError(
+                f"{parameter} must be an array, a Series or a DataFrame with a value per record, "
+                f"got {type(sensitive).__name__}."
+            )
+        if is_frame(sensitive) and sensitive.shape[1] == 0:
+            raise ValueError(f"{parameter} has no columns: it must have at least 1.")
         if is_frame(sensitive):
             self._names = list(sensitive.columns)
             self._columns = columns_of(sensitive, parameter)
@@ -60,6 +69,11 @@ class SensitiveColumns:
                     f"{self._parameter}."
                 )
             return 0
+        if self._names.count(column) > 1:
+            raise ValueError(
+                f"column={column!r} is the name of several columns of {self._parameter}: names "
+                "must differ."
+            )
         if column in self._names:
             return self._names.index(column)
         if isinstance(column, int | np.integer) and column in range(n_columns):

@@ -395,12 +395,12 @@ class DaskMicroAggregator(BaseEstimator):
     def _fit_router(self, sample, scaler, k, rules):
         """Fit the cuts on the sample; return them with the rounding errors of scaled rows."""
         scaled = scale(scaler, sample.rows)
-        may_be_block = None if rules is None else rules.suit_block
+        may_be_block, units = (None, None) if rules is None else (rules.suit_block, rules.units)
         share = len(sample.rows) / sample.n_rows
         largest = check_block_size(self.block_size, k) * share
         # A row of the sample stands for many rows, but belongs to one person.
         smallest = max(math.ceil(2 * k * share), k)
-        router = Router.fit(scaled, largest, smallest, k, may_be_block)
+        router = Router.fit(scaled, largest, smallest, k, may_be_block, units)
         return router, rounding_of(scaler, sample.rows, scaled)
 
     def _make_shuffle(self, n_rows, parts):

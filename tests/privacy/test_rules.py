@@ -236,3 +236,21 @@ def test_what_only_the_whole_table_satisfies_is_a_rule(privacy):
 def test_violations_are_counted(arguments, labels, message):
     with pytest.raises(ValueError, match=message):
         Rules.of_table(6, 2, **arguments).check(labels, "labels")
+
+
+@pytest.mark.parametrize("role", ["sensitive", "unit"])
+@pytest.mark.parametrize("values", ["age", {"Ann", "Bob"}, {"name": ["Ann"]}, 3], ids=str)
+def test_roles_need_a_value_per_record(role, values):
+    privacy = LDiversity(2) if role == "sensitive" else None
+    message = f"^{role} must be an array, a Series or a DataFrame with a value per record, got "
+    with pytest.raises(TypeError, match=message) as caught:
+        Rules.of_table(5, 2, privacy, **{role: values})
+    assert "Ann" not in str(caught.value)
+
+
+def test_columns_of_roles_have_names_that_differ():
+    frame = pd.DataFrame([["flu", 1], ["gout", 2]], columns=["diagnosis", "diagnosis"])
+    with pytest.raises(ValueError, match=r"^column='diagnosis' is the name of several columns of"):
+        Rules.of_table(2, 1, LDiversity(2, column="diagnosis"), frame)
+    with pytest.raises(ValueError, match=r"^sensitive has no columns: it must have at least 1"):
+        Rules.of_table(2, 1, LDiversity(2), frame.iloc[:, :0])
