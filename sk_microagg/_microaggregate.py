@@ -17,7 +17,7 @@ from sk_microagg._utils._validation import (
 )
 from sk_microagg.builders import BUILDERS, Builder, Optimal1D
 from sk_microagg.builders._merge import merge_until_met
-from sk_microagg.builders._under_rules import MDAVUnderRules
+from sk_microagg.builders._under_rules import builder_under
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import REFINERS, make_chain
@@ -189,7 +189,7 @@ class Method:
         if self.refiner is not None:
             check_keeps_rules(self.refiner)
         if isinstance(builder, str) and builder == "mdav":
-            return replace(self, builder=MDAVUnderRules())
+            return replace(self, builder=builder_under(rules))
         return self
 
     def for_columns(self, n_columns):

@@ -13,12 +13,16 @@ from sk_microagg.builders._value_strata import representative_groups
 FEW_GROUPS = 0.25
 
 
-class MDAVUnderRules(Builder):
-    """The start that ends lowest after refinement, as far as a rule can tell.
+def builder_under(rules):
+    """Return the builder that ends lowest after refinement, as far as the kinds of rules tell."""
+    return TClosenessFirst() if has_t_closeness(rules) else MDAVUnderRules()
 
-    With t-closeness it is :class:`TClosenessFirst`. Otherwise the groups of :class:`MDAV` are
-    merged until all constraints hold. Where that leaves few groups, groups with the values of the
-    table are tried as well, and those with less loss are kept.
+
+class MDAVUnderRules(Builder):
+    """Groups of MDAV, merged until all constraints hold.
+
+    Where that leaves few groups, groups with the values of the table are tried as well, and those
+    with less loss are kept.
 
     Examples
     --------
@@ -26,17 +30,15 @@ class MDAVUnderRules(Builder):
     >>> from sk_microagg.privacy import LDiversity, Rules
     >>> rules = Rules.of_table(4, 2, LDiversity(2), sensitive=["flu", "flu", "gout", "gout"])
     >>> MDAVUnderRules().build([[0.0], [1.0], [5.0], [6.0]], k=2, rules=rules)
-    array([0, 1, 1, 0])
+    array([0, 1, 0, 1])
     """
 
     knows_rules = True
 
     def _build(self, X, k, rules=None):
-        if not rules:
-            return MDAV()._build(X, k)
-        if has_t_closeness(rules):
-            return TClosenessFirst()._build(X, k, rules)
         built = MDAV()._build(X, k)
+        if not rules:
+            return built
         merged = merge_until_met(X, built, rules)
         if merged.max() > 0 and merged.max() + 1 >= FEW_GROUPS * (len(X) // k):
             return merged

@@ -66,7 +66,7 @@ def test_cuts_are_not_finite_decimals():
 # Attacks on models
 
 
-def halfway(values, k):
+def halfway(values, k, units):
     """The former rule: halfway between the values on both sides of the median."""
     median = np.sort(values)[(len(values) - 1) // 2]
     left, right = values[values <= median].max(), values[values > median].min(initial=np.inf)
