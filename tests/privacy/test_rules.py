@@ -239,7 +239,9 @@ def test_violations_are_counted(arguments, labels, message):
 
 
 @pytest.mark.parametrize("role", ["sensitive", "unit"])
-@pytest.mark.parametrize("values", ["age", {"Ann", "Bob"}, {"name": ["Ann"]}, 3], ids=str)
+@pytest.mark.parametrize(
+    "values", ["age", {"Ann", "Bob"}, {"name": ["Ann"]}, 3], ids=lambda value: type(value).__name__
+)
 def test_roles_need_a_value_per_record(role, values):
     privacy = LDiversity(2) if role == "sensitive" else None
     message = f"^{role} must be an array, a Series or a DataFrame with a value per record, got "
