@@ -1,5 +1,6 @@
 """Partition records: run the builder, then the refiner, and validate the result of each."""
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -7,6 +8,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import clone
 
+from sk_microagg._utils._deadline import level_of_user
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
 from sk_microagg._utils._validation import (
     check_k,
@@ -49,11 +51,12 @@ def microaggregate(
     k : int
         Minimum group size, from 1 to `n_samples`.
 
-    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal", "optimal_1d"} or Builder, \
-            default="mdav"
+    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal", "optimal_1d", \
+            "k_anonymity_first", "t_closeness_first"} or Builder, default="mdav"
         Builds the initial partition: the name of a builder, or any object with a method
-        `build(X, k) -> labels`. A single column is always partitioned optimally, by
-        :class:`~sk_microagg.builders.Optimal1D`: builder and refiner are then ignored.
+        `build(X, k) -> labels`. Without constraints, a single column is always partitioned
+        optimally, by :class:`~sk_microagg.builders.Optimal1D`: builder and refiner are then
+        ignored.
 
     refiner : {"auto", "exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
@@ -103,7 +106,9 @@ def microaggregate(
     method = Method(k, make_builder(builder), make_refiner(refiner))
     method = method.under(rules, builder) if rules else method.for_columns(X.shape[1])
     if strata is None:
-        return method.partition(X, random_state, rules)[0]
+        labels = method.partition(X, random_state, rules)[0]
+        warn_if_one_group(labels, k, None, rules)
+        return labels
     strata = Strata(strata, len(X))
     strata.check(k, rules)
     labels = np.empty(len(X), dtype=np.intp)
@@ -111,6 +116,7 @@ def microaggregate(
     for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
         labels[rows] = n_groups + part_method.partition(X[rows], seed, part_rules)[0]
         n_groups = labels[rows].max() + 1
+    warn_if_one_group(labels, k, strata, rules)
     return labels
 
 
@@ -261,3 +267,18 @@ def _is_positive(value):
 def _parameters(refiner):
     """Return the parameters of a refiner and of nested ones; none if it is not an estimator."""
     return refiner.get_params() if hasattr(refiner, "get_params") else {}
+
+
+def warn_if_one_group(labels, k, strata, rules):
+    """Warn if constraints left a single group where there are enough records for two."""
+    if not rules:
+        return
+    parts = [labels] if strata is None else [labels[rows] for rows in strata.rows_of_all()]
+    if any(len(part) >= 2 * k and part.min() == part.max() for part in parts):
+        where = "All records are" if strata is None else "All records of a stratum are"
+        warnings.warn(
+            f"{where} in one group: no smaller groups were found that satisfy the constraints. "
+            "The release has a single row there; consider a weaker constraint.",
+            UserWarning,
+            stacklevel=level_of_user(),
+        )

@@ -1,15 +1,12 @@
 """The estimator: parameters, fitted state and transform. Builders and refiners do the work."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._blocks import aggregate_strata, check_block_size
-from sk_microagg._microaggregate import Method, make_builder, make_refiner
+from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_if_one_group
 from sk_microagg._model._release import release_of
-from sk_microagg._utils._deadline import level_of_user
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import (
@@ -47,12 +44,12 @@ class MicroAggregator(
     k : int, default=5
         Minimum group size. With 1, the release is the data itself.
 
-    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal", "optimal_1d"} or Builder, \
-            default="mdav"
+    builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal", "optimal_1d", \
+            "k_anonymity_first", "t_closeness_first"} or Builder, default="mdav"
         Builds the initial partition: the name of a builder, or any object with a method
-        `build(X, k) -> labels`. If the scaled space has a single column, the
-        optimal partition is found by :class:`~sk_microagg.builders.Optimal1D`: builder and refiner
-        are then ignored.
+        `build(X, k) -> labels`. If the scaled space has a single column, and there are no
+        constraints, the optimal partition is found by :class:`~sk_microagg.builders.Optimal1D`:
+        builder and refiner are then ignored.
 
     refiner : {"auto", "exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
@@ -455,18 +452,3 @@ class MicroAggregator(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def warn_if_one_group(labels, k, strata, rules):
-    """Warn if constraints left a single group where there are enough records for two."""
-    if not rules:
-        return
-    parts = [labels] if strata is None else [labels[rows] for rows in strata.rows_of_all()]
-    if any(len(part) >= 2 * k and part.min() == part.max() for part in parts):
-        where = "All records are" if strata is None else "All records of a stratum are"
-        warnings.warn(
-            f"{where} in one group: no smaller groups were found that satisfy the constraints. "
-            "The release has a single row there; consider a weaker constraint.",
-            UserWarning,
-            stacklevel=level_of_user(),
-        )

@@ -16,7 +16,7 @@ from tables.sensitive import SENSITIVE, Spread
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
-from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness
 from sk_microagg.refiners import Annealing
 
 RNG = np.random.default_rng(0)
@@ -341,3 +341,60 @@ def test_a_distance_of_exactly_t_is_good_enough_for_searches(X):
         for t in (0.1, 0.1000001)
     )
     assert exactly.information_loss_ < 1.05 * nearly.information_loss_
+
+
+@pytest.mark.parametrize(
+    "privacy",
+    [
+        [TCloseness(0.2, column="income"), LDiversity(3, "recursive", c=5, column="illness")],
+        [TCloseness(0.2, column="income"), TCloseness(0.15, column="illness")],
+        [LDiversity(3, "recursive", c=5, column="illness"), LDiversity(20, column="income")],
+    ],
+    ids=str,
+)
+def test_constraints_on_two_columns_leave_many_groups(privacy):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    illness = np.where(X[:, 0] > 1.2, "gout", np.where(X[:, 1] > 0, "flu", "cold"))
+    income = (1000 * X[:, 0] + 500 * rng.normal(size=600)).round()
+    aggregator = MicroAggregator(5, privacy=privacy)
+    aggregator.fit(X, sensitive=pd.DataFrame({"income": income, "illness": illness}))
+    assert aggregator.n_groups_ > 10
+    assert aggregator.information_loss_ < 0.7
+
+
+class Several(Constraint):
+    """A constraint as users write it: an array as a parameter, and one figure at a time."""
+
+    def __init__(self, least=2, among=None, column=None):
+        self.least = least
+        self.among = among
+        self.column = column
+
+    def measure(self, values, table):
+        return len(set(values) & {*self.among})
+
+    def accepts(self, figure):
+        return True if figure >= self.least else False  # noqa: SIM210
+
+
+def test_a_constraint_with_an_array_that_accepts_one_figure_at_a_time(X):
+    privacy = Several(among=np.array(["flu", "gout"]))
+    illnesses = np.array(["flu", "gout", "cold", "cough"])[np.arange(len(X)) % 4]
+    labels = MicroAggregator(4, privacy=privacy).fit_predict(X, sensitive=illnesses)
+    assert all({"flu", "gout"} <= set(group) for group in groups_of(labels, illnesses))
+    assert labels.max() > 20
+    with pytest.raises(ValueError, match=r"violates Several\(least=3, among=array"):
+        MicroAggregator(4, privacy=clone(privacy).set_params(least=3)).fit(X, sensitive=illnesses)
+
+
+def test_blocks_are_cut_where_both_sides_can_satisfy_the_constraint():
+    # The widest column tells the sensitive value, and cannot be cut; the other can.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2)) * [2, 1]
+    aggregator = MicroAggregator(
+        5, privacy=LDiversity(1.5, "entropy"), scaler=None, block_size=600, refiner=None
+    )
+    labels = aggregator.fit_predict(X, sensitive=X[:, 0] > 0)
+    assert aggregator.n_blocks_ == 4
+    assert min(map(oracle.entropy, groups_of(labels, X[:, 0] > 0))) >= 1.5 * (1 - 1e-9)

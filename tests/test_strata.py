@@ -258,3 +258,9 @@ def test_transform_of_the_training_data_gets_a_warning_under_constraints(X):
     assert not aggregator.exact_transform_
     with pytest.warns(UserWarning, match="^transform was given the training data"):
         aggregator.transform(X)
+
+
+def test_microaggregate_warns_of_a_single_group(X):
+    with pytest.warns(UserWarning, match="^All records are in one group: no smaller groups"):
+        labels = microaggregate(X[:397], 4, privacy=TCloseness(0.0), sensitive=np.arange(397))
+    assert labels.max() == 0

@@ -104,8 +104,10 @@ def _method_of(estimator):
 
 def _name_of(method, kinds):
     """The name of a builder or refiner, "none" for None."""
-    names = [name for name, kind in kinds.items() if type(method) is kind]
-    return names[0] if names else "none"
+    if method is None:
+        return "none"
+    # Under constraints, a subclass may stand for a builder.
+    return next(name for name, kind in kinds.items() if isinstance(method, kind))
 
 
 def print_facts(facts):

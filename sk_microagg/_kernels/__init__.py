@@ -61,6 +61,7 @@ from sk_microagg._kernels.groups._groups import (
     Partition,
     RecursiveGuard,
     RunningPartition,
+    TreeGuard,
     center_weights,
     optimal_runs,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "RecursiveGuard",
     "RootSearch",
     "RunningPartition",
+    "TreeGuard",
     "center_weights",
     "optimal_runs",
 ]

@@ -15,19 +15,24 @@ import numpy as np
 BALANCED_SHARE = 0.4
 
 
-def best_cut(X, smallest, k, units=None):
+def best_cut(X, smallest, k, units=None, may_cut=None):
     """Return column and value of the cut: in the widest column that has a balanced cut.
 
     If no column has one, the most even cut is returned; (None, None) if no cut leaves at least
     `smallest` records on both sides. `units` are who the records belong to; None if each belongs to
-    somebody else.
+    somebody else. `may_cut` receives which records are on the left, and says whether that will do.
     """
     best_share, best = 0.0, (None, None)
     for column in np.argsort(-X.std(axis=0), kind="stable"):
         for cut in _cuts_near_median(X[:, column], k, units):
-            n_left = np.count_nonzero(X[:, column] <= cut)
+            is_left = X[:, column] <= cut
+            n_left = np.count_nonzero(is_left)
             n_smaller = min(n_left, len(X) - n_left)
-            if n_smaller >= smallest and n_smaller / len(X) > best_share:
+            if (
+                n_smaller >= smallest
+                and n_smaller / len(X) > best_share
+                and (may_cut is None or may_cut(is_left))
+            ):
                 best_share, best = n_smaller / len(X), (column, cut)
             if best_share >= BALANCED_SHARE:
                 return best

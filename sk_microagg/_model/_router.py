@@ -80,17 +80,20 @@ class Router:
             The tree of cuts.
         """
 
+        def may_cut(rows):
+            if may_be_block is None:
+                return None
+            return lambda is_left: may_be_block(rows[is_left]) and may_be_block(rows[~is_left])
+
         def split(rows):
             if len(rows) <= block_size + 2 * (k - 1):
                 return None
-            column, cut = best_cut(X[rows], smallest, k, None if units is None else units[rows])
+            own_units = None if units is None else units[rows]
+            column, cut = best_cut(X[rows], smallest, k, own_units, may_cut(rows))
             if column is None:
                 return None
             is_left = X[rows, column] <= cut
-            sides = rows[is_left], rows[~is_left]
-            if may_be_block is not None and not all(map(may_be_block, sides)):
-                return None
-            return column, cut, *sides
+            return column, cut, rows[is_left], rows[~is_left]
 
         return cls._grown(np.arange(len(X)), split)
 

@@ -3,7 +3,7 @@
 from math import ceil
 
 from sk_microagg.builders._base import Builder
-from sk_microagg.builders._value_strata import even_number, representative_groups
+from sk_microagg.builders._value_strata import even_number, order_by_values, representative_groups
 from sk_microagg.privacy import TCloseness
 
 
@@ -29,7 +29,9 @@ class TClosenessFirst(Builder):
     values occur several times (their order is then that of the records), with any other distance,
     and under further constraints, some groups may still violate a constraint. They are merged with
     the nearest ones, as with every builder. Where that would concern more than a quarter of the
-    groups, there are more strata. Strata are those of the first t-closeness constraint.
+    groups, there are more strata. Their number follows from the first t-closeness constraint; with
+    several sensitive columns, records are sorted by the column with the fewest different values,
+    then by the others.
 
     References
     ----------
@@ -56,7 +58,7 @@ class TClosenessFirst(Builder):
         published = even_number(n, max(k, ceil(n / (2 * (n - 1) * t + 1))))
         # With so many, strata of one value each leave little that differs from the table.
         most = min((len(rule.table.counts) - 1) / (2 * t), n / 2) if t > 0 else n / 2
-        return representative_groups(X, rule.values, rules, published, most)
+        return representative_groups(X, order_by_values(rules.rules), rules, published, most)
 
 
 def has_t_closeness(rules):

@@ -1,13 +1,10 @@
 """The builder that is used under constraints unless another one is chosen."""
 
-import numpy as np
-
 from sk_microagg._utils._statistics import group_means, squared_error
-from sk_microagg.builders._base import Builder
 from sk_microagg.builders._mdav import MDAV
 from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.builders._t_closeness_first import TClosenessFirst, has_t_closeness
-from sk_microagg.builders._value_strata import representative_groups
+from sk_microagg.builders._value_strata import order_by_values, representative_groups
 
 # If merging leaves fewer groups than this share of what k allows, another start is tried.
 FEW_GROUPS = 0.25
@@ -18,7 +15,7 @@ def builder_under(rules):
     return TClosenessFirst() if has_t_closeness(rules) else MDAVUnderRules()
 
 
-class MDAVUnderRules(Builder):
+class MDAVUnderRules(MDAV):
     """Groups of MDAV, merged until all constraints hold.
 
     Where that leaves few groups, groups with the values of the table are tried as well, and those
@@ -36,20 +33,14 @@ class MDAVUnderRules(Builder):
     knows_rules = True
 
     def _build(self, X, k, rules=None):
-        built = MDAV()._build(X, k)
+        built = super()._build(X, k)
         if not rules:
             return built
         merged = merge_until_met(X, built, rules)
         if merged.max() > 0 and merged.max() + 1 >= FEW_GROUPS * (len(X) // k):
             return merged
         starts = [merged]
-        if (values := _values_of_strictest(rules, built)) is not None:
-            labels = representative_groups(X, values, rules, k, len(X) / 2)
+        if (order := order_by_values(rules.rules)) is not None:
+            labels = representative_groups(X, order, rules, k, len(X) / 2)
             starts.append(merge_until_met(X, labels, rules))
         return min(starts, key=lambda labels: squared_error(X, group_means(X, labels), labels))
-
-
-def _values_of_strictest(rules, labels):
-    """Return the values of the rule that most groups violate; None if they are no numbers."""
-    strictest = min(rules.rules, key=lambda rule: np.mean(rule.is_met(labels)))
-    return strictest.values if strictest.values.dtype.kind in "iuf" else None

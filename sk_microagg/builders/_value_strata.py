@@ -5,6 +5,7 @@ from math import ceil, sqrt
 import numpy as np
 
 from sk_microagg._kernels import Pool
+from sk_microagg.privacy import DistinctUnits
 
 # By how much the number of strata grows from one attempt to the next, and the share of groups that
 # must satisfy all rules for it to be the last one. The others are merged.
@@ -12,7 +13,23 @@ GROWTH = sqrt(2.0)
 MIN_SHARE_MET = 0.75
 
 
-def representative_groups(X, values, rules, least, most):
+def order_by_values(rules):
+    """Return the records in the order of their sensitive values; None if these have no numbers.
+
+    With several columns, those with few different values come first: within each combination of
+    these, records are in the order of the others.
+    """
+    columns = [
+        rule.values
+        for rule in rules
+        if rule.values.dtype.kind in "iuf" and not isinstance(rule.constraint, DistinctUnits)
+    ]
+    if not columns:
+        return None
+    return np.lexsort(sorted(columns, key=lambda values: -len(np.unique(values))))
+
+
+def representative_groups(X, order, rules, least, most):
     """Build groups that take one record of each stratum, and thus have the values of the table.
 
     Parameters
@@ -20,8 +37,8 @@ def representative_groups(X, values, rules, least, most):
     X : ndarray of shape (n_samples, n_features)
         The records.
 
-    values : ndarray of shape (n_samples,)
-        The sensitive values, in an order.
+    order : ndarray of shape (n_samples,)
+        The records in the order of their sensitive values.
 
     rules : Rules
         The number of strata grows until most groups satisfy them.
@@ -36,7 +53,7 @@ def representative_groups(X, values, rules, least, most):
     """
     size = least
     while True:
-        labels = take_groups(X, ValueStrata(X, values, even_number(len(X), ceil(size))))
+        labels = take_groups(X, ValueStrata(X, order, even_number(len(X), ceil(size))))
         size *= GROWTH
         if np.mean(rules.are_met(labels)) >= MIN_SHARE_MET or size > GROWTH * most:
             return labels
@@ -71,19 +88,19 @@ class ValueStrata:
     X : ndarray of shape (n_samples, n_features)
         The records.
 
-    values : ndarray of shape (n_samples,)
-        The sensitive values.
+    order : ndarray of shape (n_samples,)
+        The records in the order of their sensitive values.
 
     n_strata : int
         Number of strata.
     """
 
-    def __init__(self, X, values, n_strata):
+    def __init__(self, X, order, n_strata):
         self.n_groups, n_left = divmod(len(X), n_strata)
         # One group after the other takes one more, from the one or two strata in the middle.
         self.extra = np.where(np.arange(n_left) % 2 == 0, (n_strata - 1) // 2, n_strata // 2)
         sizes = self.n_groups + np.bincount(self.extra, minlength=n_strata)
-        by_value = np.split(np.argsort(values, kind="stable"), np.cumsum(sizes)[:-1])
+        by_value = np.split(order, np.cumsum(sizes)[:-1])
         # Ascending, since pools break ties in favor of the lowest index.
         self.records = [np.sort(stratum) for stratum in by_value]
         self.pools = [Pool(X[stratum]) for stratum in self.records]

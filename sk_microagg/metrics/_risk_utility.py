@@ -15,7 +15,7 @@ from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
 from sk_microagg.metrics._diversity import closeness, diversity, homogeneity
 from sk_microagg.metrics._linkage import record_linkage
-from sk_microagg.privacy._columns import SensitiveColumns
+from sk_microagg.privacy._columns import RoleColumns
 
 FIELDS = [
     ("k", np.int64),
@@ -107,7 +107,7 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None):
         estimator = MicroAggregator()
     estimator = own_copy("estimator", estimator, ("fit_transform", "set_params"), "None or ")
     if sensitive is not None:
-        SensitiveColumns(sensitive, len(records))  # checks that there is a value per record
+        RoleColumns(sensitive, len(records))  # checks that there is a value per record
     estimators = [clone(estimator).set_params(k=k) for k in ks]
     rows = Parallel(n_jobs=n_jobs, require="sharedmem")(
         delayed(_row)(X, records, estimator, sensitive) for estimator in estimators

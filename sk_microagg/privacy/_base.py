@@ -86,18 +86,22 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def accepts(self, figure):
-        """Return whether a group with this figure, or each of several, satisfies the constraint.
+        """Return whether a group with this figure satisfies the constraint.
 
         Parameters
         ----------
-        figure : float or ndarray
+        figure : float
             What `measure` returned.
 
         Returns
         -------
-        is_good : bool or ndarray of bool
+        is_good : bool
             Whether it is good enough.
         """
+
+    def accepts_each(self, figures):
+        """Return whether each of several figures is good enough, as an array."""
+        return np.array([bool(self.accepts(figure)) for figure in figures])
 
     def shortfall(self, figure):
         """Return how far a group with this figure, or each of several, is from acceptance.
@@ -115,7 +119,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
             0 if the figure is accepted; otherwise positive, such as what is missing as a share of
             what is demanded. Here 1.
         """
-        return np.where(self.accepts(figure), 0.0, 1.0)
+        return np.vectorize(lambda each: 0.0 if self.accepts(each) else 1.0)(figure)
 
     def suits_block(self, figure):
         """Return whether a part of the table with this figure can be divided into groups alone."""
@@ -132,7 +136,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         shown = []
         for name, parameter in inspect.signature(type(self)).parameters.items():
             value = getattr(self, name)
-            is_default = parameter.default is value or parameter.default == value
+            is_default = repr(parameter.default) == repr(value)  # arrays have no single truth
             if name != "column" and not (shown and is_default):
                 shown.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)}) of the {column}"

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from sk_microagg._kernels import EqualGuard, OrderedGuard
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._validation import check_number
 from sk_microagg.privacy._base import Constraint
@@ -99,6 +98,9 @@ class TCloseness(Constraint):
     def accepts(self, figure):
         return figure <= self.t
 
+    def accepts_each(self, figures):
+        return self.accepts(figures)
+
     def suits_block(self, figure):
         return figure <= SHARE_FOR_BLOCKS * self.t
 
@@ -109,11 +111,7 @@ class TCloseness(Constraint):
         return table.of_groups(labels, values)
 
     def guard(self, values, table):
-        if isinstance(table, OrderedDistance):
-            return OrderedGuard(values, table.counts, self.t)
-        if isinstance(table, EqualDistance):
-            return EqualGuard(values, table.counts, self.t)
-        return super().guard(values, table)
+        return table.guard(values, self.t)
 
 
 def _in_order(values, codes, different):

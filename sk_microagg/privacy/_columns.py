@@ -1,4 +1,4 @@
-"""The sensitive columns of a table."""
+"""Columns of a table that have a role: sensitive ones, units, strata."""
 
 from collections.abc import Mapping, Set
 
@@ -9,7 +9,7 @@ from sk_microagg._utils._tables import columns_of, is_frame
 from sk_microagg.privacy._codes import as_column
 
 
-class SensitiveColumns:
+class RoleColumns:
     """One or several columns, by name or number.
 
     Parameters

@@ -1,5 +1,7 @@
 """Diversity of the sensitive values in each group."""
 
+import sys
+
 import numpy as np
 
 from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
@@ -56,7 +58,9 @@ class LDiversity(Constraint):
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import sys
+
+    import numpy as np
     >>> from sk_microagg.privacy import LDiversity
     >>> diversity = LDiversity(l=2)
     >>> codes, table = diversity.prepare(["flu", "flu", "gout", "flu", "gout"])
@@ -99,8 +103,14 @@ class LDiversity(Constraint):
             return figure < self.c
         return figure >= (self.l * (1 - ROUNDING) if self.kind == "entropy" else self.l)
 
+    def accepts_each(self, figures):
+        return self.accepts(figures)
+
     def shortfall(self, figure):
-        share = self.c / figure if self.kind == "recursive" else figure / self.l
+        if self.kind == "recursive":
+            share = self.c / np.minimum(figure, sys.float_info.max)  # both may be infinite
+        else:
+            share = figure / self.l
         return np.maximum(1.0 - share, 0.0)
 
     def measure_groups(self, labels, values, table):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sk_microagg._kernels import EqualGuard, OrderedGuard, TreeGuard
 from sk_microagg.privacy._counts import GroupCounts
 
 
@@ -39,6 +40,10 @@ class EqualDistance:
         groups = GroupCounts.of(labels, codes)
         excess = _excess(groups, self.counts, self.n_records)
         return _quotients(groups.sum(excess), groups.sizes * self.n_records)
+
+    def guard(self, codes, most):
+        """Return the kernel that says whether a group is at most so far away."""
+        return EqualGuard(codes, self.counts, most)
 
 
 def _excess(groups, in_table, n_records):
@@ -79,6 +84,10 @@ class OrderedDistance:
         firsts = groups.starts + np.arange(len(common))
         areas = np.add.reduceat(self._areas(groups, in_group, in_table), firsts)
         return _quotients(areas, groups.sizes * in_group * (n_codes - 1))
+
+    def guard(self, codes, most):
+        """Return the kernel that says whether a group is at most so far away."""
+        return OrderedGuard(codes, self.counts, most)
 
     def _areas(self, groups, in_group, in_table):
         """Areas at each step of the cumulative shares of groups.
@@ -178,6 +187,21 @@ class TreeDistance:
             excess = _excess(groups, level.in_table, self.n_records)
             total = total + groups.sum(level.rises[groups.codes] * excess)
         return _quotients(total, self._height * groups.sizes * self.n_records)
+
+    def guard(self, codes, most):
+        """Return the kernel that says whether a group is at most so far away."""
+        n_nodes = max(len(level.in_table) for level in self._levels)
+        rises, in_table = (
+            np.array(
+                [
+                    np.pad(getattr(level, name), (0, n_nodes - len(level.in_table)))
+                    for level in self._levels
+                ]
+            )
+            for name in ("rises", "in_table")
+        )
+        node_of = np.array([level.node_of for level in self._levels], dtype=np.int32)
+        return TreeGuard(codes, node_of, rises, in_table, self.n_records, self._height, most)
 
 
 def _level(counts, paths, depth, heights):

@@ -7,7 +7,7 @@ import numpy as np
 from sk_microagg._kernels import Guards
 from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy._base import Constraint
-from sk_microagg.privacy._columns import SensitiveColumns
+from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._units import DistinctUnits
 
 LEAST_SHORTFALL = 1e-12
@@ -59,7 +59,7 @@ class Rule:
 
     def is_met(self, labels):
         """Return whether each group satisfies the constraint, by plain code."""
-        return np.asarray(self.constraint.accepts(self.figures(labels)), dtype=bool)
+        return self.constraint.accepts_each(self.figures(labels))
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Rules:
         """
         rules = []
         if unit is not None:
-            columns = SensitiveColumns(unit, n_records, "unit")
+            columns = RoleColumns(unit, n_records, "unit")
             constraint = DistinctUnits(check_k(k, n_records))
             number = columns.only()
             rules.append(Rule.of_column(constraint, columns.values(number), columns.words(number)))
@@ -125,7 +125,7 @@ class Rules:
                 "columns with a value per record."
             )
         if sensitive is not None:
-            columns = SensitiveColumns(sensitive, n_records)
+            columns = RoleColumns(sensitive, n_records)
             for constraint in constraints:
                 number = columns.number_of(getattr(constraint, "column", None))
                 values, words = columns.values(number), columns.words(number)
@@ -156,7 +156,7 @@ class Rules:
             figures = rule.figures(labels)
             # Whether a group is good enough is decided by `accepts` alone.
             shortfalls = np.maximum(rule.constraint.shortfall(figures), LEAST_SHORTFALL)
-            total += np.where(rule.constraint.accepts(figures), 0.0, shortfalls)
+            total += np.where(rule.constraint.accepts_each(figures), 0.0, shortfalls)
         return total
 
     @property
@@ -172,6 +172,11 @@ class Rules:
             rule.constraint.suits_block(rule.figures(everything)[0])
             for rule in self.of(records).rules
         )
+
+    @property
+    def are_compiled(self):
+        """Whether all guards are compiled; the others take a thousand times as long."""
+        return all(type(rule.constraint).guard is not Constraint.guard for rule in self.rules)
 
     def guards(self):
         """Return the kernels that refiners ask about groups of these records."""

@@ -5,7 +5,7 @@ import numpy as np
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg._utils._tables import cells_of, is_null
-from sk_microagg.privacy._columns import SensitiveColumns
+from sk_microagg.privacy._columns import RoleColumns
 
 
 class Strata:
@@ -97,7 +97,7 @@ class Strata:
 
 
 def _keys(strata, n_records):
-    columns = SensitiveColumns(strata, n_records, "strata").all_values()
+    columns = RoleColumns(strata, n_records, "strata").all_values()
     cells = [[None if is_null(cell) else cell for cell in cells_of(column)] for column in columns]
     return list(zip(*cells, strict=True))
 

@@ -52,6 +52,9 @@ class DistinctUnits(Constraint):
     def accepts(self, figure):
         return figure >= self.k
 
+    def accepts_each(self, figures):
+        return self.accepts(figures)
+
     def shortfall(self, figure):
         return np.maximum(1.0 - figure / self.k, 0.0)
 

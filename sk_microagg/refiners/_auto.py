@@ -23,8 +23,10 @@ MIN_STEPS_PER_RECORD = 300
 MAX_STEPS_PER_RECORD = 2_000
 FEW_STEPS = 2_000_000
 
-# Under rules beyond k, with few records: the same times this.
+# Under rules beyond k, with few records: the same times this. If a rule is written in Python, this
+# many per record.
 MORE_UNDER_RULES = 2
+STEPS_IN_PYTHON = 100
 
 # Up to this many records, exchanges alone are tried as well: now and then they lose less, mostly
 # where there are nearly as many columns as groups.
@@ -123,5 +125,7 @@ def _sse(X, k, labels):
 
 def default_max_iter(n_records, rules=None):
     """Return the number of steps for a number of records."""
+    if rules and not rules.are_compiled:
+        return STEPS_IN_PYTHON * n_records
     few = min(MAX_STEPS_PER_RECORD * n_records, FEW_STEPS) * (MORE_UNDER_RULES if rules else 1)
     return max(MIN_STEPS_PER_RECORD * n_records, few)

@@ -12,7 +12,7 @@ from sk_microagg._utils._extras import check_report_extra
 from sk_microagg._utils._files import released_file
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._validation import check_number
-from sk_microagg.privacy._columns import SensitiveColumns
+from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._page import render
 
@@ -211,7 +211,7 @@ def _check_roles(roles, X):
     n_records = len(columns_of(X, "X")[0])
     for name, values in roles.items():
         if values is not None:
-            SensitiveColumns(values, n_records, name)
+            RoleColumns(values, n_records, name)
 
 
 def _check_tables(X, release, estimator):

@@ -12,7 +12,7 @@ import numpy as np
 
 from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
 from sk_microagg.privacy import TCloseness
-from sk_microagg.privacy._columns import SensitiveColumns
+from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import Rule, as_constraints
 from sk_microagg.privacy._strata import Strata
 
@@ -125,14 +125,14 @@ def facts_beyond_k(groups, estimator, sensitive=None, unit=None, strata=None):
         groups = np.unique(groups * len(strata) + strata.numbers, return_inverse=True)[1]
     n_units = None
     if unit is not None:
-        units = SensitiveColumns(unit, len(groups), "unit")
+        units = RoleColumns(unit, len(groups), "unit")
         n_units = units_per_group(groups, units.values(units.only()))
     constraints = as_constraints(getattr(estimator, "privacy", None))
     columns, unchecked = [], []
     if sensitive is None:
         unchecked = [Demand(each.describe(_words(each)), None) for each in constraints]
     else:
-        columns = _facts_of_columns(groups, SensitiveColumns(sensitive, len(groups)), constraints)
+        columns = _facts_of_columns(groups, RoleColumns(sensitive, len(groups)), constraints)
     fitted = getattr(estimator, "_strata", None)
     return BeyondK(columns, unchecked, n_units, None if fitted is None else len(fitted))
 

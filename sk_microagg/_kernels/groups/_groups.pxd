@@ -30,6 +30,8 @@ cdef class CountingGuard(Guard):
     cdef vector[int] counts
 
     cdef int _count(self, const int *members, Py_ssize_t size) except -1 nogil
+    cdef int _count_nodes(self, const int *members, Py_ssize_t size,
+                          const int *node_of) except -1 nogil
 
 
 cdef class DistinctGuard(CountingGuard):
@@ -63,6 +65,15 @@ cdef class OrderedGuard(Guard):
     cdef int _sort_codes(self, const int *members, Py_ssize_t size) except -1 nogil
     cdef double _area(self, Py_ssize_t n_below, double size, Py_ssize_t start,
                       Py_ssize_t end) noexcept nogil
+
+
+cdef class TreeGuard(CountingGuard):
+    cdef const int[:, ::1] node_of
+    cdef const int64_t[:, ::1] rises
+    cdef const int64_t[:, ::1] in_table
+    cdef int64_t n_in_table
+    cdef int64_t height
+    cdef double most
 
 
 cdef class CallbackGuard(Guard):

@@ -73,6 +73,11 @@ cdef class CountingGuard(Guard):
 
     cdef int _count(self, const int *members, Py_ssize_t size) except -1 nogil:
         """List the codes of the members, and how many have each."""
+        return self._count_nodes(members, size, NULL)
+
+    cdef int _count_nodes(self, const int *members, Py_ssize_t size,
+                          const int *node_of) except -1 nogil:
+        """The same for the nodes above the codes; NULL stands for the codes themselves."""
         cdef Py_ssize_t i
         cdef int code
         self.n_questions += 1
@@ -80,6 +85,8 @@ cdef class CountingGuard(Guard):
         self.counts.clear()
         for i in range(size):
             code = self.codes[members[i]]
+            if node_of != NULL:
+                code = node_of[code]
             if self.seen_in[code] != self.n_questions:
                 self.seen_in[code] = self.n_questions
                 self.place_of[code] = <int>self.counts.size()
@@ -332,6 +339,76 @@ cdef class OrderedGuard(Guard):
         return (
             level * (2 * low - start - end)
             + size * (self.sum_before[start] + self.sum_before[end] - 2 * self.sum_before[low])
+        )
+
+
+@cython.final
+cdef class TreeGuard(CountingGuard):
+    """Codes distributed as in the table, by the earth mover's distance in a tree above them.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_records,), int32
+        Code of each record, from 0.
+
+    node_of : ndarray of shape (n_levels, n_codes), int32
+        The node above each code at each level of the tree, numbered from 0 within the level.
+
+    rises : ndarray of shape (n_levels, n_nodes), int64
+        By how much the parent of each node is higher.
+
+    in_table : ndarray of shape (n_levels, n_nodes), int64
+        How many records of the whole table are below each node.
+
+    n_in_table : int
+        Number of records of the whole table.
+
+    height : int
+        Height of the tree.
+
+    most : float
+        Largest distance, from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import Guards, TreeGuard
+    >>> codes = np.array([0, 0, 1, 2], dtype=np.int32)
+    >>> node_of = np.array([[0, 0, 1], [0, 1, 2]], dtype=np.int32)
+    >>> rises = np.ones((2, 3), dtype=np.int64)
+    >>> in_table = np.array([[3, 1, 0], [2, 1, 1]])
+    >>> guards = Guards([TreeGuard(codes, node_of, rises, in_table, 4, 2, 0.3)])
+    >>> guards.hold([0, 2]), guards.hold([2, 3])
+    (True, False)
+    """
+
+    def __init__(self, const int[::1] codes, const int[:, ::1] node_of,
+                 const int64_t[:, ::1] rises, const int64_t[:, ::1] in_table,
+                 int64_t n_in_table, int64_t height, double most):
+        CountingGuard.__init__(self, codes)
+        self.place_of.assign(in_table.shape[1], 0)
+        self.seen_in.assign(in_table.shape[1], 0)
+        self.node_of = node_of
+        self.rises = rises
+        self.in_table = in_table
+        self.n_in_table = n_in_table
+        self.height = height
+        self.most = most
+
+    cdef bint holds(self, const int *members, Py_ssize_t size) except -1 nogil:
+        cdef double total = 0.0
+        cdef int64_t more
+        cdef Py_ssize_t level
+        cdef size_t i
+        for level in range(self.node_of.shape[0]):
+            self._count_nodes(members, size, &self.node_of[level, 0])
+            for i in range(self.present.size()):
+                more = self.counts[i] * self.n_in_table
+                more -= size * self.in_table[level, self.present[i]]
+                if more > 0:
+                    total += <double>self.rises[level, self.present[i]] * more
+        return is_quotient_at_most(
+            total, <double>self.height * size * self.n_in_table, self.most
         )
 
 
