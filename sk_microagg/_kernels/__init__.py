@@ -19,7 +19,11 @@ Which class inherits from which:
     BoxTree (points)                  RangeTree (ranges)
       └── PointTree (points)            ├── RecordTree (in _range_pool)
                                         ├── GroupTree (in _range_partition)
-                                        └── CenterIndex
+    Guard (groups)                      └── CenterIndex
+      ├── CallbackGuard, OrderedGuard
+      └── CountingGuard
+            ├── DistinctGuard, EntropyGuard, RecursiveGuard
+            └── EqualGuard, TreeGuard
 
 Which object holds which:
 
@@ -29,6 +33,7 @@ Which object holds which:
 
     Annealer ────────────────────▶ RunningPartition
     Descent ─────────────────────▶ Partition ─▶ PointTree, over the centroids
+    Annealer, Descent ───────────▶ Guards ────▶ Guard, one per constraint
     ExchangeGraph ───────────────▶ Partition
                   └─▶ Arcs ──────▶ Partition
 

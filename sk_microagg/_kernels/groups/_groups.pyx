@@ -1,6 +1,8 @@
 """The kernels of this folder, in one extension module."""
 
 include "_guards.pxi"
+include "_counting_guards.pxi"
+include "_distance_guards.pxi"
 include "_partition.pxi"
 include "_descent.pxi"
 include "_running_partition.pxi"
