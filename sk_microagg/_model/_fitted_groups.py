@@ -12,6 +12,9 @@ from sk_microagg._model._power import (
 )
 from sk_microagg._utils._statistics import group_means, group_sizes, squared_error, twins_of
 
+# Records to try first.
+N_FEW = 1_000
+
 
 @dataclass(frozen=True)
 class FittedGroups:
@@ -58,16 +61,16 @@ class FittedGroups:
         scaled_centroids = group_means(scaled, labels)
 
         weights = np.zeros(len(centroids))
-        cells = nearest_cells(scaled, scaled_centroids, weights)
-        if n_moved := _n_moved(centroids, labels, cells):
-            twins = twins_of(scaled)
-            power, power_cells = power_weights(scaled, labels, scaled_centroids, twins)
-            # Rounding can make weights useless if values differ by many orders of magnitude, and
-            # identical records in different groups cannot all keep their group.
-            if power is not None and _n_strays(twins, labels, power_cells) <= _n_strays(
-                twins, labels, cells
-            ):
-                weights, n_moved = power, _n_moved(centroids, labels, power_cells)
+        # Mostly a few records tell that the nearest centroid is not always that of the own group.
+        few = slice(N_FEW)
+        n_moved = _n_moved(
+            centroids, labels[few], nearest_cells(scaled[few], scaled_centroids, weights)
+        )
+        if n_moved == 0:
+            cells = nearest_cells(scaled, scaled_centroids, weights)
+            n_moved = _n_moved(centroids, labels, cells)
+        if n_moved > 0:
+            weights, n_moved = _better_weights(centroids, scaled, scaled_centroids, labels)
         n_moved += int(near_walls(scaled, scaled_centroids, weights, rounding).sum())
         return cls(
             centroids,
@@ -83,6 +86,21 @@ class FittedGroups:
     def joined(cls, parts):
         """Return the groups of several blocks, in order."""
         return cls(*(_join([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+def _better_weights(centroids, scaled, scaled_centroids, labels):
+    """Return weights that are not all 0 if they help, and the number of records that they move."""
+    twins = twins_of(scaled)
+    power, cells = power_weights(scaled, labels, scaled_centroids, twins)
+    n_strays = len(labels) if power is None else _n_strays(twins, labels, cells)
+    if n_strays > 0:
+        # Rounding can make weights useless if values differ by many orders of magnitude, and
+        # identical records in different groups cannot all keep their group.
+        zeros = np.zeros(len(centroids))
+        nearest = nearest_cells(scaled, scaled_centroids, zeros)
+        if power is None or n_strays > _n_strays(twins, labels, nearest):
+            return zeros, _n_moved(centroids, labels, nearest)
+    return power, _n_moved(centroids, labels, cells)
 
 
 def _n_moved(centroids, labels, cells):
