@@ -97,7 +97,8 @@ def test_no_pair_can_be_improved_in_the_end(table, seed):
 @pytest.mark.parametrize("seed", [None, 7])
 def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(table, seed):
     rng = np.random.default_rng(1)
-    X = TABLES[table](rng, 2000, 2)
+    # Where all records are equal, all pairs of groups are tried, here and in the check.
+    X = TABLES[table](rng, 700 if table == "constant" else 2000, 2)
     assert is_local_optimum(X, descend(X, MDAV().build(X, 3), 3, seed), 3)
 
 
