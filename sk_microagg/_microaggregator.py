@@ -4,8 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._blocks import aggregate_strata, check_block_size
-from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_if_one_group
+from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
@@ -17,16 +16,12 @@ from sk_microagg._utils._statistics import (
 )
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._validation import (
-    check_k,
     check_n_jobs,
     check_no_hidden_numbers,
-    check_option,
     check_records,
-    check_verbose,
 )
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.privacy import Rules
-from sk_microagg.privacy._strata import Strata
 
 FLOATS = (np.float64, np.float32)
 
@@ -254,33 +249,22 @@ class MicroAggregator(
             The fitted estimator.
         """
         records = check_records(X, dtype=FLOATS, estimator=self)
-        method, block_size, scaler = self._check_parameters(len(records))
-        rules = Rules.of_table(len(records), method.k, self.privacy, sensitive, unit)
-        strata = self._check_strata(strata, len(records), method.k, rules)
+        aggregation = Aggregation.of(self, len(records))
+        scaler = make_scaler(self.scaler)
+        k = aggregation.method.k
+        rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)
+        strata = aggregation.check_strata(strata, len(records), rules)
         if scaler is not None:
             scaler.fit(own_floats(scaler, records))
         scaled = scale(scaler, records)
-        n_columns = scaled.shape[1]
-        method = self._under_rules(method, rules) if rules else method.for_columns(n_columns)
+        method = aggregation.method_for(scaled.shape[1], rules, self.builder)
         n_strata = 1 if strata is None else len(strata)
         task = self._init_callback_context(max_subtasks=n_strata)
         task.call_on_fit_task_begin(estimator=self, X=X)
-        labels, groups, cells = aggregate_strata(
-            records,
-            scaled,
-            rounding_of(scaler, records, scaled),
-            method,
-            self.random_state,
-            strata,
-            rules,
-            block_size=block_size,
-            stitch=self.stitch,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            task=task,
+        rounding = rounding_of(scaler, records, scaled)
+        labels, groups, cells = aggregation.run(
+            records, scaled, rounding, method, rules, strata, task
         )
-        rules.check(labels, "The release has groups")
-        warn_if_one_group(labels, method.k, strata, rules)
         information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
         exact_transform = groups.n_moved == 0
         training_digest = None if exact_transform else digest(records)
@@ -306,35 +290,6 @@ class MicroAggregator(
         self._training_digest = training_digest
         self._sk_microagg_version = __version__
         return self
-
-    def _check_parameters(self, n_samples):
-        """Return the method, the maximum block size and the scaler, or raise an error."""
-        k = check_k(self.k, n_samples)
-        block_size = check_block_size(self.block_size, k)
-        check_option("stitch", self.stitch, (False, True))
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
-        method = Method(
-            k,
-            make_builder(self.builder),
-            make_refiner(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose),
-        )
-        return method, block_size, make_scaler(self.scaler)
-
-    def _under_rules(self, method, rules):
-        if self.stitch:
-            raise ValueError(
-                "stitch=True must be False with `privacy` or `unit`: exchanges across the cuts do "
-                "not know constraints."
-            )
-        return method.under(rules, self.builder)
-
-    def _check_strata(self, strata, n_samples, k, rules):
-        if strata is None:
-            return None
-        strata = Strata(strata, n_samples)
-        strata.check(k, rules)
-        return strata
 
     def fit_transform(self, X, y=None, *, sensitive=None, unit=None, strata=None):
         """Partition the records and return the release.
@@ -399,18 +354,8 @@ class MicroAggregator(
         records = self._check_new_records(X)
         with complete_model(self):
             warn_if_training_data(records, self._training_digest)
-            return self.centroids_[self._find(scale(self.scaler_, records), strata)]
-
-    def _find(self, scaled, strata):
-        """Return the groups of scaled records."""
-        if (strata is None) != (self._strata is None):
-            given, fitted = (
-                ("not given", "fitted with") if strata is None else ("given", "fitted without")
-            )
-            raise ValueError(f"strata was {given}, but the estimator was {fitted} strata.")
-        if strata is None:
-            return self._cells.find(scaled, self.n_jobs)
-        return self._cells.find(scaled, self.n_jobs, self._strata.numbers_of(strata, len(scaled)))
+            groups = self._find(scale(self.scaler_, records), strata)
+            return self.centroids_[groups]
 
     def score(self, X, y=None, strata=None):
         """Return the negative information loss of `transform` on `X`, in the scaled space.
@@ -440,6 +385,9 @@ class MicroAggregator(
             errors = squared_error(scaled, self._cells.centroids, groups)
         # Subtract, to avoid -0.0.
         return 0.0 - share_of_total(errors, scaled)
+
+    def _find(self, scaled, strata):
+        return find_cells(self._cells, scaled, self.n_jobs, self._strata, strata)
 
     def _check_new_records(self, X):
         check_is_fitted(self)

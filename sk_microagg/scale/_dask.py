@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._blocks import check_block_size
-from sk_microagg._microaggregate import Method, make_builder, make_refiner
-from sk_microagg._microaggregator import warn_if_one_group
+from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_if_one_group
 from sk_microagg._model._router import Router
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
