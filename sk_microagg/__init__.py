@@ -2,7 +2,8 @@
 
 from sk_microagg._microaggregate import microaggregate
 from sk_microagg._microaggregator import MicroAggregator
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._version import __version__
 from sk_microagg.generalization import KAIM
 
-__all__ = ["KAIM", "MicroAggregator", "__version__", "microaggregate"]
+__all__ = ["KAIM", "MicroAggregator", "TableAggregator", "__version__", "microaggregate"]

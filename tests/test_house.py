@@ -22,6 +22,7 @@ LAYERS = [
     ["_aggregation"],
     ["_microaggregator", "generalization"],
     ["encoding"],
+    ["_table_roles"],
     ["_table_aggregator"],
     [""],
     ["datasets", "metrics"],

@@ -50,7 +50,7 @@ class TreeDomain:
         self.last = [*tree.last]
         self.last[tree.root] = tree.n_leaves
         self.loss = loss
-        self._tree = tree
+        self.tree = tree
         self._midpoints = midpoints
         self._bins_of = bins_of
         self._leaf_of = {path[-1]: leaf for leaf, path in enumerate(tree.paths[: tree.n_leaves])}
@@ -76,41 +76,41 @@ class TreeDomain:
             return None
         leaf = self._leaf_of.get(label_of(value))
         if leaf is None and self._bins_of is not None and is_number(value):
-            leaf = self._tree.node_at.get((*self._bins_of(value)[::-1], None))
+            leaf = self.tree.node_at.get((*self._bins_of(value)[::-1], None))
         return leaf
 
     def cover(self, lo, hi):
         """The lowest node that covers positions `lo` to `hi`."""
-        return self._tree.paths[self._tree.lowest_common(lo, hi)]
+        return self.tree.paths[self.tree.lowest_common(lo, hi)]
 
     def range_of(self, cover):
         """First and last position that a generalized value covers."""
-        node = self._tree.node_at[cover]
-        return self._tree.first[node], self.last[node]
+        node = self.tree.node_at[cover]
+        return self.tree.first[node], self.last[node]
 
     def label(self, cover):
-        return self._tree.labels[self._tree.node_at[cover]] if cover else ROOT
+        return self.tree.labels[self.tree.node_at[cover]] if cover else ROOT
 
     def read(self, label, lo):
         """The generalized value with a label, above a given leaf; None if there is none."""
         node = lo
-        while self._tree.labels[node] != label:
-            if node == self._tree.root:
+        while self.tree.labels[node] != label:
+            if node == self.tree.root:
                 return None
-            node = self._tree.parent[node]
-        return self._tree.paths[node]
+            node = self.tree.parent[node]
+        return self.tree.paths[node]
 
     def loss_of(self, cover):
         """Loss of a generalized value; 0 if it covers a single leaf."""
         lo, hi = self.range_of(cover)
-        return self.loss[self._tree.lowest_common(lo, hi)]
+        return self.loss[self.tree.lowest_common(lo, hi)]
 
     def widen_to(self, covers):
         """Do nothing: the width of a tree does not depend on the release."""
 
     def midpoint(self, cover):
         """Midpoint of a generalized value; None if the values are not numbers."""
-        return None if self._midpoints is None else self._midpoints[self._tree.node_at[cover]]
+        return None if self._midpoints is None else self._midpoints[self.tree.node_at[cover]]
 
     def with_midpoints(self, covers):
         """The domain and the covers themselves: nodes are known without the data."""

@@ -82,7 +82,7 @@ class MixedTable:
             if name not in self.names:
                 raise ValueError(f"hierarchies names {name!r}; the columns are {self.names}.")
         return [
-            _read_hierarchy(name, given[name]) if name in given else _default_hierarchy(values)
+            read_hierarchy(name, given[name]) if name in given else _default_hierarchy(values)
             for name, values in zip(self.names, self.known, strict=True)
         ]
 
@@ -124,7 +124,7 @@ def _default_hierarchy(values):
     return Hierarchy.flat() if values.dtype == object else Hierarchy.intervals()
 
 
-def _read_hierarchy(name, hierarchy):
+def read_hierarchy(name, hierarchy):
     try:
         return _make_hierarchy(hierarchy)
     except (TypeError, ValueError) as error:

@@ -1,0 +1,567 @@
+"""The estimator for whole tables: columns with roles in, a released table out."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sk_microagg._aggregation import Aggregation, find_cells
+from sk_microagg._table_roles import TableRoles, as_names
+from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._statistics import (
+    loss_share,
+    share_of_total,
+    squared_error,
+    total_sum_of_squares,
+)
+from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
+from sk_microagg._utils._validation import check_n_jobs, check_number, check_option
+from sk_microagg._utils._version import __version__, complete_model
+from sk_microagg.encoding import TableEncoder
+from sk_microagg.encoding._frames import Frame
+from sk_microagg.generalization._hierarchy import TreeHierarchy
+from sk_microagg.generalization._mixed_table import read_hierarchy
+from sk_microagg.privacy import Rules
+
+
+class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin, BaseEstimator):
+    """Make whole tables k-anonymous: numbers, categories, dates and missing values together.
+
+    The records are partitioned into groups of at least `k`, once for all quasi-identifiers, and in
+    each of these every record gets a common value of its group: the mean of numbers and dates, the
+    most frequent category. Other columns are released as they are.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Minimum group size. With 1, the release is the data itself.
+
+    quasi_identifiers : "auto", str or list of str, default="auto"
+        The columns to anonymize: all that somebody might know of a person. "auto" stands for all
+        columns that have no other role. Columns of arrays are named by their numbers.
+
+    sensitive : str, list of str or None, default=None
+        Columns that `privacy` is about. They are released as they are.
+
+    unit : str or None, default=None
+        The column that says who a record belongs to, if people have several: each group then has
+        records of at least `k` different units. It is not released.
+
+    strata : str, list of str or None, default=None
+        Columns whose values no group mixes, such as a region. They are released as they are, and
+        `transform` needs them, too.
+
+    drop : str, list of str or None, default=None
+        Columns that are not released, such as names.
+
+    categorical : "from_dtype" or list of str, default="from_dtype"
+        Columns of numbers to treat as categories, in addition to those whose type says so. Integers
+        of 2**53 and more, which floats do not distinguish, are always categories.
+
+    ordinal : dict, list of str or None, default=None
+        Columns whose values have an order: a dict of all values, lowest first, or a list of columns
+        whose values can be sorted. Ordered categorical types need not be named.
+
+    hierarchies : dict or None, default=None
+        Maps columns to a :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or
+        a nested dict: categories are then the nearer, the lower their common node is.
+
+    column_weights : dict or None, default=None
+        How much columns count, by their names; 1 for those that are not named.
+
+    categories : {"mode", "shares", "generalize"}, default="mode"
+        How categories are released: as the most frequent value, as a column per value with its
+        share in the group, or as the lowest common node of their hierarchy, "*" at worst.
+
+    numbers : {"mean", "median"}, default="mean"
+        How numbers, ordinal values and dates are released.
+
+    decimals : "auto", int, dict or None, default="auto"
+        Number of decimals of released numbers, for all columns or by their names. "auto" stands for
+        those that the column itself has, None for all digits.
+
+    privacy : Constraint, list of Constraint or None, default=None
+        What each group must satisfy beyond its size, as in :class:`MicroAggregator`.
+
+    builder : str or Builder, default="mdav"
+        Builds the initial partition, as there.
+
+    refiner : str, Refiner, list or None, default="auto"
+        Improves the partition, as there.
+
+    block_size : "auto", int or None, default="auto"
+        Maximum number of records that are microaggregated together, as there.
+
+    random_state : int, RandomState instance or None, default=None
+        Source of randomness, passed to the refiner.
+
+    n_jobs : int or None, default=None
+        Number of blocks in parallel, and of threads of `transform`.
+
+    verbose : int, default=0
+        If 1, print a progress line.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Group of each training record.
+
+    centroids_ : DataFrame of shape (`n_groups_`, n_released_columns)
+        What each group is released as, in the columns of the quasi-identifiers.
+
+    group_sizes_ : ndarray of shape (`n_groups_`,)
+        Number of training records in each group, at least `k`.
+
+    n_groups_ : int
+        Number of groups.
+
+    n_blocks_ : int
+        Number of blocks.
+
+    sse_ : float
+        Sum of squared distances to the centroids, in the space of the encoded columns.
+
+    information_loss_ : float
+        `sse_` as a share of the total sum of squares, from 0 to 1.
+
+    column_losses_ : dict
+        The same for each quasi-identifier.
+
+    kinds_ : dict
+        By the name of each quasi-identifier, what it was treated as: "number", "ordinal", "date",
+        "boolean", "category" or "hierarchy".
+
+    exact_transform_ : bool
+        Whether `transform` maps every training record to what its own group is released as.
+
+    n_iter_ : int
+        Number of iterations performed by the refiner, in all blocks.
+
+    builder_, refiner_ : objects
+        The builder and the refiner used.
+
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns of `X`, if they are all strings.
+
+    See Also
+    --------
+    MicroAggregator : For tables of numbers only.
+    KAIM : Generalizes values instead of averaging them.
+
+    Notes
+    -----
+    Every quasi-identifier becomes coordinates with a total variance of 1, or of its weight: numbers
+    and dates are standardized, ordinal values by their ranks; a category has one coordinate per
+    value, or per node of its hierarchy; and a further coordinate says where a value is missing. In
+    this space a table is partitioned as :class:`MicroAggregator` does it, and on a table of numbers
+    without missing values the groups are the same.
+
+    A released value is missing if most values of the group are. Columns keep their types: integers
+    stay integers, dates stay dates, categories keep their categories. No value of the table comes
+    out unless at least `k` records share it, or two or more records of a group, as their most
+    frequent value.
+
+    A fitted model holds what the groups are released as, means in the space of the coordinates,
+    means and variances of numbers, and the categories that at least `k` records share.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_microagg import TableAggregator
+    >>> patients = pd.DataFrame(
+    ...     {
+    ...         "age": [34, 36, None, 51, 58, 55],
+    ...         "ward": ["A", "A", "A", "B", "B", "C"],
+    ...         "visit": pd.to_datetime(["2024-03-01", "2024-03-05", "2024-03-03"] * 2),
+    ...         "stay": [3, 5, 2, 9, 1, 4],
+    ...     }
+    ... )
+    >>> TableAggregator(k=3, sensitive="stay").fit_transform(patients)
+        age ward      visit  stay
+    0  35.0    A 2024-03-03     3
+    1  35.0    A 2024-03-03     5
+    2  35.0    A 2024-03-03     2
+    3  55.0    B 2024-03-03     9
+    4  55.0    B 2024-03-03     1
+    5  55.0    B 2024-03-03     4
+    """
+
+    def __init__(
+        self,
+        k=5,
+        *,
+        quasi_identifiers="auto",
+        sensitive=None,
+        unit=None,
+        strata=None,
+        drop=None,
+        categorical="from_dtype",
+        ordinal=None,
+        hierarchies=None,
+        column_weights=None,
+        categories="mode",
+        numbers="mean",
+        decimals="auto",
+        privacy=None,
+        builder="mdav",
+        refiner="auto",
+        block_size="auto",
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.k = k
+        self.quasi_identifiers = quasi_identifiers
+        self.sensitive = sensitive
+        self.unit = unit
+        self.strata = strata
+        self.drop = drop
+        self.categorical = categorical
+        self.ordinal = ordinal
+        self.hierarchies = hierarchies
+        self.column_weights = column_weights
+        self.categories = categories
+        self.numbers = numbers
+        self.decimals = decimals
+        self.privacy = privacy
+        self.builder = builder
+        self.refiner = refiner
+        self.block_size = block_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Partition the records into groups.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+            The table.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : TableAggregator
+            The fitted estimator.
+        """
+        self._fit(X)
+        return self
+
+    @with_callbacks
+    def _fit(self, X):
+        """Fit; return the frame, for the release."""
+        frame = Frame(X, self)
+        table = frame.table
+        aggregation = Aggregation.of(self, len(table))
+        check_option("categories", self.categories, ("mode", "shares", "generalize"))
+        check_option("numbers", self.numbers, ("mean", "median"))
+        roles = self._roles(table)
+        rules = Rules.of_table(
+            len(table),
+            aggregation.method.k,
+            self.privacy,
+            table[roles.sensitive] if roles.sensitive and self.privacy is not None else None,
+            None if roles.unit is None else table[roles.unit],
+        )
+        strata = table[roles.strata] if roles.strata else None
+        strata = aggregation.check_strata(strata, len(table), rules)
+        records = table[roles.quasi_identifiers]
+        encoder = self._make_encoder(records, aggregation.method.k)
+        points = encoder.points(records)
+        method = aggregation.method_for(points.shape[1], rules, self.builder)
+        task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
+        task.call_on_fit_task_begin(estimator=self, X=X)
+        no_rounding = np.zeros(points.shape[1])  # Points are computed cell by cell.
+        labels, groups, cells = aggregation.run(
+            points, points, no_rounding, method, rules, strata, task
+        )
+        released = encoder.released(
+            records, labels, numbers=self.numbers, categories=self.categories
+        )
+        exact_transform = groups.n_moved == 0
+        information_loss = loss_share(groups.sse, total_sum_of_squares(points))
+        column_losses = encoder.losses(records, labels)
+        task.call_on_fit_task_end(estimator=self, X=X)
+
+        # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
+        validate_data(self, X, skip_check_array=True)
+        self.builder_ = method.builder
+        self.refiner_ = method.refiner
+        self.labels_ = labels
+        self.group_sizes_ = groups.sizes
+        self.n_groups_ = len(groups.sizes)
+        self.n_blocks_ = cells.n_blocks
+        self.sse_ = groups.sse
+        self.information_loss_ = information_loss
+        self.column_losses_ = column_losses
+        self.kinds_ = {column.name: column.kind for column in encoder.columns}
+        self.exact_transform_ = exact_transform
+        self.n_iter_ = groups.n_iter
+        self._table_roles = roles
+        self._encoder = encoder
+        self._released = released
+        self._cells = cells
+        self._strata = None if strata is None else strata.without_records()
+        self._training_digest = None if exact_transform else digest(points)
+        self._sk_microagg_version = __version__
+        return frame
+
+    def _roles(self, table):
+        return TableRoles.of(
+            list(table.columns),
+            quasi_identifiers=self.quasi_identifiers,
+            sensitive=self.sensitive,
+            unit=self.unit,
+            strata=self.strata,
+            drop=self.drop,
+        )
+
+    def _make_encoder(self, records, k):
+        names = list(records.columns)
+        kinds = {}
+        if not (isinstance(self.categorical, str) and self.categorical == "from_dtype"):
+            kinds = dict.fromkeys(as_names(self.categorical, "categorical", names), "category")
+        orders = {}
+        if isinstance(self.ordinal, dict):
+            as_names(list(self.ordinal), "ordinal", names)
+            orders = self.ordinal
+        else:
+            kinds |= dict.fromkeys(as_names(self.ordinal, "ordinal", names), "ordinal")
+        return TableEncoder(
+            records,
+            k,
+            kinds=kinds,
+            orders=orders,
+            hierarchies=_read_hierarchies(self.hierarchies, names),
+            weights=_check_weights(self.column_weights, names),
+            decimals=_check_decimals(self.decimals, names),
+        )
+
+    def fit_transform(self, X, y=None):
+        """Partition the records and return the release.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+            The table.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        release : same type as `X`
+            The table, with the same rows: in the quasi-identifiers, every combination of values
+            occurs at least `k` times.
+        """
+        frame = self._fit(X)
+        return frame.back(self._assemble(frame.table, self.labels_))
+
+    def fit_predict(self, X, y=None):
+        """Partition the records and return the group of each.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+            The table.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Group of each record, numbered from 0.
+        """
+        return self.fit(X).labels_
+
+    def transform(self, X):
+        """Replace the quasi-identifiers of each record by those of the group that it falls in.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+            The table, usually of new records, with the columns of that in `fit`. To release the
+            training data, use `fit_transform`.
+
+        Returns
+        -------
+        X_new : same type as `X`
+            The table.
+        """
+        frame = self._check_new(X)
+        with complete_model(self):
+            points = self._points(frame.table)
+            warn_if_training_data(points, self._training_digest)
+            return frame.back(self._assemble(frame.table, self._find(frame.table, points)))
+
+    def format(self, X):
+        """Return records as they are, in the columns of the release.
+
+        A model that was trained on a release with `categories="shares"` needs new records in that
+        form: a column per value, with 0 or 1.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+            The table, with the columns of that in `fit`.
+
+        Returns
+        -------
+        formatted : same type as `X`
+            The table.
+        """
+        frame = self._check_new(X)
+        with complete_model(self):
+            columns = self._encoder.formatted(
+                frame.table[self._table_roles.quasi_identifiers], categories=self.categories
+            )
+            return frame.back(self._with_columns(frame.table, columns))
+
+    def score(self, X, y=None):
+        """Return the negative information loss of `transform` on `X`.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+            The table.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            The negative sum of squared distances to the centroids, as a share of the total sum of
+            squares of `X`, in the space of the coordinates; 0 if that is 0. Higher is better.
+        """
+        frame = self._check_new(X)
+        with complete_model(self):
+            points = self._points(frame.table)
+            groups = self._find(frame.table, points)
+            errors = squared_error(points, self._cells.centroids, groups)
+        # Subtract, to avoid -0.0.
+        return 0.0 - share_of_total(errors, points)
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns of the release.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str
+            The names.
+        """
+        check_is_fitted(self)
+        names = []
+        for name in self._table_roles.kept:
+            names += list(self._released[name].columns) if name in self._released else [name]
+        return np.array([f"x{name}" if isinstance(name, int) else name for name in names], object)
+
+    @property
+    def centroids_(self):
+        """What each group is released as, in the columns of the quasi-identifiers."""
+        check_is_fitted(self)
+        rows = list(self._released.values())
+        joined = rows[0].copy()
+        for other in rows[1:]:
+            for name in other.columns:
+                joined[name] = other[name]
+        return joined
+
+    def _points(self, table):
+        return self._encoder.points(table[self._table_roles.quasi_identifiers])
+
+    def _find(self, table, points):
+        strata = table[self._table_roles.strata] if self._table_roles.strata else None
+        return find_cells(self._cells, points, self.n_jobs, self._strata, strata)
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        with complete_model(self):
+            check_n_jobs(self.n_jobs)
+        return Frame(X, self)
+
+    def _assemble(self, table, groups):
+        """The release of records, given their groups."""
+        rows = {
+            name: columns.take(groups).reset_index(drop=True)
+            for name, columns in self._released.items()
+        }
+        return self._with_columns(table, rows)
+
+    def _with_columns(self, table, columns):
+        """The table with other columns in the place of the quasi-identifiers."""
+        kept = {}
+        for name in self._table_roles.kept:
+            if name in columns:
+                kept |= dict(columns[name].set_axis(table.index).items())
+            else:
+                kept[name] = table[name]
+        return type(table)(kept, index=table.index)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _read_hierarchies(hierarchies, names):
+    if hierarchies is None:
+        return {}
+    if not isinstance(hierarchies, dict):
+        raise TypeError(
+            f"hierarchies={hierarchies!r} must be a dict from columns to hierarchies or None, got "
+            f"{type(hierarchies).__name__}."
+        )
+    as_names(list(hierarchies), "hierarchies", names)
+    read = {name: read_hierarchy(name, tree) for name, tree in hierarchies.items()}
+    for name, tree in read.items():
+        if not isinstance(tree, TreeHierarchy):
+            raise TypeError(
+                f"hierarchies[{name!r}]={tree!r} must be a tree whose leaves are given: numbers "
+                "without one are averaged."
+            )
+    return read
+
+
+def _check_weights(weights, names):
+    if weights is None:
+        return {}
+    if not isinstance(weights, dict):
+        raise TypeError(
+            f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
+            f"{type(weights).__name__}."
+        )
+    as_names(list(weights), "column_weights", names)
+    return {
+        name: check_number(f"column_weights[{name!r}]", weight, above=0)
+        for name, weight in weights.items()
+    }
+
+
+def _check_decimals(decimals, names):
+    if isinstance(decimals, dict):
+        as_names(list(decimals), "decimals", names)
+    else:
+        decimals = dict.fromkeys(names, decimals)
+    for name, number in decimals.items():
+        is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not (is_integer or number is None or (isinstance(number, str) and number == "auto")):
+            raise ValueError(
+                f"decimals={number!r} for column {name!r} must be an integer, 'auto' or None."
+            )
+    return decimals

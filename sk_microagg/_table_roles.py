@@ -1,0 +1,111 @@
+"""What each column of a table is for."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TableRoles:
+    """The columns of a table by their roles.
+
+    Attributes
+    ----------
+    quasi_identifiers : list
+        Columns that are anonymized.
+
+    sensitive : list
+        Columns that constraints are about, which are released unchanged.
+
+    strata : list
+        Columns whose values no group mixes, which are released unchanged.
+
+    unit : object or None
+        The column that says who a record belongs to, which is not released.
+
+    kept : list
+        All columns of the release, in the order of the table.
+
+    Examples
+    --------
+    >>> from sk_microagg._table_roles import TableRoles
+    >>> roles = TableRoles.of(["age", "zip", "visit", "name"], sensitive="visit", drop=["name"])
+    >>> roles.quasi_identifiers, roles.kept
+    (['age', 'zip'], ['age', 'zip', 'visit'])
+    """
+
+    quasi_identifiers: list
+    sensitive: list
+    strata: list
+    unit: object
+    kept: list
+
+    @classmethod
+    def of(
+        cls, names, *, quasi_identifiers="auto", sensitive=None, unit=None, strata=None, drop=None
+    ):
+        """Check the roles that a user gave to columns.
+
+        Parameters
+        ----------
+        names : list
+            Names of all columns.
+
+        quasi_identifiers : "auto", name or list of names, default="auto"
+            Columns to anonymize; "auto" for all that have no other role.
+
+        sensitive, unit, strata, drop : name, list of names or None, default=None
+            Columns with other roles; `unit` is one of them at most.
+
+        Returns
+        -------
+        roles : TableRoles
+            The roles.
+        """
+        given = {"sensitive": sensitive, "unit": unit, "strata": strata, "drop": drop}
+        given = {role: as_names(value, role, names) for role, value in given.items()}
+        if len(given["unit"]) > 1:
+            raise ValueError(f"unit={unit!r} must be one column or None.")
+        is_auto = isinstance(quasi_identifiers, str) and quasi_identifiers == "auto"
+        if not is_auto or "auto" in names:
+            given["quasi_identifiers"] = as_names(quasi_identifiers, "quasi_identifiers", names)
+        _check_one_role(given)
+        others = {name for columns in given.values() for name in columns}
+        if "quasi_identifiers" not in given:
+            given["quasi_identifiers"] = [name for name in names if name not in others]
+        if not given["quasi_identifiers"]:
+            raise ValueError(
+                f"quasi_identifiers={quasi_identifiers!r} leaves no column to anonymize: at least "
+                "one must have no other role."
+            )
+        left_out = {*given["unit"], *given["drop"]}
+        return cls(
+            given["quasi_identifiers"],
+            given["sensitive"],
+            given["strata"],
+            given["unit"][0] if given["unit"] else None,
+            [name for name in names if name not in left_out],
+        )
+
+
+def as_names(value, parameter, names):
+    """Return a name, or a list of names, as a list; raise an error for an unknown one."""
+    if value is None:
+        return []
+    if not isinstance(value, list | tuple | set | frozenset) or (
+        isinstance(value, tuple) and value in names
+    ):
+        value = [value]
+    for name in value:
+        if name not in names:
+            raise ValueError(f"{parameter} names {name!r}, but the columns are {list(names)}.")
+    return [name for name in names if name in value]
+
+
+def _check_one_role(given):
+    seen = {}
+    for role, columns in given.items():
+        for name in columns:
+            if name in seen:
+                raise ValueError(
+                    f"Column {name!r} is in both {seen[name]} and {role}: it must have one role."
+                )
+            seen[name] = role

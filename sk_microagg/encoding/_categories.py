@@ -1,0 +1,202 @@
+"""Columns of categories: one coordinate per value, or per node of a hierarchy.
+
+Only values that at least k records share have a coordinate. To any group, a value that nobody else
+has costs the same, and values that few people have are not to be known to a fitted model.
+"""
+
+import numpy as np
+
+from sk_microagg._utils._extras import import_extra
+from sk_microagg.encoding._frames import can_be_missing, is_missing, take
+from sk_microagg.generalization._labels import ROOT, label_of
+
+
+class CategoryColumn:
+    """A column of categories: of text, or of any other values that are equal or not.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The values, with missing ones.
+
+    k : int
+        Values that fewer records share have no coordinate.
+
+    Attributes
+    ----------
+    name : object
+        Name of the column.
+
+    values : list
+        The values with a coordinate, the most frequent first.
+
+    rows : ndarray of shape (n_values + 2, n_coordinates)
+        The coordinates of each value, then those of all other values, then those of a missing one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_microagg.encoding import CategoryColumn
+    >>> wards = pd.Series(["A", "A", "B", "B", "C", None], name="ward")
+    >>> column = CategoryColumn(wards, k=2)
+    >>> column.values
+    ['A', 'B']
+    >>> column.points(wards).round(2)
+    array([[1.31, 0.  , 0.  ],
+           [1.31, 0.  , 0.  ],
+           [0.  , 1.31, 0.  ],
+           [0.  , 1.31, 0.  ],
+           [0.  , 0.  , 0.  ],
+           [0.  , 0.  , 1.31]])
+    """
+
+    kind = "category"
+
+    def __init__(self, column, k):
+        self.name = column.name
+        codes, different = self._factorize(column)
+        counts = np.bincount(codes[codes >= 0], minlength=len(different))
+        order = np.argsort(-counts, kind="stable")
+        order = order[counts[order] >= k]
+        self.values = [different[code] for code in order]
+        self._index = different.take(order)
+        self._fit(column, counts[order])
+
+    def _factorize(self, column):
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        codes, different = pandas.factorize(column.astype(object))
+        return codes, pandas.Index(different, dtype=object)
+
+    def _fit(self, column, counts):
+        n_missing = int(is_missing(column).sum())
+        n_other = len(column) - counts.sum() - n_missing
+        self._has_missing, self._has_other = n_missing > 0, n_other > 0
+        rows = np.zeros((len(counts) + 2, len(counts) + 1))
+        rows[: len(counts), : len(counts)] = np.eye(len(counts))
+        rows[-1, -1] = 1.0
+        if n_missing == 0:
+            rows = rows[:, :-1]
+        if len(counts) == 2 and rows.shape[1] == 2 and n_other == 0:
+            # Two values are as far apart on one coordinate; what is new lies in the middle.
+            rows = np.array([[0.0], [np.sqrt(2.0)], [np.sqrt(0.5)], [np.sqrt(0.5)]])
+        self.rows = standardized(rows, np.array([*counts, n_other, n_missing]))
+
+    def codes(self, column):
+        """Position of each cell in `rows`."""
+        codes = self._index.get_indexer(column.astype(object))
+        return np.where(is_missing(column), -1, np.where(codes < 0, len(self.rows) - 2, codes))
+
+    def points(self, column):
+        """Coordinates of each cell."""
+        return self.rows[self.codes(column)]
+
+    def modes(self, column, labels, n_groups, k):
+        """The most frequent value of each group, with the type of the column.
+
+        Of equally frequent ones, the one that the table has most often. A value that one record of
+        the group has, and fewer than k records of the table, is not released: it is missing then.
+
+        Parameters
+        ----------
+        column : pandas.Series
+            The values.
+
+        labels : ndarray of shape (n_samples,)
+            Group of each record, numbered from 0.
+
+        n_groups : int
+            Number of groups.
+
+        k : int
+            Smallest size of a group.
+
+        Returns
+        -------
+        modes : pandas.Series
+            The values.
+        """
+        codes, different = self._factorize(column)
+        n_codes = len(different) + 1
+        codes = np.where(codes < 0, n_codes - 1, codes)
+        in_table = np.bincount(codes, minlength=n_codes)
+        pairs, first, in_group = np.unique(
+            labels * n_codes + codes, return_index=True, return_counts=True
+        )
+        group, code = np.divmod(pairs, n_codes)
+        may_be_released = (in_group > 1) | (in_table[code] >= k) | (code == n_codes - 1)
+        order = np.lexsort((code, -in_table[code], -in_group, group))
+        order = order[may_be_released[order]]
+        found, best = np.unique(group[order], return_index=True)
+        positions = np.full(n_groups, -1)
+        positions[found] = first[order[best]]
+        if not can_be_missing(column) and len(found) < n_groups:
+            positions[positions < 0] = np.flatnonzero(codes == np.argmax(in_table))[0]
+        return take(column, positions)
+
+    def generalized(self, column, labels, n_groups):
+        """The common value of each group, or "*" where values differ or one is missing."""
+        codes, different = self._factorize(column)
+        lowest, highest = ends_of(codes, labels, n_groups)
+        cells = [
+            different[low] if low == high and low >= 0 else ROOT
+            for low, high in zip(lowest, highest, strict=True)
+        ]
+        return self._as_text(cells)
+
+    def _as_text(self, cells):
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        return pandas.Series([label_of(cell) for cell in cells], dtype=object, name=self.name)
+
+    def shares(self, column):
+        """A column per value that says which records have it, and one each for other and missing.
+
+        Parameters
+        ----------
+        column : pandas.Series
+            The values.
+
+        Returns
+        -------
+        names : list of str
+            Names of the columns.
+
+        indicators : ndarray of shape (n_samples, n_columns)
+            1 where a record has the value, and 0 elsewhere.
+        """
+        codes = self._index.get_indexer(column.astype(object))
+        missing = is_missing(column)
+        names = _different_names([label_of(value) for value in self.values], self.values)
+        has_value = [(codes == code) & ~missing for code in range(len(self.values))]
+        if self._has_other:
+            names.append("(other)")
+            has_value.append((codes < 0) & ~missing)
+        if self._has_missing:
+            names.append("(missing)")
+            has_value.append(missing)
+        indicators = np.reshape(has_value, (len(names), len(column))).T.astype(np.float64)
+        return [f"{self.name}={name}" for name in names], indicators
+
+
+def _different_names(names, values):
+    """Names of values, as code where several values have the same name."""
+    return [
+        name if names.count(name) == 1 else repr(value)
+        for name, value in zip(names, values, strict=True)
+    ]
+
+
+def standardized(rows, counts):
+    """Rows of coordinates, scaled such that their total variance over all records is 1."""
+    share = counts / counts.sum()
+    mean = share @ rows
+    variance = share @ ((rows - mean) ** 2).sum(axis=1)
+    return rows / np.sqrt(variance) if variance > 0 else rows[:, :0]
+
+
+def ends_of(codes, labels, n_groups):
+    """Lowest and highest code of each group."""
+    lowest = np.full(n_groups, np.iinfo(np.intp).max)
+    highest = np.full(n_groups, -1)
+    np.minimum.at(lowest, labels, codes)
+    np.maximum.at(highest, labels, codes)
+    return lowest, highest

@@ -1,0 +1,138 @@
+"""Dates, times, durations and periods as whole numbers, and back.
+
+With a time zone, the numbers tell the time that a clock on the wall shows: days stay whole days
+when the clock changes.
+"""
+
+from datetime import date
+
+import numpy as np
+
+from sk_microagg._utils._extras import import_extra
+from sk_microagg.encoding._frames import is_missing
+
+NANOSECONDS = {
+    "D": 86_400_000_000_000,
+    "h": 3_600_000_000_000,
+    "m": 60_000_000_000,
+    "s": 1_000_000_000,
+    "ms": 1_000_000,
+    "us": 1_000,
+    "ns": 1,
+}
+
+
+def ticks_of(column):
+    """Dates as whole numbers of a unit.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The dates.
+
+    Returns
+    -------
+    ticks : ndarray of shape (n_cells,), int64
+        The numbers; any number where a date is missing.
+
+    nanoseconds : int
+        Length of the unit in nanoseconds; 0 for periods, which are counted.
+    """
+    kind = column.dtype
+    if "period" in str(kind):
+        return np.where(is_missing(column), 0, column.array.asi8), 0
+    if hasattr(kind, "pyarrow_dtype"):
+        return _ticks_of_arrow(column)
+    if getattr(kind, "tz", None) is not None:
+        column = column.dt.tz_localize(None)
+    elif kind.kind == "O":
+        column = _as_typed(column)
+        if "period" in str(column.dtype):
+            return ticks_of(column)
+    values = column.to_numpy()
+    unit = np.datetime_data(values.dtype)[0]
+    return np.where(np.isnat(values), 0, values.astype(np.int64)), NANOSECONDS[unit]
+
+
+def dates_like(ticks, missing, like):
+    """Dates of the type of a column, from whole numbers of its unit.
+
+    Parameters
+    ----------
+    ticks : ndarray of shape (n_cells,), int64
+        The numbers.
+
+    missing : ndarray of shape (n_cells,), bool
+        Where a date is missing.
+
+    like : pandas.Series
+        A column of the type.
+
+    Returns
+    -------
+    dates : pandas.Series
+        The dates.
+    """
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    kind = like.dtype
+    if "period" in str(kind):
+        cells = pandas.arrays.PeriodArray(np.where(missing, pandas.NaT._value, ticks), dtype=kind)
+        return pandas.Series(cells, name=like.name)
+    if hasattr(kind, "pyarrow_dtype"):
+        return _arrow_dates_like(ticks, missing, like)
+    if kind.kind == "O":
+        typed = _as_typed(like)
+        dates = dates_like(ticks, missing, typed)
+        is_day = isinstance(like.dropna().iloc[0], date) and typed.dtype.kind == "M"
+        cells = dates.dt.date if is_day and not hasattr(like.dropna().iloc[0], "hour") else dates
+        return cells.astype(object).where(~missing, None)
+    naive = kind if isinstance(kind, np.dtype) else np.dtype(f"M8[{kind.unit}]")
+    values = ticks.astype(np.int64).view(f"{naive.kind}8[{np.datetime_data(naive)[0]}]").copy()
+    values[missing] = "NaT"
+    dates = pandas.Series(values, name=like.name)
+    if naive is kind:
+        return dates.astype(kind)
+    # Of an hour that occurs twice, the second; where the clock jumps, right after it.
+    zone = dates.dt.tz_localize(
+        kind.tz, ambiguous=np.zeros(len(dates), dtype=bool), nonexistent="shift_forward"
+    )
+    return zone.astype(kind)
+
+
+def _as_typed(column):
+    """A column of date objects with a type for dates."""
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    typed = pandas.Series(column.array, name=column.name).infer_objects()
+    if typed.dtype == object:
+        typed = pandas.to_datetime(typed).dt.as_unit("us")
+    return typed
+
+
+def _ticks_of_arrow(column):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.dtype.pyarrow_dtype
+    cells = pa.array(column.array)
+    if getattr(kind, "tz", None) is not None:
+        cells = pc.local_timestamp(cells)
+    days = pa.types.is_date32(kind)
+    ticks = cells.cast(pa.int32() if days or pa.types.is_time32(kind) else pa.int64())
+    unit = "D" if days else getattr(kind, "unit", "ms")
+    return ticks.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), NANOSECONDS[unit]
+
+
+def _arrow_dates_like(ticks, missing, like):
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = like.dtype.pyarrow_dtype
+    is_short = pa.types.is_date32(kind) or pa.types.is_time32(kind)
+    cells = pa.array(ticks, pa.int64(), mask=missing).cast(pa.int32() if is_short else pa.int64())
+    if getattr(kind, "tz", None) is None:
+        cells = cells.cast(kind)
+    else:
+        naive = cells.cast(pa.timestamp(kind.unit))
+        cells = pc.assume_timezone(naive, kind.tz, ambiguous="latest", nonexistent="latest")
+    return pd.Series(pd.arrays.ArrowExtensionArray(cells), name=like.name)

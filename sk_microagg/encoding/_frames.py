@@ -1,0 +1,116 @@
+"""Tables of pandas, polars, Arrow and NumPy: as a pandas DataFrame, and back."""
+
+from collections import Counter
+
+import numpy as np
+from sklearn.utils import check_array
+
+from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._tables import as_table
+
+
+class Frame:
+    """A table as a pandas DataFrame, and the way back to the type that it came in.
+
+    Parameters
+    ----------
+    X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+        The table.
+
+    estimator : estimator or None, default=None
+        The estimator to name in messages.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        The table. Columns keep their types; those of polars and Arrow are Arrow types of pandas.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.encoding._frames import Frame
+    >>> frame = Frame(np.array([[34, "A"], [51, None]], dtype=object))
+    >>> frame.back(frame.table)
+    array([[34, 'A'],
+           [51, None]], dtype=object)
+    """
+
+    def __init__(self, X, estimator=None):
+        self._pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        if hasattr(X, "iloc") and hasattr(X, "columns"):
+            self.table, self.back = X, self._same_index
+        elif hasattr(X, "get_columns"):
+            self.table, self._schema = self._of_arrow(X.to_arrow()), X.schema
+            self.back = self._to_polars
+        elif hasattr(X, "column_names") and hasattr(X, "schema"):
+            self.table, self._schema = self._of_arrow(X), X.schema
+            self.back = self._to_arrow
+        else:
+            self.table = self._of_array(as_table(X), estimator)
+            self.back = self._to_array
+        repeated = [name for name, n in Counter(self.table.columns).items() if n > 1]
+        if repeated:
+            raise ValueError(f"X has several columns named {repeated[0]!r}: names must differ.")
+        if 0 in self.table.shape:
+            raise ValueError(
+                f"X of shape {self.table.shape} must have at least 1 record and 1 column."
+            )
+
+    def _of_arrow(self, table):
+        """Arrow types do not turn integers with missing values into floats."""
+        import_extra("pyarrow", "table", "A table of polars or Arrow")
+
+        def keep(kind):
+            return None if "dictionary" in str(kind) else self._pandas.ArrowDtype(kind)
+
+        return table.to_pandas(types_mapper=keep)
+
+    def _of_array(self, X, estimator):
+        X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
+        self._dtype = X.dtype
+        return self._pandas.DataFrame({j: X[:, j] for j in range(X.shape[1])}, copy=False)
+
+    def _same_index(self, table):
+        return table
+
+    def _to_polars(self, table):
+        polars = import_extra("polars", "table", "A table of polars")
+        frame = polars.from_arrow(self._as_arrow(table))
+        return frame.cast({name: kind for name, kind in self._schema.items() if name in frame})
+
+    def _to_arrow(self, table):
+        cells = self._as_arrow(table)
+        for number, name in enumerate(cells.column_names):
+            if name in self._schema.names:
+                field = self._schema.field(name)
+                cells = cells.set_column(number, field, cells.column(name).cast(field.type))
+        return cells
+
+    def _as_arrow(self, table):
+        pyarrow = import_extra("pyarrow", "table", "A table of polars or Arrow")
+        cells = pyarrow.Table.from_pandas(table, preserve_index=False)
+        return cells.replace_schema_metadata(None)
+
+    def _to_array(self, table):
+        if all(kind == self._dtype for kind in table.dtypes):
+            return table.to_numpy(dtype=self._dtype)
+        if self._dtype.kind == "O":
+            return table.to_numpy(dtype=object, na_value=None)
+        return table.to_numpy()
+
+
+def is_missing(column):
+    """Mask of the missing cells of a pandas column, as an array."""
+    return np.asarray(column.isna(), dtype=bool)
+
+
+def take(column, positions):
+    """Cells of a pandas column at some positions, with its type; -1 for a missing cell."""
+    cells = column.array.take(positions, allow_fill=bool((positions < 0).any()))
+    return type(column)(cells, name=column.name, dtype=column.dtype)
+
+
+def can_be_missing(column):
+    """Whether the type of a pandas column has room for missing cells."""
+    kind = getattr(column.dtype, "kind", "O")
+    return not (isinstance(column.dtype, np.dtype) and kind in "biu")

@@ -1,0 +1,89 @@
+"""What kind of values a column holds."""
+
+from decimal import Decimal
+from numbers import Integral
+
+import numpy as np
+
+from sk_microagg._utils._extras import import_extra
+
+KINDS = ("number", "ordinal", "category", "boolean", "date")
+
+# From here on, floats cannot represent all integers. Such integers are codes, not measurements.
+SMALLEST_CODE = 2**53
+
+# What pandas says of the cells of a column of objects.
+KIND_OF_OBJECTS = {
+    "boolean": "boolean",
+    "integer": "number",
+    "floating": "number",
+    "mixed-integer-float": "number",
+    "decimal": "number",
+    "date": "date",
+    "datetime": "date",
+    "datetime64": "date",
+    "timedelta": "date",
+    "timedelta64": "date",
+    "period": "date",
+}
+
+
+def kind_of(column):
+    """The kind of a column by its type, and by its cells if these are objects.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The column.
+
+    Returns
+    -------
+    kind : {"number", "ordinal", "category", "boolean", "date"}
+        The kind.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_microagg.encoding._kinds import kind_of
+    >>> [kind_of(pd.Series(cells)) for cells in ([1, 2], ["a", "b"], [True, None], [2**60])]
+    ['number', 'category', 'boolean', 'category']
+    """
+    types = import_extra("pandas", "table", "A table of columns of any kind").api.types
+    kind = column.dtype
+    if hasattr(kind, "categories") and hasattr(kind, "ordered"):
+        return "ordinal" if kind.ordered else "category"
+    if types.is_bool_dtype(kind):
+        return "boolean"
+    if types.is_complex_dtype(kind):
+        raise TypeError(f"Column {column.name!r} of X holds complex numbers: it must not.")
+    if types.is_numeric_dtype(kind):
+        return "category" if types.is_integer_dtype(kind) and _holds_codes(column) else "number"
+    if is_date_type(kind):
+        return "date"
+    if types.is_object_dtype(kind):
+        found = KIND_OF_OBJECTS.get(types.infer_dtype(column, skipna=True), "category")
+        return "category" if found == "number" and _holds_codes(column) else found
+    return "category"
+
+
+def is_date_type(kind):
+    """Whether a type of pandas is for dates, times, durations or periods."""
+    if "period" in str(kind):
+        return True
+    if getattr(kind, "kind", "") in ("m", "M"):
+        return True
+    arrow = str(getattr(kind, "pyarrow_dtype", ""))
+    return arrow.startswith(("timestamp", "date", "time", "duration"))
+
+
+def _holds_codes(column):
+    """Whether a column of numbers holds integers that floats do not distinguish."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+        values = column.to_numpy()
+        return bool(len(values)) and (
+            int(values.max()) >= SMALLEST_CODE or int(values.min()) <= -SMALLEST_CODE
+        )
+    return any(
+        isinstance(cell, Integral | Decimal) and abs(cell) >= SMALLEST_CODE
+        for cell in column.dropna().unique().tolist()
+    )

@@ -1,0 +1,277 @@
+"""Columns on a line: numbers, ranks of ordinal values, and dates. One coordinate each.
+
+All of them are standardized together, by the scaler that :class:`MicroAggregator` uses. A missing
+value lies in the middle, and is told apart by a coordinate of its own.
+"""
+
+from decimal import Decimal
+
+import numpy as np
+
+from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._validation import LARGEST_VALUE
+from sk_microagg.encoding._dates import NANOSECONDS, dates_like, ticks_of
+from sk_microagg.encoding._frames import can_be_missing, is_missing
+
+# Numbers with more decimals than this are released as they are averaged.
+MOST_DECIMALS = 12
+
+
+class NumberColumn:
+    """A column of numbers.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The numbers, with missing ones.
+
+    decimals : int, "auto" or None, default="auto"
+        Number of decimals in the release; "auto" for those of the column, None for all.
+
+    Attributes
+    ----------
+    name : object
+        Name of the column.
+
+    decimals : int or None
+        Number of decimals in the release.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sk_microagg.encoding import NumberColumn
+    >>> prices = pd.Series([1.25, 2.5, None, 3.0], name="price")
+    >>> column = NumberColumn(prices)
+    >>> column.values(prices)
+    array([1.25, 2.5 ,  nan, 3.  ])
+    >>> column.released(np.array([2.333333, np.nan]), prices).tolist()
+    [2.33, nan]
+    """
+
+    kind = "number"
+
+    def __init__(self, column, decimals="auto"):
+        self.name = column.name
+        self.decimals = _decimals_of(self.values(column)) if decimals == "auto" else decimals
+
+    def values(self, column):
+        """The numbers as floats, with NaN where one is missing."""
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        largest = np.max(np.abs(values), initial=0.0, where=~np.isnan(values))
+        if largest > LARGEST_VALUE:
+            raise ValueError(
+                f"Column {self.name!r} of X holds the value {largest:.3g}: numbers must be finite "
+                f"and at most {LARGEST_VALUE:.3g}."
+            )
+        return values
+
+    def released(self, values, like):
+        """Averages as a column of the type of another one, rounded.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_groups,)
+            The averages, NaN where the release is missing.
+
+        like : pandas.Series
+            A column of the type.
+
+        Returns
+        -------
+        released : pandas.Series
+            The column.
+        """
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        # Adding zero turns -0.0 into 0.0.
+        rounded = values if self.decimals is None else np.round(values, self.decimals) + 0.0
+        cell = _cell_type(like)
+        if cell is float and isinstance(like.dtype, np.dtype) and like.dtype.kind == "f":
+            return pandas.Series(rounded.astype(like.dtype), name=self.name)
+        cells = [None if np.isnan(value) else self._cell(cell, value) for value in rounded.tolist()]
+        return pandas.Series(cells, dtype=like.dtype, name=self.name)
+
+    def _cell(self, cell, value):
+        if cell is not Decimal:
+            return cell(round(value) if cell is int else value)
+        # A float would bring digits that the column does not have.
+        return Decimal(repr(value) if self.decimals is None else f"{value:.{self.decimals}f}")
+
+
+class OrdinalColumn:
+    """A column of values with an order, represented by their ranks.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The values.
+
+    order : list or None, default=None
+        All values, lowest first; None for the order of the type.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_microagg.encoding import OrdinalColumn
+    >>> sizes = pd.Series(["M", "S", "L", None], name="size")
+    >>> OrdinalColumn(sizes, ["S", "M", "L"]).values(sizes)
+    array([ 1.,  0.,  2., nan])
+    """
+
+    kind = "ordinal"
+
+    def __init__(self, column, order=None):
+        self.name = column.name
+        if order is None:
+            categories = getattr(column.dtype, "categories", None)
+            order = sorted(column.dropna().unique()) if categories is None else list(categories)
+        self.order = list(order)
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        self._ranks = pandas.Index(np.array(self.order, dtype=object), dtype=object)
+        if not self._ranks.is_unique:
+            raise ValueError(f"ordinal[{self.name!r}]={self.order!r} must hold each value once.")
+        ranks = self._find(column)
+        unknown = column[(ranks < 0) & ~is_missing(column)]
+        if len(unknown):
+            raise ValueError(
+                f"ordinal[{self.name!r}] lacks the value {unknown.iloc[0]!r} of X: it must hold "
+                "all values, lowest first."
+            )
+
+    def values(self, column):
+        """The ranks as floats, with NaN where a value is missing or not known."""
+        ranks = self._find(column)
+        return np.where(ranks < 0, np.nan, ranks.astype(np.float64))
+
+    def _find(self, column):
+        ranks = self._ranks.get_indexer(column.astype(object))
+        return np.where(is_missing(column), -1, ranks)
+
+    def released(self, values, like):
+        """Values with the nearest rank to some averages, as a column of the type of another one."""
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        ranks = np.rint(np.nan_to_num(values)).astype(np.intp)
+        cells = [
+            None if missing else self.order[rank]
+            for rank, missing in zip(ranks, np.isnan(values), strict=True)
+        ]
+        return pandas.Series(cells, dtype=like.dtype, name=self.name)
+
+
+class DateColumn:
+    """A column of dates, times, durations or periods.
+
+    They are released as dates, whole days if all of them are whole days, and so on.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The dates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sk_microagg.encoding import DateColumn
+    >>> births = pd.Series(pd.to_datetime(["1980-01-01", "1980-01-04"]), name="birth")
+    >>> column = DateColumn(births)
+    >>> column.values(births)
+    array([3652., 3655.])
+    >>> column.released(np.array([3653.2]), births).tolist()
+    [Timestamp('1980-01-02 00:00:00')]
+    """
+
+    kind = "date"
+
+    def __init__(self, column):
+        self.name = column.name
+        ticks, tick = ticks_of(column)
+        ticks = ticks[~is_missing(column)]
+        lengths = [length for length in NANOSECONDS.values() if tick and length % tick == 0]
+        whole = [length for length in lengths if not np.any(ticks % (length // tick))]
+        self.step = max(whole) if whole else tick
+
+    def values(self, column):
+        """The dates as floats, in steps, with NaN where one is missing."""
+        ticks, tick = ticks_of(column)
+        values = ticks.astype(np.float64)
+        if tick:
+            values *= tick / self.step if tick >= self.step else 1.0
+            values /= self.step / tick if tick < self.step else 1.0
+        return np.where(is_missing(column), np.nan, values)
+
+    def released(self, values, like):
+        """Averages as dates of the type of a column, rounded to whole steps."""
+        _, tick = ticks_of(like)
+        missing = np.isnan(values)
+        steps = np.rint(np.where(missing, 0.0, values)).astype(np.int64)
+        ticks = steps * (self.step // tick) if tick else steps
+        return dates_like(ticks, missing, like)
+
+
+def _decimals_of(values):
+    """The number of decimals that all values have at most; None if they have very many."""
+    values = np.unique(values[~np.isnan(values)])
+    for decimals in range(MOST_DECIMALS + 1):
+        if np.all(np.round(values, decimals) == values):
+            return decimals
+    return None
+
+
+def _cell_type(column):
+    """The type of the numbers in a column: int, float or Decimal."""
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    if pandas.api.types.is_integer_dtype(column.dtype):
+        return int
+    if "decimal" in str(column.dtype):
+        return Decimal
+    if column.dtype == object:
+        known = column.dropna()
+        if all(isinstance(cell, Decimal) for cell in known):
+            return Decimal
+        return int if pandas.api.types.infer_dtype(known) == "integer" else float
+    return float
+
+
+def group_averages(values, labels, n_groups, average, like):
+    """Mean or median of the known values of each group; NaN where most values are missing.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        The values, NaN where one is missing.
+
+    labels : ndarray of shape (n_samples,)
+        Group of each record, numbered from 0.
+
+    n_groups : int
+        Number of groups.
+
+    average : {"mean", "median"}
+        The average.
+
+    like : pandas.Series
+        The column; where its type has no room for missing values, none is missing.
+
+    Returns
+    -------
+    averages : ndarray of shape (n_groups,)
+        The averages.
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    n_known = np.bincount(labels[known], minlength=n_groups)
+    averages = np.full(n_groups, np.nan)
+    if average == "mean":
+        first = np.zeros(n_groups)
+        first[labels[known[::-1]]] = values[known[::-1]]
+        # Deviations from one member are averaged: where all are equal, the mean is that number.
+        total = np.bincount(labels[known], values[known] - first[labels[known]], n_groups)
+        np.divide(total, n_known, out=averages, where=n_known > 0)
+        averages += first
+    else:
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        medians = pandas.Series(values[known]).groupby(labels[known]).median()
+        averages[medians.index] = medians.to_numpy()
+    if can_be_missing(like):
+        averages[2 * n_known < np.bincount(labels, minlength=n_groups)] = np.nan
+    return averages

@@ -1,0 +1,103 @@
+"""Columns of categories with a hierarchy: one coordinate per node but the root.
+
+A value has the coordinates of all nodes from it up to the root, so that values are the farther
+apart, the higher the node is that they have in common.
+"""
+
+import numpy as np
+
+from sk_microagg.encoding._categories import CategoryColumn, ends_of, standardized
+from sk_microagg.encoding._frames import is_missing
+from sk_microagg.generalization._labels import label_of
+
+
+class HierarchyColumn(CategoryColumn):
+    """A column of categories that are the leaves of a hierarchy.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The values, with missing ones.
+
+    k : int
+        Nodes that fewer records share have no coordinate.
+
+    hierarchy : Hierarchy
+        A tree whose leaves are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sk_microagg.generalization import Hierarchy
+    >>> from sk_microagg.encoding import HierarchyColumn
+    >>> tree = Hierarchy.from_nested({"heart": ["I21", "I25"], "lung": ["J44"]})
+    >>> codes = pd.Series(["I21", "I25", "J44", "J44"], name="code")
+    >>> column = HierarchyColumn(codes, 1, tree)
+    >>> points = column.points(codes)
+    >>> ((points[0] - points[1:]) ** 2).sum(axis=1).round(2)
+    array([1.78, 3.56, 3.56])
+    >>> column.generalized(codes, np.array([0, 0, 1, 1]), 2).tolist()
+    ['heart', 'J44']
+    """
+
+    kind = "hierarchy"
+
+    def __init__(self, column, k, hierarchy):
+        self._hierarchy = hierarchy
+        known = column.dropna().to_numpy()
+        self._tree = hierarchy.domain(known, f"Column {column.name!r}").tree
+        self._k = k
+        super().__init__(column, k)
+
+    def _fit(self, column, counts):
+        self._has_missing = bool(is_missing(column).any())
+        self._has_other = int(counts.sum()) < int((~is_missing(column)).sum())
+        leaves = self._leaves(column)
+        in_leaf = np.bincount(leaves + 2, minlength=self._tree.n_leaves + 2)
+        rows = np.zeros((self._tree.n_leaves + 2, len(self._tree.labels) + 1))
+        for leaf in range(self._tree.n_leaves):
+            rows[leaf, self._nodes_above(leaf)] = 1.0
+        # As far from a value as two values without a common node are from each other.
+        rows[-1, -1] = np.sqrt(rows[:-2].sum(axis=1).max())
+        in_leaf = np.array([*in_leaf[2:], in_leaf[0], in_leaf[1]])
+        shared = ((rows > 0) * in_leaf[:, None]).sum(axis=0) >= self._k
+        shared[-1] = self._has_missing
+        self.rows = standardized(rows[:, shared], in_leaf)
+
+    def _nodes_above(self, leaf):
+        """The leaf and all nodes above it, without the root and copies of it."""
+        nodes, node = [], leaf
+        while node != self._tree.root:
+            if set(self._tree.paths[node]) != {self._tree.labels[self._tree.root]}:
+                nodes.append(node)
+            node = self._tree.parent[node]
+        return nodes
+
+    def _leaves(self, column):
+        """The leaf of each cell; -1 for a missing value and -2 for one that is not a leaf."""
+        codes, different = self._factorize(column)
+        leaf_of = {label: leaf for leaf, label in enumerate(self._tree.labels[: self.n_leaves])}
+        leaves = np.array([leaf_of.get(label_of(value), -2) for value in different] + [-1])
+        return leaves[codes]
+
+    @property
+    def n_leaves(self):
+        """Number of leaves of the hierarchy."""
+        return self._tree.n_leaves
+
+    def codes(self, column):
+        leaves = self._leaves(column)
+        return np.where(leaves == -2, len(self.rows) - 2, leaves)
+
+    def generalized(self, column, labels, n_groups):
+        """The lowest common node of each group; the root where a value is missing."""
+        leaves = self._leaves(column)
+        lowest, highest = ends_of(leaves, labels, n_groups)
+        cells = [
+            self._tree.labels[
+                self._tree.root if low < 0 else self._tree.lowest_common(int(low), int(high))
+            ]
+            for low, high in zip(lowest, highest, strict=True)
+        ]
+        return self._as_text(cells)
