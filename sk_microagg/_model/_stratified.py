@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sk_microagg._model._cells import Cells
+from sk_microagg._model._points import joined
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class StratifiedCells:
     @property
     def centroids(self):
         """Mean of each group, in the scaled space."""
-        return np.concatenate([part.centroids for part in self.parts])
+        return joined([part.centroids for part in self.parts])
 
     def find(self, X, n_jobs, strata):
         """Return the group of each record, given the number of its stratum."""
@@ -37,5 +38,5 @@ class StratifiedCells:
             rows = np.flatnonzero(strata == stratum)
             if len(rows):
                 groups[rows] = start + part.find(X[rows], n_jobs)
-            start += len(part.centroids)
+            start += len(part.weights)
         return groups
