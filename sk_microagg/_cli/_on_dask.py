@@ -78,7 +78,13 @@ def anonymize_on_dask(options, progress):
             _warn_of_columns(frame, choice, progress)
             progress.show(f"grouping the records of {options.input}")
             table = frame[choice.kept + ([] if choice.unit is None else [choice.unit])]
-            aggregator._fit_transform(table, release, choice.sensitive, choice.unit)
+            aggregator._fit_transform(
+                table,
+                release,
+                sensitive=choice.sensitive,
+                unit=choice.unit,
+                strata=choice.strata,
+            )
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         about = "--engine dask takes columns without missing values: "
         raise CommandError((about if "NaN" in str(error) else "") + one_line(error)) from error
@@ -125,8 +131,6 @@ def _check_options(options):
     for option in ("hierarchies", "report"):
         if getattr(options, option) is not None:
             raise CommandError(f"--{option} needs --engine memory.")
-    if options.strata:
-        raise CommandError("--strata needs --engine memory.")
     check_privacy_options(options)
     check_refiner_keeps_constraints(options)
     if options.certificate is not None:
