@@ -101,4 +101,6 @@ def rows_of_strata(strata):
     """Yield each stratum that occurs, by its number, with its records in ascending order."""
     order = np.argsort(strata, kind="stable")
     present, starts = np.unique(strata[order], return_index=True)
-    yield from zip(present, np.split(order, starts[1:]), strict=True)
+    ends = np.append(starts, len(order))[1:]
+    for stratum, start, end in zip(present, starts, ends, strict=True):
+        yield stratum, order[start:end]
