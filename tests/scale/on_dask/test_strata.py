@@ -369,7 +369,7 @@ def test_the_error_is_that_in_memory(table, X):
 def test_values_that_change_on_the_way(X, monkeypatch, temporary):
     monkeypatch.setattr(Aggregate, "_suits", lambda work, rows: False)
     aggregator = DaskMicroAggregator(3, columns=NAMES, block_size=40)
-    with pytest.raises(RuntimeError, match="^Values of X are not what they were: X changed on"):
+    with pytest.raises(RuntimeError, match=r"^Values of X are not what they were: X changed on"):
         aggregator.fit(X, strata="region", unit="patient")
     assert_unfitted(aggregator)
     assert list(temporary.iterdir()) == []
