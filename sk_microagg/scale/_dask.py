@@ -138,8 +138,8 @@ class DaskMicroAggregator(BaseEstimator):
     Notes
     -----
     The rows of each block are counted before any is released, and a block with fewer than 2k is
-    merged with its sibling. The last step counts the level of anonymity of the whole release;
-    nothing is released if it is below `k`.
+    merged with its sibling. The last step counts the level of anonymity of the whole release, with
+    the strata if there are any; nothing is released if it is below `k`.
 
     Results depend on the data, the order of the partitions and the seed, not on workers that come
     and go: files appear only when they are complete, and a task that runs twice gives the same.
@@ -398,7 +398,7 @@ class DaskMicroAggregator(BaseEstimator):
         if has_rules and method.refiner is not None:
             check_keeps_rules(method.refiner)
         constraints = constraints_by_column(constraints, sensitive, frame.dtypes)
-        self._say("looking at the values that constraints are about")
+        self._say("looking at the columns that constraints and strata are about")
         return find_roles(frame, check_k(self.k, math.inf), constraints, unit, strata)
 
     def _check_sample_size(self):
