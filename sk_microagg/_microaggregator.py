@@ -286,7 +286,7 @@ class MicroAggregator(
         self.exact_transform_ = exact_transform
         self.n_iter_ = groups.n_iter
         self._cells = cells
-        self._strata = None if strata is None else strata.without_records()
+        self._strata = None if strata is None else strata.names
         self._training_digest = training_digest
         self._sk_microagg_version = __version__
         return self

@@ -303,7 +303,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         self._encoder = encoder
         self._released = released
         self._cells = cells
-        self._strata = None if strata is None else strata.without_records()
+        self._strata = None if strata is None else strata.names
         self._training_digest = None if exact_transform else digest(routing_of(points))
         self._sk_microagg_version = __version__
         return frame
