@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sk_microagg._utils._statistics import squared_error, total_sum_of_squares
 
 # Blocks with more coordinates are cut, unless they have fewer records than this.
-MAX_COORDINATES = 256
+MAX_COORDINATES = 512
 MIN_RECORDS = 1_000
 
 
