@@ -135,6 +135,17 @@ class TableEncoder:
         ]
         return SparsePoints(matrix, np.concatenate([lines, flags, *few, *many], axis=1))
 
+    def column_of_coordinates(self):
+        """Name of the column that each coordinate of the points belongs to."""
+        names = [column.name for column in self._lines]
+        if self._lines:
+            names += [names[place] for place in np.flatnonzero(self._has_holes)]
+        for column in self._categories:
+            names += [column.name] * column.rows.shape[1]
+        column_of = np.empty(len(names), dtype=object)
+        column_of[:] = names
+        return column_of
+
     def _order_of(self, column, table):
         """The place of each value in the order of the values, as a column of variance 1 or so."""
         return column.places(table[column.name])[:, None] * np.sqrt(
