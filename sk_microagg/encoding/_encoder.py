@@ -4,6 +4,7 @@ import numpy as np
 
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._scaling import make_scaler
+from sk_microagg._utils._space import ScaledSpace
 from sk_microagg._utils._statistics import group_means
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._frames import is_missing
@@ -75,14 +76,9 @@ class TableEncoder:
     def _fit_lines(self, table):
         """Standardize what lies on a line, as MicroAggregator does, to the last digit."""
         self._lines = [column for column in self.columns if isinstance(column, ON_A_LINE)]
-        self._scaler = None
-        if not self._lines:
-            self._share_missing = np.empty(0)
-            return
-        values = self._values(table)
-        self._share_missing = np.isnan(values).mean(axis=0)
-        values[:, self._share_missing == 1.0] = 0.0
-        self._scaler = make_scaler("standard").fit(values)
+        self._space = ScaledSpace(make_scaler("standard"))
+        if self._lines:
+            self._space.fit(self._values(table))
 
     def _values(self, table):
         return np.column_stack([column.values(table[column.name]) for column in self._lines])
@@ -109,19 +105,12 @@ class TableEncoder:
     def _parts(self, table):
         """Yield names of columns, and coordinates of these."""
         if self._lines:
-            scaled = self._scaler.transform(self._values(table))
-            missing = np.isnan(scaled)
-            scaled[missing] = 0.0
-            # The known values have variance 1. A missing one is as far from a known one, on the
-            # average, as two known ones are from each other.
-            factors = np.array([np.sqrt(self._weights[column.name]) for column in self._lines])
-            has_holes = (self._share_missing > 0) & (self._share_missing < 1)
-            factors[has_holes] /= np.sqrt(1.0 - self._share_missing[has_holes] ** 2)
-            if np.any(factors != 1.0):
-                scaled *= factors
+            values, indicators = self._space.parts(self._values(table))
             names = np.array([column.name for column in self._lines], dtype=object)
-            yield names, scaled
-            yield names[has_holes], (missing * factors)[:, has_holes]
+            factors = np.sqrt([self._weights[name] for name in names])
+            with_missing = self._space.with_missing
+            yield names, values if np.all(factors == 1.0) else values * factors
+            yield names[with_missing], indicators * factors[with_missing]
         for column in self.columns:
             if not isinstance(column, ON_A_LINE):
                 weight = np.sqrt(self._weights[column.name])
