@@ -144,7 +144,7 @@ def find_cells(cells, scaled, n_jobs, fitted_strata, strata):
     n_jobs : int or None
         Number of threads.
 
-    fitted_strata : Strata or None
+    fitted_strata : StratumNames or None
         The strata of the model.
 
     strata : array-like, Series, DataFrame or None

@@ -2,12 +2,20 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._model._cells import Cells
 from sk_microagg._model._fitted_groups import FittedGroups
+from sk_microagg._model._points import (
+    SparsePoints,
+    among_all,
+    dense,
+    has_few_coordinates,
+    routing_of,
+)
 from sk_microagg._model._router import Router
 from sk_microagg._model._stratified import StratifiedCells
 from sk_microagg._utils._deadline import (
@@ -89,13 +97,15 @@ def aggregate(
     """
     if scaled.shape[1] == 1 and not rules:
         block_size = np.inf
+    routing = routing_of(scaled)
     router = Router.fit(
-        scaled,
+        routing,
         block_size,
         2 * method.k,
         method.k,
         rules.suit_block if rules else None,
         rules.units,
+        partial(has_few_coordinates, scaled) if isinstance(scaled, SparsePoints) else None,
     )
     if router.n_blocks == 1:
         labels, groups = aggregate_block(
@@ -103,7 +113,7 @@ def aggregate(
         )
         return labels, groups, Cells.of([groups], router)
 
-    rows_of = [rows for _, rows in router.rows_of_blocks(scaled)]
+    rows_of = [rows for _, rows in router.rows_of_blocks(routing)]
     share = 1.0 / math.ceil(len(rows_of) / effective_n_jobs(n_jobs))
     seeds = seeds_of_parts(method.seed(random_state), len(rows_of))
     tasks = (
@@ -112,7 +122,7 @@ def aggregate(
     )
     blocks = _aggregate_blocks(tasks, len(rows_of), n_jobs, verbose)
     groups = FittedGroups.joined([groups for _, groups in blocks])
-    groups = replace(groups, n_moved=groups.n_moved + router.n_near_cuts(scaled, rounding))
+    groups = replace(groups, n_moved=groups.n_moved + router.n_near_cuts(routing, rounding))
     cells = Cells.of([groups for _, groups in blocks], router)
     labels = np.empty(len(scaled), dtype=np.intp)
     for rows, start, (own, _) in zip(rows_of, cells.starts[:-1], blocks, strict=True):
@@ -155,5 +165,10 @@ def aggregate_block(records, scaled, rounding, method, random_state, rules=None,
     groups : FittedGroups
         The groups.
     """
-    labels, n_iter = method.partition(scaled, random_state, rules, task)
-    return labels, FittedGroups.of(records, scaled, labels, n_iter, rounding)
+    points, coordinates = dense(scaled)
+    labels, n_iter = method.partition(points, random_state, rules, task)
+    if coordinates is None:
+        return labels, FittedGroups.of(records, scaled, labels, n_iter, rounding)
+    groups = FittedGroups.of(points, points, labels, n_iter, np.zeros(points.shape[1]))
+    centroids = among_all(groups.scaled_centroids, coordinates, scaled.shape[1])
+    return labels, replace(groups, centroids=centroids, scaled_centroids=centroids)

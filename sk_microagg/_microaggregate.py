@@ -275,10 +275,15 @@ def warn_if_one_group(labels, k, strata, rules):
         return
     parts = [labels] if strata is None else [labels[rows] for rows in strata.rows_of_all()]
     if any(len(part) >= 2 * k and part.min() == part.max() for part in parts):
-        where = "All records are" if strata is None else "All records of a stratum are"
-        warnings.warn(
-            f"{where} in one group: no smaller groups were found that satisfy the constraints. "
-            "The release has a single row there; consider a weaker constraint.",
-            UserWarning,
-            stacklevel=level_of_user(),
-        )
+        warn_of_one_group(within_strata=strata is not None)
+
+
+def warn_of_one_group(within_strata):
+    """Warn that all records, or all of a stratum, are in one group."""
+    where = "All records of a stratum are" if within_strata else "All records are"
+    warnings.warn(
+        f"{where} in one group: no smaller groups were found that satisfy the constraints. "
+        "The release has a single row there; consider a weaker constraint.",
+        UserWarning,
+        stacklevel=level_of_user(),
+    )

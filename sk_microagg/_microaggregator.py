@@ -179,9 +179,9 @@ class MicroAggregator(
     A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, but no
     training record. Weights and cuts are coarse numbers that no single record determines, so that
     no record can be computed from them. Consider three things before you distribute a model. With
-    `k=1`, and for a record shared by `k` or more people, the centroid *is* the record. If all values
-    of a group but one are missing in a column, the release does not have that one, but it can be
-    computed from the centroid in the scaled space, which `transform` needs. And a scaler
+    `k=1`, and for a record shared by `k` or more people, the centroid *is* the record. If all
+    values of a group but one are missing in a column, the release does not have that one, but it
+    can be computed from the centroid in the scaled space, which `transform` needs. And a scaler
     keeps statistics of the columns: StandardScaler means and variances, others also single values
     (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians, QuantileTransformer quantiles).
     With a nonlinear scaler, such as a logarithm, the means in both spaces together reveal more than
@@ -299,7 +299,7 @@ class MicroAggregator(
         self.n_iter_ = groups.n_iter
         self._space = space
         self._cells = cells
-        self._strata = None if strata is None else strata.without_records()
+        self._strata = None if strata is None else strata.names
         self._training_digest = training_digest
         self._sk_microagg_version = __version__
         return self

@@ -78,10 +78,17 @@ def anonymize_on_dask(options, progress):
             _warn_of_columns(frame, choice, progress)
             progress.show(f"grouping the records of {options.input}")
             table = frame[choice.kept + ([] if choice.unit is None else [choice.unit])]
-            aggregator._fit_transform(table, release, choice.sensitive, choice.unit)
+            aggregator._fit_transform(
+                table,
+                release,
+                sensitive=choice.sensitive,
+                unit=choice.unit,
+                strata=choice.strata,
+            )
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        about = "--engine dask takes columns without missing values: "
-        raise CommandError((about if "NaN" in str(error) else "") + one_line(error)) from error
+        is_missing = "contains NaN" in str(error)
+        about = "--engine dask takes columns without missing values: " if is_missing else ""
+        raise CommandError(about + one_line(error)) from error
     except OSError as error:
         raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
     n_rows, smallest_group = aggregator.n_rows_, aggregator.group_sizes_.min()
@@ -125,8 +132,6 @@ def _check_options(options):
     for option in ("hierarchies", "report"):
         if getattr(options, option) is not None:
             raise CommandError(f"--{option} needs --engine memory.")
-    if options.strata:
-        raise CommandError("--strata needs --engine memory.")
     check_privacy_options(options)
     check_refiner_keeps_constraints(options)
     if options.certificate is not None:

@@ -49,13 +49,13 @@ class CommandRelease(Release):
             return write_shuffled(frame, folder)
         return write(frame, folder, keep_index=False)
 
-    def check(self, written, columns, k):
+    def check(self, written, classes, k):
         """Raise unless the rows are k-anonymous as they were written; count homogeneous groups."""
-        self.level = anonymity_level(written[columns])
+        self.level = anonymity_level(classes)
         check_level(self.level, k)
         self.homogeneous = []
         if self.choice.unchanged:
-            self.homogeneous = homogeneity(written[columns], written[self.choice.unchanged])
+            self.homogeneous = homogeneity(classes, written[self.choice.unchanged])
         return self.level
 
 

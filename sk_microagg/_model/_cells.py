@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from sk_microagg._model._points import joined, routing_of, with_coordinates_of
 from sk_microagg._model._power import nearest_cells
 from sk_microagg._model._router import Router
 
@@ -24,7 +25,7 @@ class Cells:
     starts : ndarray of shape (n_blocks + 1,)
         Index of the first group of each block, followed by the total number of groups.
 
-    centroids : ndarray of shape (n_groups, n_features)
+    centroids : ndarray or csr_array of shape (n_groups, n_features)
         Mean of each group, in the scaled space.
 
     weights : ndarray of shape (n_groups,)
@@ -43,7 +44,7 @@ class Cells:
         return cls(
             router,
             np.cumsum([0] + [len(groups.weights) for groups in blocks]),
-            np.concatenate([groups.scaled_centroids for groups in blocks]),
+            joined([groups.scaled_centroids for groups in blocks]),
             np.concatenate([groups.weights for groups in blocks]),
         )
 
@@ -58,13 +59,14 @@ class Cells:
 
         def find_some(block, rows):
             cells = slice(self.starts[block], self.starts[block + 1])
-            found = nearest_cells(X[rows], self.centroids[cells], self.weights[cells])
+            centroids, points = with_coordinates_of(self.centroids[cells], X[rows])
+            found = nearest_cells(points, centroids, self.weights[cells])
             groups[rows] = found + self.starts[block]
 
         n_threads = effective_n_jobs(n_jobs)
         Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(find_some)(block, part)
-            for block, rows in self.router.rows_of_blocks(X)
+            for block, rows in self.router.rows_of_blocks(routing_of(X))
             for part in _parts(rows, n_threads)
         )
         return groups

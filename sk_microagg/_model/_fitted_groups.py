@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from sk_microagg._model._points import joined
 from sk_microagg._model._power import (
     falls_among_twins,
     near_walls,
@@ -118,4 +119,4 @@ def _n_strays(twins, labels, cells):
 
 
 def _join(values):
-    return np.concatenate(values) if isinstance(values[0], np.ndarray) else sum(values)
+    return sum(values) if np.isscalar(values[0]) else joined(values)

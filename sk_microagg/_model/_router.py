@@ -48,7 +48,7 @@ class Router:
         return cls._grown(None, lambda root: None)
 
     @classmethod
-    def fit(cls, X, block_size, smallest, k, may_be_block=None, units=None):
+    def fit(cls, X, block_size, smallest, k, may_be_block=None, units=None, is_small_enough=None):
         """Cut the records in two, recursively, until no part is larger than `block_size`.
 
         Parameters
@@ -74,6 +74,10 @@ class Router:
         units : ndarray of shape (n_samples,) or None, default=None
             Who each record belongs to: cuts then depend on records of `k` units on either side.
 
+        is_small_enough : callable or None, default=None
+            Receives the indices of the records of a part; returns whether it need not be cut, if it
+            has no more than `block_size` records.
+
         Returns
         -------
         router : Router
@@ -86,7 +90,9 @@ class Router:
             return lambda is_left: may_be_block(rows[is_left]) and may_be_block(rows[~is_left])
 
         def split(rows):
-            if len(rows) <= block_size + 2 * (k - 1):
+            if len(rows) <= block_size + 2 * (k - 1) and (
+                is_small_enough is None or is_small_enough(rows)
+            ):
                 return None
             own_units = None if units is None else units[rows]
             column, cut = best_cut(X[rows], smallest, k, own_units, may_cut(rows))

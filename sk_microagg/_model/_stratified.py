@@ -1,10 +1,13 @@
-"""The group that a record belongs to if the table has strata."""
+"""The block and the group that a record belongs to if the table has strata."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from sk_microagg._model._cells import Cells
+from sk_microagg._model._points import joined
+from sk_microagg._model._router import Router
+from sk_microagg._utils._seeds import seeds_of_parts
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,78 @@ class StratifiedCells:
     @property
     def centroids(self):
         """Mean of each group, in the scaled space."""
-        return np.concatenate([part.centroids for part in self.parts])
+        return joined([part.centroids for part in self.parts])
 
     def find(self, X, n_jobs, strata):
         """Return the group of each record, given the number of its stratum."""
         groups = np.empty(len(X), dtype=np.intp)
-        start = 0
-        for stratum, part in enumerate(self.parts):
-            rows = np.flatnonzero(strata == stratum)
-            if len(rows):
-                groups[rows] = start + part.find(X[rows], n_jobs)
-            start += len(part.centroids)
+        starts = np.cumsum([0] + [len(part.weights) for part in self.parts])
+        for stratum, rows in rows_of_strata(strata):
+            groups[rows] = starts[stratum] + self.parts[stratum].find(X[rows], n_jobs)
         return groups
+
+
+@dataclass(frozen=True)
+class StratifiedRouter:
+    """The blocks of each stratum, numbered stratum by stratum. A table without strata has one.
+
+    Attributes
+    ----------
+    parts : tuple of Router
+        The blocks of each stratum.
+    """
+
+    parts: tuple[Router, ...]
+
+    @property
+    def n_blocks(self):
+        """Number of blocks in all strata."""
+        return int(self.starts[-1])
+
+    @property
+    def starts(self):
+        """Number of the first block of each stratum, followed by the total number of blocks."""
+        return np.cumsum([0] + [part.n_blocks for part in self.parts])
+
+    def route(self, X, strata):
+        """Return the block of each record, given the number of its stratum."""
+        blocks = np.empty(len(X), dtype=np.intp)
+        starts = self.starts
+        for stratum, rows in rows_of_strata(strata):
+            blocks[rows] = starts[stratum] + self.parts[stratum].route(X[rows])
+        return blocks
+
+    def n_near_cuts(self, X, rounding, strata):
+        """Return the number of records whose block may change if columns change by `rounding`."""
+        return sum(
+            self.parts[stratum].n_near_cuts(X[rows], rounding)
+            for stratum, rows in rows_of_strata(strata)
+        )
+
+    def without_small_blocks(self, sizes, smallest):
+        """Merge blocks as `Router.without_small_blocks` does, within each stratum."""
+        parts, new_blocks, n_blocks = [], [], 0
+        for part, own_sizes in zip(self.parts, np.split(sizes, self.starts[1:-1]), strict=True):
+            router, new_block = part.without_small_blocks(own_sizes, smallest)
+            parts.append(router)
+            new_blocks.append(n_blocks + new_block)
+            n_blocks += router.n_blocks
+        return StratifiedRouter(tuple(parts)), np.concatenate(new_blocks)
+
+    def seeds(self, random_state):
+        """Return a seed for each block, as if strata were tables of their own."""
+        of_strata = seeds_of_parts(random_state, len(self.parts))
+        return [
+            seed
+            for part, of_stratum in zip(self.parts, of_strata, strict=True)
+            for seed in seeds_of_parts(of_stratum, part.n_blocks)
+        ]
+
+
+def rows_of_strata(strata):
+    """Yield each stratum that occurs, by its number, with its records in ascending order."""
+    order = np.argsort(strata, kind="stable")
+    present, starts = np.unique(strata[order], return_index=True)
+    ends = np.append(starts, len(order))[1:]
+    for stratum, start, end in zip(present, starts, ends, strict=True):
+        yield stratum, order[start:end]

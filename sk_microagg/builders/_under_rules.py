@@ -19,7 +19,7 @@ class MDAVUnderRules(MDAV):
     """Groups of MDAV, merged until all constraints hold.
 
     Where that leaves few groups, groups with the values of the table are tried as well, and those
-    with less loss are kept.
+    with less loss are kept. To users, it is the builder "mdav" under constraints.
 
     Examples
     --------
@@ -31,6 +31,10 @@ class MDAVUnderRules(MDAV):
     """
 
     knows_rules = True
+
+    def __repr__(self):
+        """Return what users write, in reports and messages."""
+        return repr("mdav")
 
     def _build(self, X, k, rules=None):
         built = super()._build(X, k)

@@ -5,6 +5,7 @@ has costs the same, and values that few people have are not to be known to a fit
 """
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from sk_microagg._utils._extras import import_extra
 from sk_microagg.encoding._frames import can_be_missing, is_missing, take
@@ -30,7 +31,7 @@ class CategoryColumn:
     values : list
         The values with a coordinate, the most frequent first.
 
-    rows : ndarray of shape (n_values + 2, n_coordinates)
+    rows : csr_array of shape (n_values + 2, n_coordinates)
         The coordinates of each value, then those of all other values, then those of a missing one.
 
     Examples
@@ -41,7 +42,7 @@ class CategoryColumn:
     >>> column = CategoryColumn(wards, k=2)
     >>> column.values
     ['A', 'B']
-    >>> column.points(wards).round(2)
+    >>> column.points(wards).toarray().round(2)
     array([[1.31, 0.  , 0.  ],
            [1.31, 0.  , 0.  ],
            [0.  , 1.31, 0.  ],
@@ -71,24 +72,41 @@ class CategoryColumn:
         n_missing = int(is_missing(column).sum())
         n_other = len(column) - counts.sum() - n_missing
         self._has_missing, self._has_other = n_missing > 0, n_other > 0
-        rows = np.zeros((len(counts) + 2, len(counts) + 1))
-        rows[: len(counts), : len(counts)] = np.eye(len(counts))
-        rows[-1, -1] = 1.0
-        if n_missing == 0:
-            rows = rows[:, :-1]
-        if len(counts) == 2 and rows.shape[1] == 2 and n_other == 0:
+        n_values = len(counts)
+        if n_values == 2 and n_other == n_missing == 0:
             # Two values are as far apart on one coordinate; what is new lies in the middle.
             rows = np.array([[0.0], [np.sqrt(2.0)], [np.sqrt(0.5)], [np.sqrt(0.5)]])
-        self.rows = standardized(rows, np.array([*counts, n_other, n_missing]))
+        else:
+            coordinates = [*range(n_values), n_values] if n_missing else [*range(n_values)]
+            places = [*range(n_values), n_values + 1][: len(coordinates)]
+            shape = n_values + 2, len(coordinates)
+            rows = csr_array((np.ones(len(places)), (places, coordinates)), shape=shape)
+        self.rows = standardized(csr_array(rows), np.array([*counts, n_other, n_missing]))
 
     def codes(self, column):
         """Position of each cell in `rows`."""
+        n_rows = self.rows.shape[0]
         codes = self._index.get_indexer(column.astype(object))
-        return np.where(is_missing(column), -1, np.where(codes < 0, len(self.rows) - 2, codes))
+        return np.where(is_missing(column), n_rows - 1, np.where(codes < 0, n_rows - 2, codes))
 
     def points(self, column):
-        """Coordinates of each cell."""
+        """Coordinates of each cell, as a sparse array."""
         return self.rows[self.codes(column)]
+
+    def places(self, column):
+        """Place of each cell in the order of all values, from 0 to 1; 0 for missing and others."""
+        order = np.argsort(np.argsort([label_of(value) for value in self.values])) + 1
+        of_rows = np.zeros(self.rows.shape[0])
+        of_rows[: len(order)] = order / max(len(order), 1)
+        return of_rows[self.codes(column)]
+
+    def sums_of_squares(self, column, labels):
+        """Squared errors within groups, and those of all cells together."""
+        codes, n_rows = self.codes(column), self.rows.shape[0]
+        return tuple(
+            _sum_of_squares(self.rows, codes, groups, n_rows)
+            for groups in (labels, np.zeros_like(labels))
+        )
 
     def modes(self, column, labels, n_groups, k):
         """The most frequent value of each group, with the type of the column.
@@ -189,8 +207,22 @@ def standardized(rows, counts):
     """Rows of coordinates, scaled such that their total variance over all records is 1."""
     share = counts / counts.sum()
     mean = share @ rows
-    variance = share @ ((rows - mean) ** 2).sum(axis=1)
-    return rows / np.sqrt(variance) if variance > 0 else rows[:, :0]
+    variance = share @ rows.power(2).sum(axis=1) - mean @ mean
+    # Values that differ have a variance of at least one record's share of it.
+    if variance <= 0.5 / counts.sum() ** 2:
+        return rows[:, :0]
+    return rows / np.sqrt(variance)
+
+
+def _sum_of_squares(rows, codes, labels, n_rows):
+    """Squared distances to the means of groups, from how often each group has each row."""
+    n_groups = int(labels.max()) + 1
+    ones = np.ones(len(codes))
+    counts = coo_array((ones, (labels, codes)), shape=(n_groups, n_rows)).tocsr()
+    sums = counts @ rows
+    sizes = np.bincount(labels, minlength=n_groups)
+    of_means = (sums.power(2).sum(axis=1) / sizes).sum()
+    return max(float(rows.power(2).sum(axis=1)[codes].sum() - of_means), 0.0)
 
 
 def ends_of(codes, labels, n_groups):

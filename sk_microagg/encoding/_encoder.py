@@ -1,11 +1,13 @@
 """A whole table as points, and groups of points as rows of a table."""
 
 import numpy as np
+from scipy.sparse import csr_array, hstack
 
+from sk_microagg._model._points import SparsePoints
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._space import ScaledSpace
-from sk_microagg._utils._statistics import group_means
+from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.encoding._kinds import kind_of
@@ -14,9 +16,22 @@ from sk_microagg.encoding._trees import HierarchyColumn
 
 ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
 
+# A group is released as its most frequent category. Where nearly all members have that one, the
+# share of the others, compared with that in the whole table, is between one half (many values that
+# are equally frequent) and all (one value that is much more frequent) of the loss of variance.
+WEIGHT_OF_CATEGORIES = 0.75
+
+# With more coordinates, points are sparse. Columns with more than this many do not divide records
+# into blocks value by value, but by the order of their values.
+MAX_DENSE = 256
+MAX_FOR_ROUTING = 32
+
 
 class TableEncoder:
-    """Columns of any kind as coordinates, each column with a total variance of 1 or its weight.
+    """Columns of any kind as coordinates.
+
+    The coordinates of a column have a total variance of 1 for numbers, ordinal values and dates,
+    and of 0.75 for categories; times its weight.
 
     Parameters
     ----------
@@ -46,9 +61,6 @@ class TableEncoder:
     columns : list
         An object per column, of one of the classes for its kind.
 
-    n_coordinates : int
-        Number of coordinates of a point.
-
     Examples
     --------
     >>> import pandas as pd
@@ -56,8 +68,8 @@ class TableEncoder:
     >>> table = pd.DataFrame({"age": [30, 40, 50, 60], "sex": ["f", "m", "m", "f"]})
     >>> TableEncoder(table, k=2).points(table).round(2)
     array([[-1.34,  0.  ],
-           [-0.45,  2.  ],
-           [ 0.45,  2.  ],
+           [-0.45,  1.73],
+           [ 0.45,  1.73],
            [ 1.34,  0.  ]])
     """
 
@@ -70,7 +82,10 @@ class TableEncoder:
             "decimals": dict(decimals),
         }
         self.columns = [_make_column(table[name], k, **options) for name in table.columns]
+        self._categories = [c for c in self.columns if not isinstance(c, ON_A_LINE)]
         self._weights = {name: float(dict(weights).get(name, 1.0)) for name in table.columns}
+        for column in self._categories:
+            self._weights[column.name] *= WEIGHT_OF_CATEGORIES
         self._fit_lines(table)
 
     def _fit_lines(self, table):
@@ -93,32 +108,48 @@ class TableEncoder:
 
         Returns
         -------
-        points : ndarray of shape (n_records, n_coordinates)
+        points : ndarray of shape (n_records, n_coordinates) or SparsePoints
             The points: numbers, ranks and dates first, then what tells that one of these is
             missing, then categories.
         """
-        parts = [coordinates for _, coordinates in self._parts(table)]
-        points = np.concatenate(parts, axis=1) if parts else np.empty((len(table), 0))
-        # Records that have nothing to tell them apart are at the same place.
-        return points if points.shape[1] else np.zeros((len(table), 1))
+        lines, flags = self._lines_of(table)
+        weight_of = {name: np.sqrt(weight) for name, weight in self._weights.items()}
+        categories = [
+            column.points(table[column.name]) * weight_of[column.name]
+            for column in self._categories
+        ]
+        n_coordinates = sum(part.shape[1] for part in (lines, flags, *categories))
+        if n_coordinates == 0:  # Records that have nothing to tell them apart are at one place.
+            return np.zeros((len(table), 1))
+        if n_coordinates <= MAX_DENSE:
+            return np.concatenate([lines, flags, *(part.toarray() for part in categories)], axis=1)
+        matrix = hstack([csr_array(lines), csr_array(flags), *categories], format="csr")
+        few = [part.toarray() for part in categories if part.shape[1] <= MAX_FOR_ROUTING]
+        many = [
+            self._order_of(column, table)
+            for column, part in zip(self._categories, categories, strict=True)
+            if part.shape[1] > MAX_FOR_ROUTING
+        ]
+        return SparsePoints(matrix, np.concatenate([lines, flags, *few, *many], axis=1))
 
-    def _parts(self, table):
-        """Yield names of columns, and coordinates of these."""
-        if self._lines:
-            values, indicators = self._space.parts(self._values(table))
-            names = np.array([column.name for column in self._lines], dtype=object)
-            factors = np.sqrt([self._weights[name] for name in names])
-            with_missing = self._space.with_missing
-            yield names, values if np.all(factors == 1.0) else values * factors
-            yield names[with_missing], indicators * factors[with_missing]
-        for column in self.columns:
-            if not isinstance(column, ON_A_LINE):
-                weight = np.sqrt(self._weights[column.name])
-                points = column.points(table[column.name]) * weight
-                yield np.full(points.shape[1], column.name, dtype=object), points
+    def _order_of(self, column, table):
+        """The place of each value in the order of the values, as a column of variance 1 or so."""
+        return column.places(table[column.name])[:, None] * np.sqrt(
+            12.0 * self._weights[column.name]
+        )
 
-    def losses(self, table, labels):
-        """The share of each column's variance that groups lose.
+    def _lines_of(self, table):
+        """Coordinates of numbers, ranks and dates, and of where these are missing."""
+        if not self._lines:
+            return np.empty((len(table), 0)), np.empty((len(table), 0))
+        values, flags = self._space.parts(self._values(table))
+        factors = np.sqrt([self._weights[column.name] for column in self._lines])
+        if np.any(factors != 1.0):
+            values = values * factors
+        return values, flags * factors[self._space.with_missing]
+
+    def sums_of_squares(self, table, labels):
+        """Squared errors of each column, within groups and in all.
 
         Parameters
         ----------
@@ -130,21 +161,22 @@ class TableEncoder:
 
         Returns
         -------
-        losses : dict
-            The loss of each column, from 0 to 1; 0 for one without variance.
+        sums : dict
+            By the name of each column, the sum of squared distances to the means of the groups, and
+            to the mean of all records.
         """
-        lost = dict.fromkeys(table.columns, 0.0)
-        total = dict.fromkeys(table.columns, 0.0)
-        for names, points in self._parts(table):
-            within = ((points - group_means(points, labels)[labels]) ** 2).sum(axis=0)
-            whole = ((points - points.mean(axis=0)) ** 2).sum(axis=0)
-            for name, part, all_of_it in zip(names, within, whole, strict=True):
-                lost[name] += part
-                total[name] += all_of_it
-        return {
-            name: min(float(lost[name] / total[name]), 1.0) if total[name] > 0 else 0.0
-            for name in table.columns
-        }
+        sums = {}
+        lines, flags = self._lines_of(table)
+        for place, column in enumerate(self._lines):
+            own_flags = flags[:, self._space.with_missing == place]
+            points = np.concatenate([lines[:, [place]], own_flags], axis=1)
+            within = squared_error(points, group_means(points, labels), labels)
+            sums[column.name] = within, total_sum_of_squares(np.ascontiguousarray(points))
+        for column in self._categories:
+            within, total = column.sums_of_squares(table[column.name], labels)
+            weight = self._weights[column.name]
+            sums[column.name] = weight * within, weight * total
+        return {name: sums[name] for name in table.columns}
 
     def released(self, table, labels, *, numbers="mean", categories="mode"):
         """The row that each group is released as.

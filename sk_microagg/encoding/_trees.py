@@ -5,6 +5,7 @@ apart, the higher the node is that they have in common.
 """
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sk_microagg.encoding._categories import CategoryColumn, ends_of, standardized
 from sk_microagg.encoding._frames import is_missing
@@ -34,7 +35,7 @@ class HierarchyColumn(CategoryColumn):
     >>> tree = Hierarchy.from_nested({"heart": ["I21", "I25"], "lung": ["J44"]})
     >>> codes = pd.Series(["I21", "I25", "J44", "J44"], name="code")
     >>> column = HierarchyColumn(codes, 1, tree)
-    >>> points = column.points(codes)
+    >>> points = column.points(codes).toarray()
     >>> ((points[0] - points[1:]) ** 2).sum(axis=1).round(2)
     array([1.78, 3.56, 3.56])
     >>> column.generalized(codes, np.array([0, 0, 1, 1]), 2).tolist()
@@ -53,17 +54,20 @@ class HierarchyColumn(CategoryColumn):
     def _fit(self, column, counts):
         self._has_missing = bool(is_missing(column).any())
         self._has_other = int(counts.sum()) < int((~is_missing(column)).sum())
-        leaves = self._leaves(column)
-        in_leaf = np.bincount(leaves + 2, minlength=self._tree.n_leaves + 2)
-        rows = np.zeros((self._tree.n_leaves + 2, len(self._tree.labels) + 1))
-        for leaf in range(self._tree.n_leaves):
-            rows[leaf, self._nodes_above(leaf)] = 1.0
-        # As far from a value as two values without a common node are from each other.
-        rows[-1, -1] = np.sqrt(rows[:-2].sum(axis=1).max())
-        in_leaf = np.array([*in_leaf[2:], in_leaf[0], in_leaf[1]])
-        shared = ((rows > 0) * in_leaf[:, None]).sum(axis=0) >= self._k
+        n_leaves, n_nodes = self.n_leaves, len(self._tree.labels)
+        nodes = [self._nodes_above(leaf) for leaf in range(n_leaves)]
+        # A missing value is as far from others as two of these without a common node.
+        missing = np.sqrt(max(map(len, nodes)))
+        places = [*np.repeat(np.arange(n_leaves), [*map(len, nodes)]), n_leaves + 1]
+        coordinates = [*(node for path in nodes for node in path), n_nodes]
+        rows = csr_array(
+            (np.r_[np.ones(len(places) - 1), missing], (places, coordinates)),
+            shape=(n_leaves + 2, n_nodes + 1),
+        )
+        in_row = np.bincount(self.codes_of(n_leaves + 2, column), minlength=n_leaves + 2)
+        shared = in_row @ (rows > 0) >= self._k
         shared[-1] = self._has_missing
-        self.rows = standardized(rows[:, shared], in_leaf)
+        self.rows = standardized(rows[:, np.flatnonzero(shared)], in_row)
 
     def _nodes_above(self, leaf):
         """The leaf and all nodes above it, without the root and copies of it."""
@@ -87,8 +91,18 @@ class HierarchyColumn(CategoryColumn):
         return self._tree.n_leaves
 
     def codes(self, column):
+        return self.codes_of(self.rows.shape[0], column)
+
+    def places(self, column):
+        """Place of each cell among the leaves, which are in the order of the tree, from 0 to 1."""
+        of_rows = np.zeros(self.rows.shape[0])
+        of_rows[: self.n_leaves] = np.arange(1, self.n_leaves + 1) / self.n_leaves
+        return of_rows[self.codes(column)]
+
+    def codes_of(self, n_rows, column):
+        """Position of each cell in so many rows."""
         leaves = self._leaves(column)
-        return np.where(leaves == -2, len(self.rows) - 2, leaves)
+        return np.where(leaves < 0, n_rows - np.where(leaves == -1, 1, 2), leaves)
 
     def generalized(self, column, labels, n_groups):
         """The lowest common node of each group; the root where a value is missing."""

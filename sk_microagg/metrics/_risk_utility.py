@@ -5,6 +5,7 @@ from time import perf_counter
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._utils._scaling import make_scaler, scale
@@ -13,7 +14,7 @@ from sk_microagg._utils._validation import check_k, check_n_jobs, check_records,
 from sk_microagg.metrics._attributes import correlation_change
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
-from sk_microagg.metrics._diversity import closeness, diversity, homogeneity
+from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, units_per_group
 from sk_microagg.metrics._linkage import record_linkage
 from sk_microagg.privacy._columns import RoleColumns
 
@@ -36,8 +37,10 @@ SENSITIVE_FIELDS = [
     ("closeness", np.float64),
 ]
 
+UNIT_FIELDS = [("units_per_group", np.int64)]
 
-def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None):
+
+def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None, unit=None):
     """Disclosure risk and information loss of releases for several values of k.
 
     Parameters
@@ -59,6 +62,11 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None):
         One or several columns that are released unchanged: what the groups disclose about them is
         measured, too. An estimator with a parameter `privacy` that is not None is fitted with them.
 
+    unit : array-like or Series of shape (n_samples,), or None, default=None
+        Who each record belongs to, if people have several records. An estimator whose `fit` has
+        this parameter is fitted with it, so that `k` counts units; of others it is measured how
+        many units the groups have.
+
     Returns
     -------
     table : structured ndarray of shape (n_ks,)
@@ -75,12 +83,13 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None):
         - `seconds`: time of `fit_transform`; it is longer if several jobs share the machine.
 
         With `sensitive`, further fields are :func:`homogeneity`, :func:`diversity` (the number of
-        different values) and :func:`closeness`, each of the column where it is worst.
+        different values) and :func:`closeness`, each of the column where it is worst. With `unit`,
+        there is :func:`units_per_group`.
 
     See Also
     --------
     record_linkage, interval_disclosure, rank_disclosure, correlation_change : Single measures.
-    homogeneity, diversity, closeness : Measures of sensitive columns.
+    homogeneity, diversity, closeness, units_per_group : Measures of groups.
 
     Examples
     --------
@@ -99,6 +108,12 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None):
     >>> table = risk_utility(X, [2, 5, 10], sensitive=is_ill)
     >>> table["homogeneity"].round(2)
     array([0.96, 0.78, 0.7 ])
+
+    Releases of people who have two records each:
+
+    >>> table = risk_utility(X, [2, 5, 10], unit=np.arange(100) // 2)
+    >>> table["units_per_group"], table["smallest_group"]
+    (array([ 2,  5, 10]), array([ 2,  5, 10]))
     """
     records = check_records(X)
     ks = _check_ks(ks, len(records))
@@ -108,11 +123,16 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None):
     estimator = own_copy("estimator", estimator, ("fit_transform", "set_params"), "None or ")
     if sensitive is not None:
         RoleColumns(sensitive, len(records))  # checks that there is a value per record
+    if unit is not None:
+        RoleColumns(unit, len(records), "unit").only()
     estimators = [clone(estimator).set_params(k=k) for k in ks]
     rows = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(_row)(X, records, estimator, sensitive) for estimator in estimators
+        delayed(_row)(X, records, estimator, sensitive, unit) for estimator in estimators
     )
-    return np.array(rows, dtype=FIELDS if sensitive is None else FIELDS + SENSITIVE_FIELDS)
+    fields = [*FIELDS]
+    fields += [] if sensitive is None else SENSITIVE_FIELDS
+    fields += [] if unit is None else UNIT_FIELDS
+    return np.array(rows, dtype=fields)
 
 
 def _check_ks(ks, n_samples):
@@ -121,9 +141,12 @@ def _check_ks(ks, n_samples):
     return [check_k(k, n_samples) for k in ks]
 
 
-def _row(X, records, estimator, sensitive):
-    has_constraints = sensitive is not None and getattr(estimator, "privacy", None) is not None
-    roles = {"sensitive": sensitive} if has_constraints else {}
+def _row(X, records, estimator, sensitive, unit):
+    roles = {}
+    if sensitive is not None and getattr(estimator, "privacy", None) is not None:
+        roles["sensitive"] = sensitive
+    if unit is not None and has_fit_parameter(estimator, "unit"):
+        roles["unit"] = unit
     start = perf_counter()
     release = estimator.fit_transform(X, **roles)
     seconds = perf_counter() - start
@@ -143,6 +166,7 @@ def _row(X, records, estimator, sensitive):
         len(sizes),
         seconds,
         *(() if sensitive is None else _of_sensitive_columns(classes, sensitive)),
+        *(() if unit is None else [_units_per_group(classes, unit)]),
     )
 
 
@@ -153,6 +177,11 @@ def _of_sensitive_columns(classes, sensitive):
         np.min(diversity(classes, sensitive)),
         np.max(closeness(classes, sensitive)),
     )
+
+
+def _units_per_group(classes, unit):
+    columns = RoleColumns(unit, len(classes), "unit")
+    return units_per_group(classes, columns.values(columns.only()))
 
 
 def _information_loss(X, release):

@@ -13,7 +13,11 @@ RISKS = {
     "expected_matches": "expected re-identifications",
     "homogeneity": "records in groups of one sensitive value",
     "closeness": "largest distance of a group from the table",
+    "units_per_group": "different units in the group with the fewest",
 }
+
+# What a table must be made with to have the risk.
+NEEDS = {"homogeneity": "sensitive", "closeness": "sensitive", "units_per_group": "unit"}
 
 
 class RiskUtilityDisplay:
@@ -26,7 +30,8 @@ class RiskUtilityDisplay:
 
     With sensitive columns, the risk can also be what the groups disclose about these: the share of
     the records in homogeneous groups, or the largest distance of a group from the whole table.
-    k-anonymity guarantees nothing about them, so there are no hollow points.
+    k-anonymity guarantees nothing about them, so there are no hollow points. With units, such as
+    people who have several records each, it can be how many of them a group has: more are safer.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
@@ -46,6 +51,9 @@ class RiskUtilityDisplay:
 
     closeness : ndarray of shape (n_releases,) or None, default=None
         Largest distance between the sensitive values of a group and those of the whole table.
+
+    units_per_group : ndarray of shape (n_releases,) or None, default=None
+        Smallest number of different units in a group.
 
     Attributes
     ----------
@@ -81,15 +89,27 @@ class RiskUtilityDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, *, k, information_loss, expected_matches, homogeneity=None, closeness=None):
+    def __init__(
+        self,
+        *,
+        k,
+        information_loss,
+        expected_matches,
+        homogeneity=None,
+        closeness=None,
+        units_per_group=None,
+    ):
         self.k = k
         self.information_loss = information_loss
         self.expected_matches = expected_matches
         self.homogeneity = homogeneity
         self.closeness = closeness
+        self.units_per_group = units_per_group
 
     @classmethod
-    def from_estimator(cls, estimator, X, ks, ax=None, *, sensitive=None, risk="expected_matches"):
+    def from_estimator(
+        cls, estimator, X, ks, ax=None, *, sensitive=None, unit=None, risk="expected_matches"
+    ):
         """Anonymize a table with several k, and draw the risk and the loss of each release.
 
         Parameters
@@ -109,8 +129,13 @@ class RiskUtilityDisplay:
         sensitive : array-like, Series or DataFrame, or None, default=None
             One or several sensitive columns, see :func:`sk_microagg.metrics.risk_utility`.
 
-        risk : {"expected_matches", "homogeneity", "closeness"}, default="expected_matches"
-            What is drawn. All but the first need `sensitive`.
+        unit : array-like or Series of shape (n_samples,), or None, default=None
+            Who each record belongs to, see there.
+
+        risk : {"expected_matches", "homogeneity", "closeness", "units_per_group"}, \
+                default="expected_matches"
+            What is drawn. "homogeneity" and "closeness" need `sensitive`, and "units_per_group"
+            needs `unit`.
 
         Returns
         -------
@@ -118,9 +143,11 @@ class RiskUtilityDisplay:
             The display, after plotting.
         """
         check_option("risk", risk, RISKS)
-        if risk != "expected_matches" and sensitive is None:
-            raise ValueError(f"risk={risk!r} needs sensitive values: pass sensitive=.")
-        table = risk_utility(X, ks, estimator=estimator, sensitive=sensitive)
+        roles = {"sensitive": sensitive, "unit": unit}
+        needed = NEEDS.get(risk)
+        if needed is not None and roles[needed] is None:
+            raise ValueError(f"risk={risk!r} needs {needed} values: pass {needed}=.")
+        table = risk_utility(X, ks, estimator=estimator, **roles)
         return cls.from_data(table, ax=ax, risk=risk)
 
     @classmethod
@@ -136,8 +163,10 @@ class RiskUtilityDisplay:
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None for a new figure.
 
-        risk : {"expected_matches", "homogeneity", "closeness"}, default="expected_matches"
-            What is drawn. All but the first need a table that was made with `sensitive`.
+        risk : {"expected_matches", "homogeneity", "closeness", "units_per_group"}, \
+                default="expected_matches"
+            What is drawn. All but the first need a table that was made with `sensitive`, or with
+            `unit`.
 
         Returns
         -------
@@ -167,7 +196,8 @@ class RiskUtilityDisplay:
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None for a new figure.
 
-        risk : {"expected_matches", "homogeneity", "closeness"}, default="expected_matches"
+        risk : {"expected_matches", "homogeneity", "closeness", "units_per_group"}, \
+                default="expected_matches"
             What is drawn.
 
         Returns
@@ -179,7 +209,7 @@ class RiskUtilityDisplay:
         risks = getattr(self, risk)
         if risks is None:
             raise ValueError(
-                f"risk={risk!r} is not known: the table must be made with sensitive values."
+                f"risk={risk!r} is not known: the table must be made with {NEEDS[risk]} values."
             )
         self.ax_ = ax = axes_for(ax)
         self.figure_ = ax.figure
@@ -192,7 +222,7 @@ class RiskUtilityDisplay:
         # Room for the labels of points at 0.
         ax.margins(x=0.15, y=0.08)
         percent_axis(ax.xaxis)
-        if risk != "closeness":
+        if risk in ("expected_matches", "homogeneity"):
             percent_axis(ax.yaxis)
         if is_linkage:
             ax.legend(frameon=False)

@@ -110,6 +110,10 @@ class TCloseness(Constraint):
     def measure_groups(self, labels, values, table):
         return table.of_groups(labels, values)
 
+    def measure_counts(self, groups, table):
+        """Return the figure of each group, given how often it has each code; not for a tree."""
+        return table.of_counts(groups)
+
     def guard(self, values, table):
         return table.guard(values, self.t)
 

@@ -35,16 +35,19 @@ class GroupCounts:
         pairs, counts = np.unique(
             np.multiply(labels, base, dtype=np.int64) + codes, return_counts=True
         )
-        groups, present = np.divmod(pairs, base)
-        starts = np.flatnonzero(np.diff(groups, prepend=-1))
-        n_codes = np.diff(starts, append=len(groups))
-        return cls(present, counts, starts, n_codes, np.add.reduceat(counts, starts))
+        return cls._of_sorted(*np.divmod(pairs, base), counts)
 
     @classmethod
-    def of_one(cls, counts):
-        """Return the counts of one group, given how often it has each code: at least once."""
-        one, n_codes = np.zeros(1, dtype=np.int64), np.array([len(counts)])
-        return cls(np.arange(len(counts)), counts, one, n_codes, counts.sum(keepdims=True))
+    def of_pairs(cls, labels, codes, counts):
+        """Return the counts of groups, given each pair of a label and a code that occurs once."""
+        order = np.lexsort((codes, labels))
+        return cls._of_sorted(labels[order], codes[order], counts[order])
+
+    @classmethod
+    def _of_sorted(cls, labels, codes, counts):
+        starts = np.flatnonzero(np.diff(labels, prepend=-1))
+        n_codes = np.diff(starts, append=len(labels))
+        return cls(codes, counts, starts, n_codes, np.add.reduceat(counts, starts))
 
     def sum(self, of_pairs):
         """Sum of a quantity over the pairs of each group."""

@@ -114,9 +114,9 @@ class LDiversity(Constraint):
         return np.maximum(1.0 - share, 0.0)
 
     def measure_groups(self, labels, values, table):
-        return self.measure_counts(GroupCounts.of(labels, values))
+        return self.measure_counts(GroupCounts.of(labels, values), table)
 
-    def measure_counts(self, groups):
+    def measure_counts(self, groups, table):
         """Return the figure of each group, given how often it has each code."""
         if self.kind == "distinct":
             return groups.n_codes

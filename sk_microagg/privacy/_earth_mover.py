@@ -33,11 +33,11 @@ class EqualDistance:
         self.n_records = int(counts.sum())
 
     def of_groups(self, labels, codes):
-        """Distance of each group: half the sum of the absolute differences between shares.
+        """Distance of each group, with labels numbered from 0."""
+        return self.of_counts(GroupCounts.of(labels, codes))
 
-        Labels are numbered from 0.
-        """
-        groups = GroupCounts.of(labels, codes)
+    def of_counts(self, groups):
+        """Distance of each group: half the sum of the absolute differences between shares."""
         excess = _excess(groups, self.counts, self.n_records)
         return _quotients(groups.sum(excess), groups.sizes * self.n_records)
 
@@ -68,11 +68,11 @@ class OrderedDistance:
         self._sum_before = np.concatenate([[0], np.cumsum(self._up_to)])
 
     def of_groups(self, labels, codes):
-        """Distance of each group: the area between its cumulative shares and those of the table.
+        """Distance of each group, with labels numbered from 0."""
+        return self.of_counts(GroupCounts.of(labels, codes))
 
-        Labels are numbered from 0.
-        """
-        groups = GroupCounts.of(labels, codes)
+    def of_counts(self, groups):
+        """Distance of each group: the area between its cumulative shares and those of the table."""
         n_codes = len(self.counts)
         if n_codes == 1:
             return np.zeros(len(groups.sizes))

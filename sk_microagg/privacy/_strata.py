@@ -8,11 +8,71 @@ from sk_microagg._utils._tables import cells_of, is_null
 from sk_microagg.privacy._columns import RoleColumns
 
 
-class Strata:
-    """The strata of a table, by their values.
+class StratumNames:
+    """The values of strata, which a fitted model keeps, and nothing about their records.
 
     A stratum is a value, or a combination of values of several columns. All missing values are
-    equal.
+    equal. Strata are numbered from 0.
+
+    Parameters
+    ----------
+    keys : iterable of tuple
+        Keys of strata from `keys_of`, each any number of times, in the order of the numbers.
+
+    Examples
+    --------
+    >>> from sk_microagg.privacy._strata import StratumNames, keys_of
+    >>> names = StratumNames(keys_of(["north", "south", "north"], 3))
+    >>> names.numbers_of(["south"], 1)
+    array([1])
+    """
+
+    def __init__(self, keys):
+        self._number_of = {}
+        for key in keys:
+            self._number_of.setdefault(key, len(self._number_of))
+
+    def __len__(self):
+        return len(self._number_of)
+
+    def numbers_of(self, strata, n_records):
+        """Return the number of the stratum of each record; an unknown stratum is an error."""
+        return self.numbers_of_keys(keys_of(strata, n_records))
+
+    def numbers_of_keys(self, keys):
+        """As `numbers_of`, for records whose strata are given by their keys."""
+        unknown = set(keys) - self._number_of.keys()
+        if unknown:
+            shown = ", ".join(sorted(map(_words, unknown))[:5])
+            raise ValueError(
+                f"strata has unknown values, {shown}: every stratum must be one of those in fit."
+            )
+        return np.array([self._number_of[key] for key in keys], dtype=np.intp)
+
+    def check_sizes(self, sizes, k):
+        """Raise an error if a stratum has fewer than `k` records."""
+        for key, size in zip(self._number_of, sizes, strict=True):
+            if size < k:
+                raise ValueError(
+                    f"strata: stratum {_words(key)} has {size} records, and must have at "
+                    f"least k={k}. Merge it with another stratum."
+                )
+
+    def check_figures(self, sizes, rule, figures):
+        """Raise an error if a stratum violates a rule as a whole, given its figure."""
+        are_good = rule.constraint.accepts_each(figures)
+        for key, size, figure, is_good in zip(
+            self._number_of, sizes, figures, are_good, strict=True
+        ):
+            if not is_good:
+                raise ValueError(
+                    f"strata: stratum {_words(key)} of {size} records violates {rule.name} even "
+                    f"as one group: its figure is {figure:.6g}. Merge it with another stratum."
+                )
+
+
+class Strata:
+    """The strata of the records of a table.
 
     Parameters
     ----------
@@ -24,8 +84,11 @@ class Strata:
 
     Attributes
     ----------
+    names : StratumNames
+        The strata, numbered in the order in which they first occur.
+
     numbers : ndarray of shape (n_samples,)
-        Number of the stratum of each record, from 0 in the order in which they first occur.
+        Number of the stratum of each record.
 
     Examples
     --------
@@ -33,38 +96,15 @@ class Strata:
     >>> strata = Strata(["north", "south", "north"], 3)
     >>> strata.numbers
     array([0, 1, 0])
-    >>> strata.numbers_of(["south"], 1)
-    array([1])
     """
 
     def __init__(self, strata, n_records):
-        self._number_of = {}
-        self.numbers = np.array(
-            [
-                self._number_of.setdefault(key, len(self._number_of))
-                for key in _keys(strata, n_records)
-            ]
-        )
+        keys = keys_of(strata, n_records)
+        self.names = StratumNames(keys)
+        self.numbers = self.names.numbers_of_keys(keys)
 
     def __len__(self):
-        return len(self._number_of)
-
-    def numbers_of(self, strata, n_records):
-        """Return the numbers of the strata of other records."""
-        keys = _keys(strata, n_records)
-        unknown = set(keys) - self._number_of.keys()
-        if unknown:
-            shown = ", ".join(sorted(map(_words, unknown))[:5])
-            raise ValueError(
-                f"strata has unknown values, {shown}: every stratum must be one of those in fit."
-            )
-        return np.array([self._number_of[key] for key in keys], dtype=np.intp)
-
-    def without_records(self):
-        """Return the strata without the numbers of the records, for a fitted model."""
-        kept = object.__new__(Strata)
-        kept._number_of = self._number_of
-        return kept
+        return len(self.names)
 
     def rows_of_all(self):
         """Return the records of each stratum."""
@@ -80,23 +120,14 @@ class Strata:
 
     def check(self, k, rules):
         """Raise an error if a stratum has fewer than `k` records, or violates a rule as a whole."""
-        for key, rows in zip(self._number_of, self.rows_of_all(), strict=True):
-            if len(rows) < k:
-                raise ValueError(
-                    f"strata: stratum {_words(key)} has {len(rows)} records, and must have at "
-                    f"least k={k}. Merge it with another stratum."
-                )
-            for rule in rules.of(rows).rules:
-                everything = np.zeros(len(rows), dtype=np.intp)
-                if not rule.is_met(everything).all():
-                    raise ValueError(
-                        f"strata: stratum {_words(key)} of {len(rows)} records violates "
-                        f"{rule.name} even as one group: its figure is "
-                        f"{rule.figures(everything)[0]:.6g}. Merge it with another stratum."
-                    )
+        sizes = np.bincount(self.numbers)
+        self.names.check_sizes(sizes, k)
+        for rule in rules.rules:
+            self.names.check_figures(sizes, rule, rule.figures(self.numbers))
 
 
-def _keys(strata, n_records):
+def keys_of(strata, n_records):
+    """Return the key of the stratum of each record, the tuple of its values."""
     columns = RoleColumns(strata, n_records, "strata").all_values()
     cells = [[None if is_null(cell) else cell for cell in cells_of(column)] for column in columns]
     return list(zip(*cells, strict=True))

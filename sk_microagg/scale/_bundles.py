@@ -25,7 +25,7 @@ class Bundle:
     number: int
     first: int
     end: int
-    seeds: np.ndarray
+    seeds: list
 
 
 def make_bundles(sizes, row_bytes, seeds):
@@ -39,12 +39,13 @@ def make_bundles(sizes, row_bytes, seeds):
     return bundles
 
 
-def route(records, scaler, router):
+def route(rows, scaler, router, row_format):
     """Find the block of each row; return the blocks, and the moments of the scaled rows."""
+    records = row_format.records(rows)
     if not len(records):
         return np.empty(0, dtype=np.intp), Moments.of(records)
     scaled = scale(scaler, records)
-    return router.route(scaled), Moments.of(scaled)
+    return router.route(scaled, row_format.strata(rows)), Moments.of(scaled)
 
 
 @dataclass(frozen=True)
@@ -106,28 +107,27 @@ class Aggregate:
     router: object
     method: object
     model_folder: object
-    n_columns: int
-    dtype: np.dtype
-    roles: object
+    row_format: object
 
     def __call__(self, bundle, blocks):
         """Return the released rows of each block, and a summary."""
         unsuited = [bundle.first + i for i, rows in enumerate(blocks) if not self._suits(rows)]
         if unsuited:
-            releases = [rows[:, : self.n_columns] for rows in blocks]  # They are not released.
+            releases = list(map(self.row_format.records, blocks))  # They are not released.
             return releases, Summary(
                 0, np.empty(0, np.int32), 0.0, 0, 0, np.empty((0, 2)), unsuited
             )
         releases, groups_of, figures, n_near_cuts = [], [], [], 0
         for rows, seed in zip(blocks, bundle.seeds, strict=True):
-            records = np.ascontiguousarray(rows[:, : self.n_columns], self.dtype)
+            records, rules = self.row_format.records(rows), self.row_format.rules(rows)
             scaled = scale(self.scaler, records)
-            method, rules = self.method.for_a_block(), self._rules(rows)
+            method = self.method.for_a_block()
             labels, groups = aggregate_block(records, scaled, self.rounding, method, seed, rules)
             if rules:
                 rules.check(labels, "A block has groups")
                 figures.append([rule.figures(labels) for rule in rules.rules])
-            n_near_cuts += self.router.n_near_cuts(scaled, self.rounding)
+            strata = self.row_format.strata(rows)
+            n_near_cuts += self.router.n_near_cuts(scaled, self.rounding, strata)
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
         _save_model(self.model_folder, bundle, groups_of)
@@ -142,15 +142,10 @@ class Aggregate:
             [],
         )
 
-    def _rules(self, rows):
-        return None if self.roles is None else self.roles.rules_of(rows[:, self.n_columns :])
-
     def _suits(self, rows):
         """Whether the rows of a block satisfy all constraints as one group."""
-        if self.roles is None:
-            return True
         everything = np.zeros(len(rows), dtype=np.intp)
-        return bool(self._rules(rows).are_met(everything).all())
+        return bool(self.row_format.rules(rows).are_met(everything).all())
 
 
 def _extremes(figures):
@@ -165,12 +160,13 @@ class Assign:
 
     scaler: object
     model_folder: object
+    row_format: object
 
     def __call__(self, bundle, blocks):
         """Return the centroids for the rows of each block, and None."""
         releases = []
         with _open_model(self.model_folder, bundle) as model:
-            for number, records in enumerate(blocks):
+            for number, records in enumerate(map(self.row_format.records, blocks)):
                 centroids, scaled, weights = (
                     model[f"{name}-{number}"] for name in ("centroids", "scaled", "weights")
                 )

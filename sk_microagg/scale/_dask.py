@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._blocks import check_block_size
-from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_if_one_group
-from sk_microagg._model._router import Router
+from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
 from sk_microagg._utils._statistics import loss_share
@@ -20,11 +19,12 @@ from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign
-from sk_microagg.scale._grouping import Grouping
+from sk_microagg.scale._grouping import Grouping, check_rows
 from sk_microagg.scale._parts import Parts, as_list, is_path
 from sk_microagg.scale._release import Release, read
-from sk_microagg.scale._roles import constraints_by_column, find_roles
+from sk_microagg.scale._roles import Roles, constraints_by_column, find_roles
 from sk_microagg.scale._shuffle import make_shuffle
+from sk_microagg.scale._strata import are_one_group, classes_of, fit_router
 
 # The location and spread of the columns, and the cuts, come from the sample. In a smaller one, they
 # would disclose single rows.
@@ -105,7 +105,7 @@ class DaskMicroAggregator(BaseEstimator):
         Number of blocks.
 
     block_sizes_ : ndarray of shape (`n_blocks_`,)
-        Number of rows in each block: at least 2k, unless there is one block.
+        Number of rows in each block: at least 2k, unless there is one block, or one of a stratum.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of rows in each group, at least `k`, block by block.
@@ -138,8 +138,8 @@ class DaskMicroAggregator(BaseEstimator):
     Notes
     -----
     The rows of each block are counted before any is released, and a block with fewer than 2k is
-    merged with its sibling. The last step counts the level of anonymity of the whole release;
-    nothing is released if it is below `k`.
+    merged with its sibling. The last step counts the level of anonymity of the whole release, with
+    the strata if there are any; nothing is released if it is below `k`.
 
     Results depend on the data, the order of the partitions and the seed, not on workers that come
     and go: files appear only when they are complete, and a task that runs twice gives the same.
@@ -192,7 +192,7 @@ class DaskMicroAggregator(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, *, sensitive=None, unit=None):
+    def fit(self, X, y=None, *, sensitive=None, unit=None, strata=None):
         """Partition the rows into groups.
 
         Parameters
@@ -210,13 +210,17 @@ class DaskMicroAggregator(BaseEstimator):
             The column of `X` that says who a row belongs to, if people have several: each group
             then has rows of at least `k` different units. It is not released.
 
+        strata : str or list of str, default=None
+            Columns of `X` that name the stratum of a row, such as its region: no group has rows of
+            two strata. A stratum needs at least `k` rows, or units. They are released unchanged.
+
         Returns
         -------
         self : DaskMicroAggregator
             The fitted estimator.
         """
-        sensitive = [] if sensitive is None else as_list(sensitive)
-        self._fit(Parts.of(X, self.columns, sensitive, unit), sensitive)
+        roles = _roles(sensitive, unit, strata)
+        self._fit(self._parts(X, self.columns, None, **roles), **roles)
         return self
 
     @property
@@ -231,7 +235,17 @@ class DaskMicroAggregator(BaseEstimator):
         )
         return smallest
 
-    def fit_transform(self, X, y=None, *, sensitive=None, unit=None, path=None, npartitions=None):
+    def fit_transform(
+        self,
+        X,
+        y=None,
+        *,
+        sensitive=None,
+        unit=None,
+        strata=None,
+        path=None,
+        npartitions=None,
+    ):
         """Partition the rows and return the release.
 
         Parameters
@@ -242,7 +256,7 @@ class DaskMicroAggregator(BaseEstimator):
         y : None
             Ignored.
 
-        sensitive, unit : str, or list of str, default=None
+        sensitive, unit, strata : str, or list of str, default=None
             As in `fit`.
 
         path : path or None, default=None
@@ -260,16 +274,16 @@ class DaskMicroAggregator(BaseEstimator):
             without the column `unit`.
         """
         release = Release(path, npartitions, X if is_path(X) else None)
-        return self._fit_transform(X, release, sensitive, unit)
+        return self._fit_transform(X, release, **_roles(sensitive, unit, strata))
 
-    def _fit_transform(self, X, release, sensitive=None, unit=None):
+    def _fit_transform(self, X, release, **roles):
         """As `fit_transform`, with a `Release` that may write and check in its own way."""
-        sensitive = [] if sensitive is None else as_list(sensitive)
         with release.draft() as folder:
-            parts = self._parts(X, self.columns, folder, sensitive, unit)
-            frame = self._replaced(parts, self._fit(parts, sensitive))
+            parts = self._parts(X, self.columns, folder, **roles)
+            frame = self._replaced(parts, self._fit(parts, **roles))
             written = release.write(frame, folder, parts)
-            level = release.check(written, list(self.feature_names_in_), self.k)
+            classes = classes_of(written, list(self.feature_names_in_), self._strata)
+            level = release.check(written, classes, self.k)
             self._say(f"released: every row occurs at least {level} times")
         return written if folder is None else read(release.path)
 
@@ -279,7 +293,8 @@ class DaskMicroAggregator(BaseEstimator):
         Parameters
         ----------
         X : dask DataFrame or path
-            The table, usually of new rows, or the Parquet folder that holds it.
+            The table, usually of new rows, or the Parquet folder that holds it. It needs the
+            columns that were `strata` in `fit`, and each stratum must be one of those.
 
         path : path or None, default=None
             A Parquet folder to write the result to. It must not exist, and appears when it is
@@ -296,17 +311,18 @@ class DaskMicroAggregator(BaseEstimator):
         """
         check_is_fitted(self)
         release = Release(path, npartitions, X if is_path(X) else None)
-        with release.draft() as folder:
-            parts = self._parts(X, list(self.feature_names_in_), folder).without(self._unit)
-            with complete_model(self):
-                shuffle = self._make_shuffle(sum(parts.lengths()), parts)
-                shuffle.route(parts, self.scaler_, self._router)
-                work = Assign(self.scaler_, self._model)
-                shuffle.work(work, self._bundles, np.arange(self.n_blocks_ + 1))
-                written = release.write(self._replaced(parts, shuffle), folder, parts)
+        with release.draft() as folder, complete_model(self):
+            strata = [] if self._strata is None else self._strata.columns
+            parts = self._parts(X, list(self.feature_names_in_), folder, strata=strata)
+            parts = parts.without(self._unit).with_roles(Roles(strata=self._strata))
+            shuffle = self._make_shuffle(sum(parts.lengths()), parts)
+            shuffle.route(parts, self.scaler_, self._router)
+            work = Assign(self.scaler_, self._model, parts.format)
+            shuffle.work(work, self._bundles, np.arange(self.n_blocks_ + 1))
+            written = release.write(self._replaced(parts, shuffle), folder, parts)
         return written if folder is None else read(path)
 
-    def _fit(self, parts, sensitive):
+    def _fit(self, parts, **roles):
         """Find the groups; return the shuffle that brings the released rows back."""
         check_verbose(self.verbose)
         size = self._check_sample_size()
@@ -318,25 +334,27 @@ class DaskMicroAggregator(BaseEstimator):
             # Drawn once: work that a worker does again is to give the same.
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
 
-        parts = parts.with_roles(self._find_roles(parts, sensitive, method))
+        parts = parts.with_roles(self._find_roles(parts.frame, method, **roles))
         sample = parts.sample(seed, size)
-        rules = None
-        if parts.roles is not None:
-            sample, encoded = sample.split(len(parts.columns), parts.dtype)
-            rules = parts.roles.rules_of(encoded)
+        sizes = np.array(parts.roles.sizes or [sample.n_rows])  # of strata
+        check_rows(sizes.sum(), sample.n_rows)
+        records, rules = parts.format.records(sample.rows), parts.format.rules(sample.rows)
         method = Method(check_k(self.k, sample.n_rows), method.builder, method.refiner)
         if scaler is not None:
-            scaler.fit(own_floats(scaler, sample.rows))
-        router, rounding = self._fit_router(sample, scaler, method.k, rules)
+            scaler.fit(own_floats(scaler, records))
+        scaled = scale(scaler, records)
+        rounding = rounding_of(scaler, records, scaled)
+        strata = parts.format.strata(sample.rows)
+        block_size = check_block_size(self.block_size, method.k)
+        router = fit_router(scaled, strata, sizes, block_size, method.k, rules)
         method = method.under(rules, self.builder) if rules else method.for_columns(len(rounding))
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
         grouping = Grouping(parts, scaler, rounding, method, seed, sample.n_rows, self.folder)
         grouped = grouping.run(router, self._make_shuffle, self._say)
         summary = grouped.summary
-        if rules and len(summary.group_sizes) == 1:
-            labels = np.broadcast_to(np.intp(0), sample.n_rows)
-            warn_if_one_group(labels, method.k, None, rules)
+        if rules and np.any(are_one_group(sizes, summary.group_sizes) & (sizes >= 2 * method.k)):
+            warn_of_one_group(within_strata=parts.roles.strata is not None)
         if self.folder is not None:
             grouped.model.keep()
         self._say("groups are made")
@@ -358,6 +376,7 @@ class DaskMicroAggregator(BaseEstimator):
         self.n_iter_ = summary.n_iter
         self._dtype = parts.dtype
         self._unit = parts.unit
+        self._strata = parts.roles.strata
         self._figures = summary.figures
         self._router = grouped.router
         self._bundles = grouped.bundles
@@ -365,21 +384,22 @@ class DaskMicroAggregator(BaseEstimator):
         self._sk_microagg_version = __version__
         return grouped.shuffle
 
-    def _find_roles(self, parts, sensitive, method):
-        """Take what constraints need from the whole table; None if there are none."""
+    def _find_roles(self, frame, method, sensitive, unit, strata):
+        """Take what roles need from the whole table."""
         constraints = as_constraints(self.privacy)
         if constraints and not sensitive:
             raise ValueError(
                 f"privacy={self.privacy!r} needs sensitive values: pass sensitive=, the name of "
                 "one or several columns."
             )
-        if not constraints and parts.unit is None:
-            return None
-        if method.refiner is not None:
+        has_rules = constraints or unit is not None
+        if not has_rules and not strata:
+            return Roles()
+        if has_rules and method.refiner is not None:
             check_keeps_rules(method.refiner)
-        constraints = constraints_by_column(constraints, sensitive, parts.frame.dtypes)
-        self._say("looking at the values that constraints are about")
-        return find_roles(parts.frame, check_k(self.k, math.inf), constraints, parts.unit)
+        constraints = constraints_by_column(constraints, sensitive, frame.dtypes)
+        self._say("looking at the columns that constraints and strata are about")
+        return find_roles(frame, check_k(self.k, math.inf), constraints, unit, strata)
 
     def _check_sample_size(self):
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
@@ -391,22 +411,11 @@ class DaskMicroAggregator(BaseEstimator):
             )
         return size
 
-    def _fit_router(self, sample, scaler, k, rules):
-        """Fit the cuts on the sample; return them with the rounding errors of scaled rows."""
-        scaled = scale(scaler, sample.rows)
-        may_be_block, units = (None, None) if rules is None else (rules.suit_block, rules.units)
-        share = len(sample.rows) / sample.n_rows
-        largest = check_block_size(self.block_size, k) * share
-        # A row of the sample stands for many rows, but belongs to one person.
-        smallest = max(math.ceil(2 * k * share), k)
-        router = Router.fit(scaled, largest, smallest, k, may_be_block, units)
-        return router, rounding_of(scaler, sample.rows, scaled)
-
     def _make_shuffle(self, n_rows, parts):
-        return make_shuffle(self.shuffle, self.folder, n_rows, parts.no_rows().shape[1])
+        return make_shuffle(self.shuffle, self.folder, n_rows, parts.format.width)
 
-    def _parts(self, X, columns, folder, sensitive=(), unit=None):
-        parts = Parts.of(X, columns, sensitive, unit)
+    def _parts(self, X, columns, folder, **roles):
+        parts = Parts.of(X, columns, **roles)
         if folder is not None:
             parts.check_names()
         return parts
@@ -418,3 +427,12 @@ class DaskMicroAggregator(BaseEstimator):
     def _say(self, what):
         if self.verbose:
             ProgressLine().say(f"DaskMicroAggregator: {what}")
+
+
+def _roles(sensitive, unit, strata):
+    """Columns by their role, as lists of names, but for the unit."""
+    names = {"sensitive": sensitive, "strata": strata}
+    names = {role: [] if name is None else as_list(name) for role, name in names.items()}
+    if strata is not None and not names["strata"]:
+        raise ValueError(f"strata={strata!r} must name at least one column.")
+    return names | {"unit": unit}

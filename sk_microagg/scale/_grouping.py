@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sk_microagg._utils._files import TemporaryFolder
-from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg.scale._bundles import Aggregate, Summary, make_bundles
 from sk_microagg.scale._survey import Moments
+
+CHANGED = "X changed on the way. It must give the same rows each time that it is computed."
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Grouped:
     shuffle : DiskShuffle or MemoryShuffle
         It brings the released rows back.
 
-    router : Router
+    router : StratifiedRouter
         The blocks.
 
     sizes : ndarray of shape (n_blocks,)
@@ -90,7 +91,7 @@ class Grouping:
 
         Parameters
         ----------
-        router : Router
+        router : StratifiedRouter
             The blocks.
 
         make_shuffle : callable
@@ -115,6 +116,9 @@ class Grouping:
             sizes = grouped.sizes.copy()
             sizes[unsuited] = 0
             router, _ = grouped.router.without_small_blocks(sizes, 2 * self.method.k)
+            if router.n_blocks == grouped.router.n_blocks:
+                # Nothing is left to merge, but each stratum as a whole satisfied the constraints.
+                raise RuntimeError(f"Values of X are not what they were: {CHANGED}")
 
     def _attempt(self, router, shuffle, say):
         parts, k = self.parts, self.method.k
@@ -124,22 +128,12 @@ class Grouping:
         router, new_block = router.without_small_blocks(sizes, 2 * k)
         edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
         sizes = np.add.reduceat(sizes, edges[:-1])
-        no_rows = parts.no_rows()
-        row_bytes = no_rows.shape[1] * no_rows.itemsize
-        bundles = make_bundles(sizes, row_bytes, seeds_of_parts(self.seed, router.n_blocks))
+        row_bytes = parts.format.width * parts.format.no_rows().itemsize
+        bundles = make_bundles(sizes, row_bytes, router.seeds(self.seed))
         say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
 
         with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
-            work = Aggregate(
-                self.scaler,
-                self.rounding,
-                router,
-                self.method,
-                model,
-                len(parts.columns),
-                parts.dtype,
-                parts.roles,
-            )
+            work = Aggregate(self.scaler, self.rounding, router, self.method, model, parts.format)
             summary = Summary.merged(shuffle.work(work, bundles, edges))
         return Grouped(shuffle, router, sizes, bundles, model, summary, Moments.merged(moments))
 
@@ -147,7 +141,4 @@ class Grouping:
 def check_rows(n_before, n_now):
     """Raise if the number of rows has changed."""
     if n_before != n_now:
-        raise RuntimeError(
-            f"X had {n_before} rows and now has {n_now}: X changed on the way. It must give the "
-            "same rows each time that it is computed."
-        )
+        raise RuntimeError(f"X had {n_before} rows and now has {n_now}: {CHANGED}")

@@ -16,7 +16,7 @@ class MemoryShuffle:
 
     def route(self, parts, scaler, router):
         """Find the blocks of all rows; return rows per block and moments, by partition."""
-        self.parts, self.route_arguments = parts, (scaler, router, len(parts.columns))
+        self.parts, self.route_arguments = parts, (scaler, router, parts.format)
         return dask.compute(*parts.map(_count, *self.route_arguments))
 
     def work(self, work, bundles, edges):
@@ -24,7 +24,7 @@ class MemoryShuffle:
 
         Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
         """
-        no_rows = self.parts.no_rows()
+        no_rows = self.parts.format.no_rows()
         starts = np.array([bundle.first for bundle in bundles])
         rows = dd.from_delayed(
             self.parts.map(_addressed, *self.route_arguments, edges, starts),
@@ -58,8 +58,8 @@ def _sent(rows, address, n_addresses):
     return rows.set_index(address, divisions=divisions, drop=False).to_delayed()
 
 
-def _count(rows, part, scaler, router, n_columns):
-    blocks, moments = route(rows[:, :n_columns], scaler, router)
+def _count(rows, part, scaler, router, row_format):
+    blocks, moments = route(rows, scaler, router, row_format)
     return np.bincount(blocks, minlength=router.n_blocks), moments
 
 
@@ -70,8 +70,8 @@ def _frame(rows, part, blocks):
     )
 
 
-def _addressed(rows, part, scaler, router, n_columns, edges, starts):
-    blocks, _ = route(rows[:, :n_columns], scaler, router)
+def _addressed(rows, part, scaler, router, row_format, edges, starts):
+    blocks, _ = route(rows, scaler, router, row_format)
     blocks = np.searchsorted(edges, blocks, side="right") - 1
     bundle = np.searchsorted(starts, blocks, side="right") - 1
     return _frame(rows, part, blocks).assign(bundle=bundle)

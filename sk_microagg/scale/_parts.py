@@ -1,6 +1,7 @@
 """A Dask table and its parts, the partitions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from numbers import Integral
 from os import PathLike, fspath
 
@@ -9,13 +10,13 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from sk_microagg._utils._validation import check_records
+from sk_microagg.scale._merge import compute_merged
+from sk_microagg.scale._roles import Roles
+from sk_microagg.scale._rows import RowFormat
 from sk_microagg.scale._survey import Sample
 
 # Size of the parts of a Parquet folder: small enough for workers with little memory.
 PART_BYTES = "64MiB"
-
-SAMPLES_MERGED_AT_A_TIME = 4
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Parts:
     unit : str or None, default=None
         A column that is not released.
 
-    roles : Roles or None, default=None
+    roles : Roles, default=Roles()
         Other columns whose values travel with the rows.
     """
 
@@ -44,13 +45,13 @@ class Parts:
     columns: list
     dtype: np.dtype
     unit: object = None
-    roles: object = None
+    roles: Roles = field(default_factory=Roles)
 
     @classmethod
-    def of(cls, X, columns, sensitive=(), unit=None):
+    def of(cls, X, columns, sensitive=(), unit=None, strata=()):
         """Check a Dask DataFrame, or read a Parquet folder; check the columns.
 
-        `sensitive` and `unit` name columns that are not to be anonymized.
+        `sensitive`, `unit` and `strata` name columns that are not to be anonymized.
         """
         if is_path(X):
             X = dd.read_parquet(fspath(X), blocksize=PART_BYTES)
@@ -60,7 +61,7 @@ class Parts:
                 "folder; MicroAggregator takes what fits into memory."
             )
         X = X.optimize()  # Once, as it may join parts: all steps must see the same ones.
-        others = _check_roles(X, columns, sensitive, unit)
+        others = _check_roles(X, columns, sensitive, unit, strata)
         if columns is None:
             columns = [name for name in X.columns if name not in others]
         columns = as_list(columns)
@@ -88,11 +89,10 @@ class Parts:
         """The same table, which is released without a column, if it has that."""
         return replace(self, unit=unit) if unit in self.frame.columns else self
 
-    def no_rows(self):
-        """Rows as they travel, but none of them."""
-        if self.roles is None:
-            return np.empty((0, len(self.columns)), self.dtype)
-        return np.empty((0, len(self.columns) + len(self.roles.names)))
+    @property
+    def format(self):
+        """How rows travel."""
+        return RowFormat(self.columns, self.dtype, self.roles)
 
     def __len__(self):
         return self.frame.npartitions
@@ -102,11 +102,10 @@ class Parts:
         # Wrapped once, so that they are not sent along with every task.
         function = dask.delayed(_on_rows, pure=False, traverse=False), dask.delayed(function)
         arguments = [dask.delayed(argument, traverse=False) for argument in arguments]
-        names = self.columns + ([] if self.roles is None else self.roles.names)
-        settings = dask.delayed((self.columns, self.dtype, self.roles), traverse=False)
+        row_format = dask.delayed(self.format, traverse=False)
         return [
-            function[0](part, function[1], settings, number, *arguments)
-            for number, part in enumerate(self.frame[names].to_delayed())
+            function[0](part, function[1], row_format, number, *arguments)
+            for number, part in enumerate(self.frame[self.format.names].to_delayed())
         ]
 
     def lengths(self):
@@ -115,14 +114,7 @@ class Parts:
 
     def sample(self, seed, size):
         """Draw a uniform sample of the rows; seed and parts determine it."""
-        samples = self.map(Sample.of_part, seed, size)
-        merge = dask.delayed(Sample.merged, pure=False)
-        while len(samples) > 1:
-            samples = [
-                merge(samples[start : start + SAMPLES_MERGED_AT_A_TIME], size)
-                for start in range(0, len(samples), SAMPLES_MERGED_AT_A_TIME)
-            ]
-        return dask.compute(*samples)[0]
+        return compute_merged(self.map(Sample.of_part, seed, size), Sample.merged, size)
 
     def check_names(self):
         """Raise unless all columns have names that Parquet files can have."""
@@ -187,9 +179,11 @@ def as_list(columns):
     return list(columns)
 
 
-def _check_roles(X, columns, sensitive, unit):
-    """Raise unless sensitive columns and unit exist and have no other role; return their names."""
-    for role, names in (("sensitive", list(sensitive)), ("unit", [] if unit is None else [unit])):
+def _check_roles(X, columns, sensitive, unit, strata):
+    """Raise unless columns with roles exist and have no other role; return their names."""
+    units = [] if unit is None else [unit]
+    roles = {"sensitive": list(sensitive), "unit": units, "strata": list(strata)}
+    for role, names in roles.items():
         for name in names:
             if list(X.columns).count(name) != 1:
                 raise ValueError(
@@ -198,9 +192,11 @@ def _check_roles(X, columns, sensitive, unit):
                 )
             if columns is not None and name in as_list(columns):
                 raise ValueError(f"{role}={name!r} must not be one of columns={columns!r}.")
-    if unit in sensitive:
-        raise ValueError(f"unit={unit!r} must not be one of sensitive={sensitive!r}.")
-    return {*sensitive, unit}
+    for one, other in combinations(roles, 2):
+        for name in roles[other]:
+            if name in roles[one]:
+                raise ValueError(f"{other}={name!r} must not be one of {one}={roles[one]!r}.")
+    return {*sensitive, *units, *strata}
 
 
 def _is_counter(index):
@@ -211,14 +207,8 @@ def _length(records, part):
     return len(records)
 
 
-def _on_rows(frame, function, settings, number, *arguments):
-    columns, dtype, roles = settings
-    rows = np.empty((0, len(columns)), dtype)
-    if len(frame):
-        rows = check_records(frame[columns], dtype=dtype)
-    if roles is not None:
-        rows = np.column_stack([rows, roles.encode(frame)])
-    return function(rows, number, *arguments)
+def _on_rows(frame, function, row_format, number, *arguments):
+    return function(row_format.encode(frame), number, *arguments)
 
 
 def _categories(frame):

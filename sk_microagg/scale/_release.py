@@ -63,7 +63,7 @@ class Release:
             frame = frame.repartition(npartitions=self.npartitions)
         return frame if folder is None else write(frame, folder, parts.has_index())
 
-    def check(self, written, columns, k):
+    def check(self, written, classes, k):
         """Raise unless the rows are k-anonymous.
 
         Parameters
@@ -71,8 +71,9 @@ class Release:
         written : dask.dataframe.DataFrame
             The rows as they were written.
 
-        columns : list
-            The quasi-identifiers.
+        classes : dask.dataframe.DataFrame
+            Those of their columns in which equal rows are a class: the quasi-identifiers, and the
+            stratum if there are strata.
 
         k : int
             The level of anonymity that was promised.
@@ -82,7 +83,7 @@ class Release:
         level : int
             The level of anonymity, at least `k`.
         """
-        level = anonymity_level(written[columns])
+        level = anonymity_level(classes)
         if level < k:
             raise RuntimeError(
                 f"A row of the release occurs {level} times, fewer than k={k}: it was not "

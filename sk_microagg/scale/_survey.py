@@ -1,6 +1,6 @@
 """A sample and the moments of a table that is too large for one machine."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -48,11 +48,6 @@ class Sample:
             ),
         )
         return together._lowest(size)
-
-    def split(self, n_columns, dtype):
-        """Return the sample with the first columns only, of this type, and the other columns."""
-        rows = np.ascontiguousarray(self.rows[:, :n_columns], dtype)
-        return replace(self, rows=rows), self.rows[:, n_columns:]
 
     def _lowest(self, size):
         if len(self.keys) <= size:

@@ -152,8 +152,9 @@ def test_everything_that_has_no_role_is_anonymized(run, source, tmp_path, engine
     assert facts_of(outcome.out)["unchanged"] == ["diagnosis"]
 
 
-def test_strata(anonymize, visits):
-    outcome, release = anonymize("memory", "--drop", "patient", "--strata", "ward", "-k", 6)
+@every_engine
+def test_strata(anonymize, visits, engine):
+    outcome, release = anonymize(engine, "--drop", "patient", "--strata", "ward", "-k", 6)
     assert release["ward"].tolist() == visits["ward"].tolist()
     counts = release.groupby([*KNOWN, "ward"]).size()
     assert counts.min() == 6
@@ -172,9 +173,10 @@ def test_cells_that_are_written_differently_are_different_strata(fails, write, t
     assert "stratum ' a' has 1 records, and must have at least k=2" in line
 
 
-def test_all_together(anonymize, visits):
+@every_engine
+def test_all_together(anonymize, visits, engine):
     options = ["--unit", "patient", "--strata", "ward", "--sensitive", "diagnosis"]
-    outcome, release = anonymize("memory", *options, "--l", 2, "--t", 0.4, "-k", 3)
+    outcome, release = anonymize(engine, *options, "--l", 2, "--t", 0.4, "-k", 3)
     classes = release[[*KNOWN, "ward"]]
     assert homogeneity(classes, visits["diagnosis"]) == 0
     assert closeness(classes, visits["diagnosis"]) <= 0.4
@@ -258,8 +260,8 @@ def test_options_refused_before_reading(fails, tmp_path, write, engine, argument
 def test_refused_before_reading_in_one_engine(fails, write, tmp_path):
     broken = write("broken.parquet", "not Parquet")
     arguments = ["anonymize", broken, tmp_path / "o.parquet"]
-    line = fails(*arguments, "--strata", "ward", "--engine", "dask")
-    assert line == "--strata needs --engine memory."
+    line = fails(*arguments, "--strata", "ward", "--engine", "dask", "--hierarchies", tmp_path)
+    assert line == "--hierarchies needs --engine memory."
     line = fails(*arguments, "--unit", "patient", "--hierarchies", tmp_path)
     assert line.startswith("--unit is for columns of numbers without missing values: leave out --h")
 
@@ -290,6 +292,7 @@ def test_what_a_table_cannot_satisfy(fails, source, tmp_path, engine, arguments,
     assert message in line
 
 
+@every_engine
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -299,9 +302,9 @@ def test_what_a_table_cannot_satisfy(fails, source, tmp_path, engine, arguments,
         (["--strata", "ward", "--unit", "patient", "-k", 35], "as one group: its figure is 3"),
     ],
 )
-def test_bad_strata(fails, source, tmp_path, arguments, message):
-    arguments = [*COLUMNS, *arguments, "--quiet"]
-    assert message in fails("anonymize", source["memory"], tmp_path / "o.csv", *arguments)
+def test_bad_strata(fails, source, tmp_path, engine, arguments, message):
+    arguments = [*COLUMNS, *arguments, "--quiet", *ENGINES[engine]]
+    assert message in fails("anonymize", source[engine], tmp_path / "o.parquet", *arguments)
 
 
 @pytest.mark.parametrize("option", [["--unit", "patient"], ["--strata", "ward"]])
@@ -325,16 +328,21 @@ def test_wrong_usage(run, source, tmp_path, arguments):
 
 
 @pytest.mark.slow
-def test_same_release_on_both_engines(run, visits, tmp_path):
-    visits.to_parquet(tmp_path / "t.parquet")
-    options = ["--unit", "patient", "--sensitive", "diagnosis,cost", "--l", 2, "--t", 0.4]
+@pytest.mark.parametrize("strata", [[], ["--strata", "ward"], ["--strata", "ward,floor"]])
+def test_same_release_and_summary_on_both_engines(run, visits, tmp_path, strata):
+    floors = [1.5, None, 2.5] * 100
+    visits.assign(floor=floors).to_parquet(tmp_path / "t.parquet")
+    options = ["--unit", "patient", "--sensitive", "diagnosis,cost", "--l", 2, "--t", 0.4, *strata]
+    releases, summaries = [], []
     for engine, arguments in ENGINES.items():
-        arguments = [*COLUMNS, *options, *arguments, "--quiet"]
-        assert (
-            run(
-                "anonymize", tmp_path / "t.parquet", tmp_path / f"{engine}.parquet", *arguments
-            ).code
-            == 0
-        )
-    memory, dask = (pd.read_parquet(tmp_path / f"{engine}.parquet") for engine in ENGINES)
+        output = tmp_path / f"{engine}.parquet"
+        outcome = run("anonymize", tmp_path / "t.parquet", output, *COLUMNS, *options, *arguments)
+        assert outcome.code == 0, outcome.err
+        releases.append(pd.read_parquet(output))
+        summaries.append(facts_of(outcome.out))
+    memory, dask = releases
     pd.testing.assert_frame_equal(memory[KNOWN], dask[KNOWN])
+    assert memory["floor"].equals(dask["floor"])
+    differ = {name for name in summaries[0] if summaries[0][name] != summaries[1][name]}
+    assert differ <= {"method", "seconds", "written"}
+    assert summaries[0].keys() == summaries[1].keys()

@@ -8,6 +8,7 @@ from tables.numbers import TABLES, in_units
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg.metrics import (
+    anonymity_level,
     closeness,
     correlation_change,
     diversity,
@@ -16,6 +17,7 @@ from sk_microagg.metrics import (
     rank_disclosure,
     record_linkage,
     risk_utility,
+    units_per_group,
 )
 from sk_microagg.privacy import LDiversity
 
@@ -167,6 +169,42 @@ def test_constraints_are_kept():
     assert (table["homogeneity"] == 0).all()
 
 
+def test_units():
+    X = in_units(120)
+    visits = np.repeat(["Ann", "Bob", *range(40)], [30, 10, *[2] * 40])
+    table = risk_utility(X, [2, 5], unit=visits)
+    assert table.dtype.names[-1] == "units_per_group"
+    for row in table:
+        release = MicroAggregator(k=row["k"]).fit_transform(X, unit=visits)
+        assert row["units_per_group"] == units_per_group(release, visits) >= row["k"]
+        assert row["smallest_group"] == anonymity_level(release)
+    for form in (pd.Series(visits), visits.tolist(), pd.DataFrame({"patient": visits})):
+        assert_array_equal(without_times(risk_utility(X, [2, 5], unit=form)), without_times(table))
+
+
+class CountsRows(TransformerMixin, BaseEstimator):
+    """An estimator that does not know units."""
+
+    def __init__(self, k=2):
+        self.k = k
+
+    def fit(self, X, y=None):
+        return self
+
+    def fit_transform(self, X, y=None):
+        return MicroAggregator(self.k).fit_transform(X)
+
+
+def test_units_of_an_estimator_that_does_not_know_them():
+    X = in_units(120)
+    visits = np.argsort(np.argsort(X[:, 0])) // 6
+    table = risk_utility(X, [2, 5], estimator=CountsRows(), unit=visits, sensitive=visits)
+    for row in table:
+        release = MicroAggregator(k=row["k"]).fit_transform(X)
+        assert row["units_per_group"] == units_per_group(release, visits) < row["k"]
+    assert_array_equal(table["units_per_group"], table["diversity"])
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -178,6 +216,8 @@ def test_constraints_are_kept():
         ({"estimator": MicroAggregator}, TypeError, "^estimator=.* must be None or an object with"),
         ({"estimator": TransformerMixin()}, TypeError, "^estimator=.* the method 'set_params'"),
         ({"sensitive": [1, 2]}, ValueError, "^sensitive has 2 records: it must have those of X"),
+        ({"unit": [1, 2]}, ValueError, "^unit has 2 records: it must have those of X, 100"),
+        ({"unit": np.ones((100, 2))}, ValueError, "^unit has 2 columns: it must have 1"),
         ({"X": [[np.nan]]}, ValueError, "^Input X contains NaN"),
         ({"X": [["a"]]}, ValueError, "could not convert string to float"),
     ],

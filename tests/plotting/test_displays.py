@@ -173,6 +173,18 @@ class TestRiskUtilityDisplay:
         assert ours.ax_.get_ylabel() != theirs.plot().ax_.get_ylabel()
         assert theirs.bound_ is not None
 
+    def test_units(self, X):
+        unit = np.arange(len(X)) // 3
+        table = risk_utility(X, [5, 2], unit=unit)
+        ours = RiskUtilityDisplay.from_data(table, risk="units_per_group")
+        assert_array_equal(ours.line_.get_ydata(), table["units_per_group"][::-1])
+        assert ours.bound_ is None
+        theirs = RiskUtilityDisplay.from_estimator(
+            MicroAggregator(), X, [2, 5], unit=unit, risk="units_per_group"
+        )
+        assert_array_equal(ours.line_.get_xydata(), theirs.line_.get_xydata())
+        assert ours.ax_.get_ylabel() == "different units in the group with the fewest"
+
     def test_sensitive_values_change_no_default(self, X):
         table = risk_utility(X, [2, 5], sensitive=X[:, 0] > 0.5)
         display = RiskUtilityDisplay.from_data(table)
@@ -184,6 +196,12 @@ class TestRiskUtilityDisplay:
             RiskUtilityDisplay.from_estimator(MicroAggregator(), X, [2], risk="loss")
         with pytest.raises(ValueError, match="risk='closeness' needs sensitive values: pass sens"):
             RiskUtilityDisplay.from_estimator(MicroAggregator(), X, [2], risk="closeness")
+        with pytest.raises(ValueError, match="risk='units_per_group' needs unit values: pass unit"):
+            RiskUtilityDisplay.from_estimator(
+                MicroAggregator(), X, [2], sensitive=X[:, 0], risk="units_per_group"
+            )
+        with pytest.raises(ValueError, match=r"risk='units_per_group' is not known: .* unit val"):
+            RiskUtilityDisplay.from_data(risk_utility(X, [2]), risk="units_per_group")
         with pytest.raises(ValueError, match="risk='homogeneity' is not known: the table must"):
             RiskUtilityDisplay.from_data(risk_utility(X, [2]), risk="homogeneity")
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tables.pages import Reader
 
-from sk_microagg import KAIM, MicroAggregator
+from sk_microagg import KAIM, MicroAggregator, builders
 from sk_microagg._utils._numbers import percent
 from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
 from sk_microagg.privacy import Constraint, LDiversity, TCloseness
@@ -112,6 +112,17 @@ def test_what_does_not_hold_is_marked(report, plain):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("privacy", [LDiversity(2), TCloseness(0.4)])
+def test_the_builder_is_one_that_users_can_write(report, privacy):
+    values = SENSITIVE["diagnosis"]
+    aggregator = MicroAggregator(K, privacy=privacy)
+    page = report(aggregator, aggregator.fit_transform(X, sensitive=values), sensitive=values)
+    [shown] = page.row("Groups built by")
+    builder = eval(shown, {**vars(builders)})
+    again = MicroAggregator(K, privacy=privacy, builder=builder)
+    assert again.fit_predict(X, sensitive=values).tolist() == aggregator.labels_.tolist()
+
+
 def test_constraints_that_cannot_be_checked(report):
     aggregator = MicroAggregator(K, privacy=LDiversity(2, column="diagnosis"))
     release = aggregator.fit_transform(X, sensitive=SENSITIVE)

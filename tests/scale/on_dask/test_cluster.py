@@ -116,16 +116,24 @@ def test_release_is_that_of_micro_aggregator(client, X, shuffle):
 
 
 @every_shuffle
-def test_constraints_and_units(client, X, shuffle):
-    V = X.assign(patient=(X["visits"] * 31 + X["age"].round(1) * 10).astype(int).astype(str))
+def test_constraints_units_and_strata(client, X, shuffle):
+    V = X.assign(
+        patient=(X["visits"] * 31 + X["age"].round(1) * 10).astype(int).astype(str),
+        ward=(X["share"] * 20).round().clip(-1, 1).astype(int).astype(str),
+    )
     parameters = PARAMETERS | {"privacy": LDiversity(3), "refiner": "local_search"}
     aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
-    release = aggregator.fit_transform(V, sensitive="visits", unit="patient")
+    release = aggregator.fit_transform(V, sensitive="visits", unit="patient", strata="ward")
     table = V.compute()
-    expected = MicroAggregator(**parameters).fit_transform(
-        table[NAMES], sensitive=table["visits"], unit=table["patient"]
+    memory = MicroAggregator(**parameters)
+    expected = memory.fit_transform(
+        table[NAMES], sensitive=table["visits"], unit=table["patient"], strata=table["ward"]
     )
     assert_array_equal(release[NAMES].compute(), expected)
+    assert_array_equal(
+        aggregator.transform(V[[*NAMES, "ward"]])[NAMES].compute(),
+        memory.transform(table[NAMES][::-1], strata=table["ward"][::-1])[::-1],
+    )
 
 
 # Errors

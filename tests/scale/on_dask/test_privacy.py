@@ -16,7 +16,7 @@ from sk_microagg.generalization import Hierarchy  # noqa: E402
 from sk_microagg.metrics import closeness, diversity, units_per_group  # noqa: E402
 from sk_microagg.privacy import Constraint, LDiversity, Rules, TCloseness  # noqa: E402
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
-from sk_microagg.scale._roles import Values, keys_of  # noqa: E402
+from sk_microagg.scale._values import Values, keys_of  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -278,6 +278,13 @@ def test_bad_roles(V, parameters, roles, error, message):
         with pytest.raises(error, match=message):
             fit(V, **roles)
     assert_unfitted(aggregator)
+
+
+@pytest.mark.parametrize("privacy", [LDiversity(2), TCloseness(0.2)])
+def test_no_rows(visits, privacy):
+    aggregator = DaskMicroAggregator(columns=NAMES, privacy=privacy)
+    with pytest.raises(ValueError, match=r"^k=5 must be at most the number of records, n_s.*=0"):
+        aggregator.fit(dd.from_pandas(visits[:0], npartitions=1), sensitive="illness")
 
 
 def test_an_order_that_may_differ_by_partition(visits):

@@ -1,0 +1,107 @@
+"""Points with very many coordinates, of which each record has few: categories of many values.
+
+Blocks are dense all the same. A coordinate that a single record of a block has adds the same to the
+loss of any group that this record may be in, up to the size of the group; so it is left out of the
+block, and what remains are fewer coordinates than half of the records.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+
+from sk_microagg._utils._statistics import squared_error, total_sum_of_squares
+
+# Blocks with more coordinates are cut, unless they have fewer records than this.
+MAX_COORDINATES = 256
+MIN_RECORDS = 1_000
+
+
+@dataclass(frozen=True)
+class SparsePoints:
+    """Points of which most coordinates are 0.
+
+    Attributes
+    ----------
+    matrix : csr_array of shape (n_records, n_coordinates)
+        The points.
+
+    routing : ndarray of shape (n_records, n_columns)
+        Columns by which records are divided into blocks.
+    """
+
+    matrix: csr_array
+    routing: np.ndarray
+
+    @property
+    def shape(self):
+        """Number of records and of coordinates."""
+        return self.matrix.shape
+
+    def __len__(self):
+        return len(self.routing)
+
+    def __getitem__(self, rows):
+        return SparsePoints(self.matrix[rows], self.routing[rows])
+
+
+def routing_of(points):
+    """Columns by which records are divided into blocks."""
+    return points.routing if isinstance(points, SparsePoints) else points
+
+
+def has_few_coordinates(points, rows):
+    """Whether some records can be one block, as far as their coordinates matter."""
+    return len(rows) < 2 * MIN_RECORDS or len(_shared(points.matrix[rows])) <= MAX_COORDINATES
+
+
+def dense(points):
+    """Points of a block, and which of all coordinates they have; None for all."""
+    if not isinstance(points, SparsePoints):
+        return points, None
+    shared = _shared(points.matrix)
+    block = points.matrix[:, shared].toarray() if len(shared) else np.zeros((len(points), 1))
+    return np.ascontiguousarray(block), shared
+
+
+def _shared(matrix):
+    """Coordinates that at least two records have."""
+    return np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) > 1)
+
+
+def among_all(centroids, coordinates, n_coordinates):
+    """Centroids of a block with all coordinates, given which ones they have."""
+    if coordinates is None:
+        return centroids
+    block = csr_array(centroids[:, : len(coordinates)])
+    return csr_array(
+        (block.data, coordinates[block.indices], block.indptr),
+        shape=(len(centroids), n_coordinates),
+    )
+
+
+def joined(parts):
+    """Rows of several arrays, dense or sparse."""
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+
+
+def with_coordinates_of(centroids, points):
+    """Centroids and points as arrays with the coordinates that some of the centroids have.
+
+    In all other coordinates, a point is equally far from all of the centroids.
+    """
+    if not issparse(centroids):
+        return centroids, points
+    used = np.unique(centroids.indices)
+    if not len(used):
+        return np.zeros((centroids.shape[0], 1)), np.zeros((len(points), 1))
+    return centroids[:, used].toarray(), points.matrix[:, used].toarray()
+
+
+def squared_errors(points, centroids, labels):
+    """Sum of squared distances between points and centroids, and to the mean of all points."""
+    if not isinstance(points, SparsePoints):
+        return squared_error(points, centroids, labels), total_sum_of_squares(points)
+    apart = points.matrix - centroids[labels]
+    total = points.matrix.power(2).sum() - len(points) * np.sum(points.matrix.mean(axis=0) ** 2)
+    return float(apart.power(2).sum()), float(total)

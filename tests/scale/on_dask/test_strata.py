@@ -1,0 +1,390 @@
+"""Strata of tables on Dask: no group crosses them, and the release is that in memory."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+import dask  # noqa: E402
+from marks import slow_but_first  # noqa: E402
+from tables.on_dask import NAMES, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
+
+from sk_microagg import MicroAggregator  # noqa: E402
+from sk_microagg.privacy import LDiversity, TCloseness  # noqa: E402
+from sk_microagg.privacy._strata import Strata  # noqa: E402
+from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale._bundles import Aggregate  # noqa: E402
+from sk_microagg.scale._strata import distinct_keys  # noqa: E402
+
+# Dask itself causes this warning with newer versions of pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+CONSTRAINTS = [LDiversity(2, column="illness"), TCloseness(0.4, column="cost")]
+ROLES = {"sensitive": ["illness", "cost"], "unit": "patient"}
+
+
+def in_strata(n=300, seed=0):
+    """A table with strata of text and numbers, both with missing values, and other roles."""
+    rng = np.random.default_rng(seed)
+    return draw(n, seed).assign(
+        region=rng.choice(["north", "south", None, "west"], n, p=[0.6, 0.2, 0.1, 0.1]),
+        band=rng.choice([1.0, 2.5, np.nan], n, p=[0.5, 0.3, 0.2]),
+        illness=rng.choice(["flu", "gout", "cold"], n, p=[0.5, 0.3, 0.2]),
+        cost=rng.integers(0, 50, n),
+        patient=rng.integers(0, n // 2, n),
+    )
+
+
+@pytest.fixture(name="table")
+def table_in_strata():
+    return in_strata()
+
+
+@pytest.fixture(name="X")
+def dask_table_in_strata(table):
+    return dd.from_pandas(table, npartitions=3)
+
+
+def as_arrays(table, **roles):
+    return {role: table[names] for role, names in roles.items()}
+
+
+def check_groups(release, strata, k):
+    """By plain pandas: no released row occurs in two strata, and each occurs k times or more."""
+    groups = release.groupby(NAMES, sort=False).ngroup()
+    shown = strata.astype(object).where(strata.notna(), "missing").astype(str)
+    stratum = shown.agg(" ".join, axis=1)
+    assert stratum.groupby(groups).nunique().max() == 1
+    assert groups.value_counts().min() >= k
+    return groups
+
+
+@every_shuffle
+@pytest.mark.parametrize("block_size", slow_but_first([40, "auto"]))
+@pytest.mark.parametrize("strata", slow_but_first([["region", "band"], "region", "band"]))
+@pytest.mark.parametrize("privacy", slow_but_first([None, CONSTRAINTS]))
+def test_the_release_is_that_in_memory(
+    table, X, strata, privacy, block_size, shuffle, small_bundles
+):
+    parameters = {"k": 3, "privacy": privacy, "block_size": block_size}
+    roles = {"strata": strata} | (ROLES if privacy else {})
+    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
+    release = aggregator.fit_transform(X, **roles).compute()
+    memory = MicroAggregator(**parameters)
+    expected = memory.fit_transform(table[NAMES], **as_arrays(table, **roles))
+    assert_array_equal(release[NAMES], expected)
+    assert aggregator.n_blocks_ == memory.n_blocks_
+    assert aggregator.exact_transform_ == memory.exact_transform_
+    assert_array_equal(np.sort(aggregator.group_sizes_), np.sort(memory.group_sizes_))
+    assert aggregator.information_loss_ == pytest.approx(memory.information_loss_)
+    others = table.columns.drop([*NAMES, *([aggregator._unit] if privacy else [])])
+    pd.testing.assert_frame_equal(release[others], table[others], check_dtype=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parameters", [{"refiner": None}, {"random_state": 3}, {"scaler": None}])
+def test_the_release_is_that_in_memory_with_other_parameters(table, X, parameters):
+    release = DaskMicroAggregator(4, columns=NAMES, block_size=50, **parameters)
+    memory = MicroAggregator(4, block_size=50, **parameters)
+    assert_array_equal(
+        release.fit_transform(X, strata="region")[NAMES].compute(),
+        memory.fit_transform(table[NAMES], strata=table["region"]),
+    )
+
+
+def with_sizes(sizes, seed=0):
+    """A table with strata of these sizes, in random order."""
+    rng = np.random.default_rng(seed)
+    names = np.repeat([f"stratum {number}" for number in range(len(sizes))], sizes)
+    return draw(sum(sizes), seed).assign(stratum=rng.permutation(names))
+
+
+def test_strata_of_very_different_sizes_in_a_sample(small_bundles):
+    # The sample has few rows of the small strata, or none.
+    table = with_sizes([2200, 700, 90, 4, 6])
+    X = dd.from_pandas(table, npartitions=4)
+    releases = []
+    for shuffle in ("disk", "memory"):
+        aggregator = DaskMicroAggregator(
+            4,
+            columns=NAMES,
+            sample_size=1000,
+            block_size=300,
+            refiner="exchange",
+            shuffle=shuffle,
+        )
+        releases.append(aggregator.fit_transform(X, strata="stratum").compute())
+        assert aggregator.block_sizes_.sum() == aggregator.group_sizes_.sum() == 3000
+        assert aggregator.n_blocks_ > 10
+    pd.testing.assert_frame_equal(*releases)
+    check_groups(releases[0], table[["stratum"]], 4)
+    assert (releases[0]["stratum"] == table["stratum"]).all()
+    assert aggregator.exact_transform_
+    assert_array_equal(aggregator.transform(X)[NAMES].compute(), releases[0][NAMES])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_everything_together_in_a_sample(seed, small_bundles):
+    table = in_strata(4000, seed)
+    aggregator = DaskMicroAggregator(
+        4,
+        columns=NAMES,
+        privacy=[LDiversity(2, column="illness"), TCloseness(0.3, column="illness")],
+        sample_size=1000,
+        block_size=300,
+        refiner="local_search",
+    )
+    X = dd.from_pandas(table, npartitions=5)
+    strata = ["region", "band"]
+    release = aggregator.fit_transform(X, strata=strata, **ROLES).compute()
+    assert aggregator.n_blocks_ > 12
+    groups = check_groups(release, table[strata], 4)
+    assert table["patient"].groupby(groups).nunique().min() >= 4
+    assert table["illness"].groupby(groups).nunique().min() >= 2
+    # The distribution is that of the whole table, not of the stratum.
+    shares = table["illness"].value_counts(normalize=True)
+    by_group = pd.crosstab(groups, table["illness"], normalize="index")
+    assert ((by_group - shares).abs().sum(axis=1) / 2).max() <= 0.3 + 1e-12
+
+
+@pytest.mark.slow
+def test_a_stratum_of_which_the_sample_has_no_row():
+    table = with_sizes([2996, 4])
+    # Its rows are the last ones that the sample would take.
+    keys = np.concatenate([np.random.default_rng([0, part]).random(1000) for part in range(3)])
+    table["stratum"] = np.where(np.argsort(np.argsort(keys)) < 2996, "large", "small")
+    X = dd.from_pandas(table, npartitions=3)
+    aggregator = DaskMicroAggregator(4, columns=NAMES, sample_size=1000, refiner="exchange")
+    assert X.map_partitions(len).compute().tolist() == [1000] * 3
+    release = aggregator.fit_transform(X, strata="stratum").compute()
+    check_groups(release, table[["stratum"]], 4)
+    assert 4 in aggregator.block_sizes_
+
+
+KINDS = {
+    "categories": pd.Categorical(["low", "high", None] * 30),
+    "integers": [1, 2, 3] * 30,
+    "nullable integers": pd.array([1, 2, None] * 30, dtype="Int64"),
+    "booleans": [True, False, False] * 30,
+    "dates": pd.to_datetime(["2020-01-01", "2021-01-01", None] * 30),
+    "objects": np.array([1, "1", None] * 30, dtype=object),
+    "kinds of missing values": np.array([np.nan, None, "a"] * 30, dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", slow_but_first(KINDS))
+def test_strata_of_any_type(kind):
+    table = draw(90).assign(stratum=KINDS[kind])
+    aggregator = DaskMicroAggregator(5, columns=NAMES, refiner="exchange")
+    with dask.config.set({"dataframe.convert-string": False}):  # objects would become text
+        X = from_parts([table[:40], table[40:]])
+    release = aggregator.fit_transform(X, strata="stratum").compute()
+    memory = MicroAggregator(5, refiner="exchange")
+    expected = memory.fit_transform(table[NAMES], strata=table[["stratum"]])
+    assert_array_equal(release[NAMES], expected)
+    assert_array_equal(aggregator.transform(X)[NAMES].compute(), expected)
+
+
+def test_partitions_of_different_types():
+    tables = [draw(60, seed=seed) for seed in (0, 1)]
+    for table, make in zip(tables, (int, float), strict=True):
+        table["stratum"] = (np.arange(60) % 2).astype(make)
+    together = pd.concat(tables, ignore_index=True)
+    aggregator = DaskMicroAggregator(40, columns=NAMES)
+    release = aggregator.fit_transform(from_parts(tables), strata="stratum")[NAMES].compute()
+    expected = MicroAggregator(40).fit_transform(
+        together[NAMES], strata=together["stratum"].astype(int)
+    )
+    assert_array_equal(release, expected)
+
+
+@pytest.mark.parametrize("columns", [["region"], ["band"], ["band", "region", "patient"]])
+def test_keys_of_a_part_are_those_in_memory(table, columns):
+    keys, codes = distinct_keys(table[columns])
+    strata = Strata(table[columns], len(table))
+    assert_array_equal(codes, strata.numbers)
+    assert_array_equal(strata.names.numbers_of_keys(keys), np.arange(len(strata)))
+    assert distinct_keys(table[columns][:0])[0] == []
+
+
+def test_an_empty_partition(table):
+    X = from_parts([table[:0], table[:100], table[100:100], table[100:]])
+    release = DaskMicroAggregator(3, columns=NAMES).fit_transform(X, strata="region", **ROLES)
+    check_groups(release.compute(), table[["region"]], 3)
+
+
+def test_strata_are_not_anonymized(table):
+    X = dd.from_pandas(table.drop(columns=["town", "day", "illness"]), npartitions=2)
+    aggregator = DaskMicroAggregator(2).fit(X, strata=["region", "band"], unit="patient")
+    assert list(aggregator.feature_names_in_) == ["visits", *NAMES, "cost"]
+
+
+@pytest.mark.slow
+def test_single_precision(table):
+    table = table.astype(dict.fromkeys(NAMES, np.float32))
+    X = dd.from_pandas(table, npartitions=2)
+    aggregator = DaskMicroAggregator(3, columns=NAMES)
+    release = aggregator.fit_transform(X, strata="region").compute()
+    expected = MicroAggregator(3).fit_transform(table[NAMES], strata=table["region"])
+    assert_array_equal(release[NAMES], expected)
+    assert (release[NAMES].dtypes == np.float32).all()
+    assert_array_equal(aggregator.transform(X)[NAMES].compute(), expected)
+
+
+# New rows
+
+
+@every_shuffle
+def test_new_rows_join_groups_of_their_stratum(table, X, shuffle, tmp_path):
+    aggregator = DaskMicroAggregator(3, columns=NAMES, block_size=40, shuffle=shuffle)
+    release = aggregator.fit_transform(X, strata=["region", "band"]).compute()
+    assert aggregator.exact_transform_
+    assert_array_equal(aggregator.transform(X)[NAMES].compute(), release[NAMES])
+    new = in_strata(80, seed=5)
+    # Columns in another order, among fewer others.
+    rows = new[["band", *NAMES[::-1], "region"]]
+    joined = aggregator.transform(dd.from_pandas(rows, npartitions=2), path=tmp_path / "new")
+    joined = joined.compute()
+    memory = MicroAggregator(3, block_size=40).fit(table[NAMES], strata=table[["region", "band"]])
+    assert_array_equal(joined[NAMES], memory.transform(new[NAMES], strata=new[["region", "band"]]))
+    assert_array_equal(joined["region"].fillna("missing"), new["region"].fillna("missing"))
+    both = pd.concat([release, joined], ignore_index=True)
+    check_groups(both, both[["region", "band"]], 3)
+
+
+@every_shuffle
+def test_an_unknown_stratum(table, X, shuffle, tmp_path):
+    aggregator = DaskMicroAggregator(3, columns=NAMES, shuffle=shuffle).fit(X, strata="region")
+    table.loc[250, "region"] = "east"
+    with pytest.raises(ValueError, match=r"^strata has unknown values, 'east': every stratum must"):
+        aggregator.transform(dd.from_pandas(table, npartitions=3), path=tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_new_rows_without_strata(table, X):
+    aggregator = DaskMicroAggregator(3, columns=NAMES).fit(X, strata="region")
+    new = dd.from_pandas(table.drop(columns="region"), npartitions=1)
+    with pytest.raises(ValueError, match=r"^strata='region' must be a column of X, which has"):
+        aggregator.transform(new)
+
+
+def test_the_model_holds_the_names_of_strata_and_nothing_else(X, tmp_path):
+    aggregator = DaskMicroAggregator(
+        3, columns=NAMES, privacy=LDiversity(2, column="illness"), folder=tmp_path
+    )
+    aggregator.fit(X, strata="region", **ROLES)
+    stored = pickle.dumps(aggregator)
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"north" in stored
+    assert stored.count(b"north") == 1
+    assert not any(word in stored + files for word in (b"flu", b"gout"))
+    assert b"north" not in files
+    copy = pickle.loads(stored)
+    assert_array_equal(copy.transform(X)[NAMES].compute(), aggregator.transform(X)[NAMES].compute())
+
+
+# Errors and warnings
+
+
+@pytest.mark.parametrize(
+    ("parameters", "roles", "message"),
+    [
+        (
+            {"k": 4},
+            {"strata": "few"},
+            r"^strata: stratum 'west' has 3 records, and must have at least k=4\. Merge it with "
+            r"another stratum\.$",
+        ),
+        ({"k": 4}, {"strata": ["few", "none"]}, "^strata: stratum 'west', missing has 3 records, "),
+        (
+            {"k": 8},
+            {"strata": "half", "unit": "seven"},
+            r"^unit column 'seven': 7 different units, k=8 needs at least 8\.$",
+        ),
+        (
+            {"k": 8},
+            {"strata": "half", "unit": "half or patient"},
+            r"^strata: stratum 1 of 150 records violates k=8 different units \(column 'half or "
+            r"patient'\) even as one group: its figure is 1\. Merge it with another stratum\.$",
+        ),
+        (
+            {"privacy": LDiversity(2)},
+            {"strata": "half", "sensitive": "half twice"},
+            r"^strata: stratum 0 of 150 records violates LDiversity\(l=2\) of the sensitive column "
+            r"'half twice' even as one group: its figure is 1\.",
+        ),
+        (
+            {"privacy": TCloseness(0.1)},
+            {"strata": "half", "sensitive": "visits"},
+            r"^strata: stratum \d of 150 records violates TCloseness\(t=0\.1\) of the sensitive "
+            r"column 'visits' even as one group: its figure is 0\.\d+\.",
+        ),
+        ({}, {"strata": "x"}, "^strata='x' must be a column of X, which has the columns"),
+        ({}, {"strata": "age"}, "^strata='age' must not be one of columns="),
+        ({}, {"strata": []}, r"^strata=\[\] must name at least one column\.$"),
+        ({}, {"strata": ["half"], "unit": "half"}, r"^strata='half' must not be one of unit="),
+        ({}, {"strata": "half", "sensitive": "half"}, r"^strata='half' must not be one of sensi"),
+    ],
+)
+def test_what_cannot_be_satisfied_is_an_error(table, tmp_path, parameters, roles, message):
+    half = np.argsort(np.argsort(table["visits"], kind="stable"), kind="stable") // 150
+    table = table.assign(
+        few=["west"] * 3 + ["north"] * 297,
+        none=None,
+        half=half.to_numpy(),
+        seven=np.arange(300) % 7,
+    )
+    table["half twice"] = table["half"]
+    table["half or patient"] = np.where(table["half"] == 1, -1, table["patient"])
+    X = dd.from_pandas(table, npartitions=3)
+    aggregator = DaskMicroAggregator(columns=NAMES, **parameters)
+    for fit, given in (
+        (aggregator.fit, roles),
+        (aggregator.fit_transform, roles | {"path": tmp_path / "release"}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(X, **given)
+    assert_unfitted(aggregator)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_error_is_that_in_memory(table, X):
+    privacy = [TCloseness(0.01, column="cost")]
+    messages = []
+    for aggregator, rows, roles in (
+        (MicroAggregator(3, privacy=privacy), table[NAMES], as_arrays(table, strata="region")),
+        (DaskMicroAggregator(3, privacy=privacy, columns=NAMES), X, {"strata": "region"}),
+    ):
+        sensitive = {"sensitive": "cost" if rows is X else table[["cost"]]}
+        with pytest.raises(ValueError, match=r"^strata: stratum .* violates TCloseness") as caught:
+            aggregator.fit(rows, **roles, **sensitive)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_values_that_change_on_the_way(X, monkeypatch, temporary):
+    monkeypatch.setattr(Aggregate, "_suits", lambda work, rows: False)
+    aggregator = DaskMicroAggregator(3, columns=NAMES, block_size=40)
+    with pytest.raises(RuntimeError, match=r"^Values of X are not what they were: X changed on"):
+        aggregator.fit(X, strata="region", unit="patient")
+    assert_unfitted(aggregator)
+    assert list(temporary.iterdir()) == []
+
+
+def test_refiners_without_constraints_know_strata(X):
+    aggregator = DaskMicroAggregator(3, columns=NAMES, refiner="decompose")
+    assert aggregator.fit(X, strata="region").n_groups_ > 4
+
+
+def test_a_stratum_that_is_a_single_group_gets_a_warning(table):
+    is_small = np.arange(300) >= 250
+    table["side"] = np.where(is_small, np.arange(300) == 299, table["cost"] > 25)
+    table["small"] = is_small
+    aggregator = DaskMicroAggregator(4, columns=NAMES, privacy=LDiversity(2))
+    with pytest.warns(UserWarning, match="^All records of a stratum are in one group"):
+        aggregator.fit(dd.from_pandas(table, npartitions=3), sensitive="side", strata="small")
+    assert aggregator.group_sizes_[-1] == 50
