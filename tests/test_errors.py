@@ -125,7 +125,7 @@ def test_missing_values_where_only_numbers_can_be_compared(X):
     with pytest.raises(ValueError, match=message.format("X")):
         metrics.information_loss(hidden, np.repeat([0, 1], 10))
     with pytest.raises(ValueError, match=message.format("release")):
-        metrics.rank_disclosure(X, hidden)
+        metrics.correlation_change(X, hidden)
 
 
 @pytest.mark.parametrize("make", [lambda X: X, list], ids=["array", "rows"])
@@ -139,7 +139,7 @@ def test_masked_values_are_missing(X, make):
     with pytest.raises(ValueError, match=message):
         Exchange().refine(hidden, labels, 5)
     with pytest.raises(ValueError, match=r"^Input release contains masked values"):
-        metrics.rank_disclosure(X, hidden)
+        metrics.correlation_change(X, hidden)
     aggregator, same = MicroAggregator(), MicroAggregator()
     with_nan = masked(1).filled(np.nan)
     assert_array_equal(aggregator.fit_transform(hidden), same.fit_transform(with_nan))
