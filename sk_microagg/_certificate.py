@@ -1,91 +1,29 @@
 """What a proven bound says about the groups of a fitted estimator."""
 
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR
-from math import inf
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._bound import Certificate
 from sk_microagg._microaggregator import MicroAggregator
-from sk_microagg._utils._numbers import rounded_percent
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._scaling import scale
 from sk_microagg._utils._validation import check_number, check_records
 from sk_microagg.metrics._bound import loss_bound
 from sk_microagg.metrics._loss import information_loss
 
-# A bound is lowered by a billionth for rounding: smaller gaps are reported as this.
-SMALLEST_GAP = 1e-6
-
 # Losses that were summed in another order differ by less, relatively.
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """The loss of a partition, and a proven lower bound on that of any partition.
-
-    Attributes
-    ----------
-    loss : float
-        Information loss of the partition.
-
-    bound : float
-        What any partition loses at least; 0 if nothing was proven.
-
-    trace : ndarray of shape (n_improvements, 2)
-        Seconds since the start of the search, and the bound that was proven by then.
-
-    k : int
-        Smallest size of a group.
-    """
-
-    loss: float
-    bound: float
-    trace: np.ndarray
-    k: int
-
-    @property
-    def gap(self):
-        """How far the loss may be above the optimum, as a share of the bound."""
-        if self.bound > 0:
-            return max(self.loss / self.bound - 1.0, 0.0)
-        return inf if self.loss > 0 else 0.0
-
-    def verdict(self):
-        """What was proven, in a few words."""
-        if self.loss == 0:
-            return "optimal"
-        if self.bound == 0:
-            return "nothing was proven"
-        if self.gap == 0:
-            return "optimal"
-        gap = rounded_percent(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
-        return f"at most {gap} above the optimum"
-
-    def reason(self):
-        """Why the verdict is true, in a few words that follow it."""
-        if self.loss == 0:
-            return "nothing is lost"
-        if self.bound == 0:
-            return "the bound on the loss is 0"
-        # Rounded down, it is still a bound.
-        least = rounded_percent(self.bound, 4, ROUND_FLOOR)
-        return (
-            f"no partition of the scaled records into groups of at least {self.k} loses less than "
-            f"{least}"
-        )
-
-
 def certify(estimator, X, time_limit, verbose=0):
-    """Prove how far the loss of a fitted MicroAggregator is from the optimum, at most.
+    """Prove how far the loss of a fitted estimator is from the optimum, at most.
 
     Parameters
     ----------
-    estimator : MicroAggregator
+    estimator : MicroAggregator or TableAggregator
         A fitted estimator.
 
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or DataFrame of shape (n_samples, n_features)
         The records that it was fitted on.
 
     time_limit : float
@@ -99,6 +37,8 @@ def certify(estimator, X, time_limit, verbose=0):
     certificate : Certificate
         What was proven. It covers all partitions, even if the estimator worked on blocks.
     """
+    if isinstance(estimator, TableAggregator):
+        return estimator.certificate(X, time_limit=time_limit, verbose=verbose)
     scaled = scaled_records(estimator, X)
     proof = loss_bound(
         scaled,

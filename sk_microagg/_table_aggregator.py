@@ -5,12 +5,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
-from sk_microagg._model._points import routing_of, squared_errors
+from sk_microagg._bound import Certificate, bound_of
+from sk_microagg._model._points import most_of, routing_of, squared_errors
 from sk_microagg._table_roles import TableRoles, as_names
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
-from sk_microagg._utils._validation import check_n_jobs, check_number, check_option
+from sk_microagg._utils._validation import check_n_jobs, check_number, check_option, check_verbose
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._frames import Frame
@@ -444,6 +445,48 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             errors, total = squared_errors(points, self._cells.centroids, groups)
         # Subtract, to avoid -0.0.
         return 0.0 - (errors / total if total > 0 else 0.0)
+
+    def certificate(self, X, *, time_limit=10.0, verbose=0):
+        """Prove how far the loss of the groups is from the optimum, at most.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+            The table of `fit`, which the model does not hold.
+
+        time_limit : float, default=10.0
+            Seconds that the proof may take; the longer, the better.
+
+        verbose : int, default=0
+            If 1, print a progress line that updates.
+
+        Returns
+        -------
+        certificate : Certificate
+            Its `loss` is `information_loss_`, its `bound` is what any partition of the table into
+            groups of at least `k` loses at least, and its `gap` is how far the loss may be above
+            the optimum, as a share of the bound. `verdict()` says so in words.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sk_microagg import TableAggregator
+        >>> table = pd.DataFrame({"age": [30, 32, 60, 63], "sex": ["f", "f", "m", "m"]})
+        >>> TableAggregator(k=2).fit(table).certificate(table, time_limit=1).verdict()
+        'at most 0.0001% above the optimum'
+        """
+        time_limit = check_number("time_limit", time_limit, above=0.0)
+        check_verbose(verbose)
+        frame = self._check_new(X)
+        if len(frame.table) != len(self.labels_):
+            raise ValueError(
+                f"X of {len(frame.table)} records must be what the estimator was fitted on, of "
+                f"{len(self.labels_)}."
+            )
+        with complete_model(self):
+            points, share = most_of(self._points(frame.table))
+            bound, trace = bound_of(points, self.k, time_limit, verbose=verbose, n_jobs=self.n_jobs)
+        return Certificate(self.information_loss_, share * bound, trace * [1.0, share], self.k)
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns of the release.

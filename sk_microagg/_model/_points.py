@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sk_microagg._utils._statistics import squared_error, total_sum_of_squares
 
 # Blocks with more coordinates are cut, unless they have fewer records than this.
-MAX_COORDINATES = 256
+MAX_COORDINATES = 512
 MIN_RECORDS = 1_000
 
 
@@ -105,3 +105,18 @@ def squared_errors(points, centroids, labels):
     apart = points.matrix - centroids[labels]
     total = points.matrix.power(2).sum() - len(points) * np.sum(points.matrix.mean(axis=0) ** 2)
     return float(apart.power(2).sum()), float(total)
+
+
+def most_of(points):
+    """The coordinates with the largest variance, as an array, and their share of all variance.
+
+    What groups lose in some coordinates, they lose at least in all of them.
+    """
+    if not isinstance(points, SparsePoints):
+        return points, 1.0
+    mean = points.matrix.mean(axis=0)
+    variance = points.matrix.power(2).mean(axis=0) - mean**2
+    largest = np.argsort(-variance, kind="stable")[:MAX_COORDINATES]
+    share = float(variance[largest].sum() / variance.sum())
+    # A little less, for rounding.
+    return points.matrix[:, largest].toarray(), share * (1.0 - 1e-9)

@@ -23,7 +23,7 @@ WEIGHT_OF_CATEGORIES = 0.75
 
 # With more coordinates, points are sparse. Columns with more than this many do not divide records
 # into blocks value by value, but by the order of their values.
-MAX_DENSE = 256
+MAX_DENSE = 512
 MAX_FOR_ROUTING = 32
 
 

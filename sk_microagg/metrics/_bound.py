@@ -2,10 +2,7 @@
 
 from math import inf
 
-import numpy as np
-
-from sk_microagg._bound import prove
-from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._bound import bound_of
 from sk_microagg._utils._validation import (
     check_count,
     check_k,
@@ -116,13 +113,7 @@ def loss_bound(
             "time_limit=inf needs a tol above 0 or a max_iter: without either, the search has no "
             "limit."
         )
-    if k == 1 or len(X) < 2 * k or total_sum_of_squares(X) == 0:
-        in_one_group = np.zeros(len(X), dtype=np.intp)
-        bound = 0.0 if k == 1 else information_loss(X, in_one_group)
-        trace = np.array([[0.0, bound]]) if bound > 0 else np.empty((0, 2))
-    else:
-        proof = prove(X, k, time_limit, max_iter, tol, verbose, n_jobs)
-        bound, trace = proof.bound, proof.trace()
+    bound, trace = bound_of(X, k, time_limit, max_iter, tol, verbose, n_jobs)
     return (bound, trace) if return_trace else bound
 
 

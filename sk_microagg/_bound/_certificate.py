@@ -1,0 +1,68 @@
+"""What a proven bound says about a partition."""
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from math import inf
+
+import numpy as np
+
+from sk_microagg._utils._numbers import rounded_percent
+
+# A bound is lowered by a billionth for rounding: smaller gaps are reported as this.
+SMALLEST_GAP = 1e-6
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The loss of a partition, and a proven lower bound on that of any partition.
+
+    Attributes
+    ----------
+    loss : float
+        Information loss of the partition.
+
+    bound : float
+        What any partition loses at least; 0 if nothing was proven.
+
+    trace : ndarray of shape (n_improvements, 2)
+        Seconds since the start of the search, and the bound that was proven by then.
+
+    k : int
+        Smallest size of a group.
+    """
+
+    loss: float
+    bound: float
+    trace: np.ndarray
+    k: int
+
+    @property
+    def gap(self):
+        """How far the loss may be above the optimum, as a share of the bound."""
+        if self.bound > 0:
+            return max(self.loss / self.bound - 1.0, 0.0)
+        return inf if self.loss > 0 else 0.0
+
+    def verdict(self):
+        """What was proven, in a few words."""
+        if self.loss == 0:
+            return "optimal"
+        if self.bound == 0:
+            return "nothing was proven"
+        if self.gap == 0:
+            return "optimal"
+        gap = rounded_percent(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
+        return f"at most {gap} above the optimum"
+
+    def reason(self):
+        """Why the verdict is true, in a few words that follow it."""
+        if self.loss == 0:
+            return "nothing is lost"
+        if self.bound == 0:
+            return "the bound on the loss is 0"
+        # Rounded down, it is still a bound.
+        least = rounded_percent(self.bound, 4, ROUND_FLOOR)
+        return (
+            f"no partition of the scaled records into groups of at least {self.k} loses less than "
+            f"{least}"
+        )
