@@ -6,8 +6,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._release import release_of
-from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
+from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._space import ScaledSpace
 from sk_microagg._utils._statistics import (
     loss_share,
     share_of_total,
@@ -19,6 +20,8 @@ from sk_microagg._utils._validation import (
     check_n_jobs,
     check_no_hidden_numbers,
     check_records,
+    text_explained,
+    without_mask,
 )
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.privacy import Rules
@@ -32,7 +35,7 @@ class MicroAggregator(
     """Make numeric records k-anonymous by microaggregation.
 
     The records are partitioned into groups of at least `k`, and each record is replaced by the
-    centroid of its group, with as little information loss as possible.
+    centroid of its group, with as little information loss as possible. Values may be missing.
 
     Parameters
     ----------
@@ -99,7 +102,8 @@ class MicroAggregator(
         Group of each training record.
 
     centroids_ : ndarray of shape (`n_groups_`, `n_features_in_`)
-        Mean of the records of each group, in the units and the float type of `X`.
+        Mean of the records of each group, in the units and the float type of `X`. Missing values
+        are left out; it is NaN where most values of a group are missing, or all but one.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -141,6 +145,7 @@ class MicroAggregator(
 
     See Also
     --------
+    TableAggregator : For tables with categories and dates.
     microaggregate : Partitions an array, without scaling.
     sk_microagg.metrics.anonymity_level : Verifies a release.
 
@@ -165,10 +170,18 @@ class MicroAggregator(
     themselves. Two releases of the same table, for example at different `k`, can reveal whole
     records.
 
+    Missing values are part of a record: in the scaled space, one lies at the mean of the known
+    values of its column, and a further coordinate tells it apart, such that it is as far from a
+    known value, on average, as two known ones are from each other. With "standard", both
+    coordinates together have a variance of 1, as columns without missing values do. The scaler has
+    to accept NaN, as those of scikit-learn do; if it imputes values, nothing tells these apart.
+
     A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, but no
     training record. Weights and cuts are coarse numbers that no single record determines, so that
-    no record can be computed from them. Consider two things before you distribute a model. With
-    `k=1`, and for a record shared by `k` or more people, the centroid *is* the record. And a scaler
+    no record can be computed from them. Consider three things before you distribute a model. With
+    `k=1`, and for a record shared by `k` or more people, the centroid *is* the record. If all
+    values of a group but one are missing in a column, the release does not have that one, but it
+    can be computed from the centroid in the scaled space, which `transform` needs. And a scaler
     keeps statistics of the columns: StandardScaler means and variances, others also single values
     (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians, QuantileTransformer quantiles).
     With a nonlinear scaler, such as a logarithm, the means in both spaces together reveal more than
@@ -225,8 +238,8 @@ class MicroAggregator(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The records. All values must be numbers: missing, infinite and masked values are
-            rejected, and dates must be converted first.
+            The records. All values must be finite numbers, or missing: NaN, None or masked. Text
+            and dates are rejected: :class:`TableAggregator` takes them.
 
         y : None
             Ignored.
@@ -248,20 +261,19 @@ class MicroAggregator(
         self : MicroAggregator
             The fitted estimator.
         """
-        records = check_records(X, dtype=FLOATS, estimator=self)
+        records = check_records(X, dtype=FLOATS, estimator=self, allow_missing=True)
         aggregation = Aggregation.of(self, len(records))
         scaler = make_scaler(self.scaler)
         k = aggregation.method.k
         rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)
         strata = aggregation.check_strata(strata, len(records), rules)
-        if scaler is not None:
-            scaler.fit(own_floats(scaler, records))
-        scaled = scale(scaler, records)
+        space = ScaledSpace(scaler)
+        scaled = space.fit(records)
         method = aggregation.method_for(scaled.shape[1], rules, self.builder)
         n_strata = 1 if strata is None else len(strata)
         task = self._init_callback_context(max_subtasks=n_strata)
         task.call_on_fit_task_begin(estimator=self, X=X)
-        rounding = rounding_of(scaler, records, scaled)
+        rounding = space.rounding(records, scaled)
         labels, groups, cells = aggregation.run(
             records, scaled, rounding, method, rules, strata, task
         )
@@ -285,6 +297,7 @@ class MicroAggregator(
         self.information_loss_ = information_loss
         self.exact_transform_ = exact_transform
         self.n_iter_ = groups.n_iter
+        self._space = space
         self._cells = cells
         self._strata = None if strata is None else strata.names
         self._training_digest = training_digest
@@ -354,7 +367,7 @@ class MicroAggregator(
         records = self._check_new_records(X)
         with complete_model(self):
             warn_if_training_data(records, self._training_digest)
-            groups = self._find(scale(self.scaler_, records), strata)
+            groups = self._find(self._space.points(records), strata)
             return self.centroids_[groups]
 
     def score(self, X, y=None, strata=None):
@@ -380,7 +393,7 @@ class MicroAggregator(
         """
         records = self._check_new_records(X)
         with complete_model(self):
-            scaled = scale(self.scaler_, records)
+            scaled = self._space.points(records)
             groups = self._find(scaled, strata)
             errors = squared_error(scaled, self._cells.centroids, groups)
         # Subtract, to avoid -0.0.
@@ -391,12 +404,16 @@ class MicroAggregator(
 
     def _check_new_records(self, X):
         check_is_fitted(self)
+        X = without_mask(X)
         check_no_hidden_numbers(X)
-        with complete_model(self):
+        with complete_model(self), text_explained():
             check_n_jobs(self.n_jobs)
-            return validate_data(self, X, dtype=FLOATS, order="C", reset=False)
+            return validate_data(
+                self, X, dtype=FLOATS, order="C", ensure_all_finite="allow-nan", reset=False
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -27,6 +27,7 @@ NO_REFINER = (
     "'refine'"
 )
 NO_SCALER = "^scaler={} must be 'standard', None or an object with the method"
+TEXT = "^X holds text, but must hold numbers: could not convert string to float:"
 
 
 @pytest.fixture(name="X")
@@ -36,6 +37,12 @@ def records():
 
 def with_value(value):
     X = np.random.default_rng(1).normal(size=(20, 3))
+    X[13, 1] = value
+    return X
+
+
+def with_text(value):
+    X = with_value(0.0).astype(object)
     X[13, 1] = value
     return X
 
@@ -54,6 +61,11 @@ def assert_all_fail(X, k, error, message):
     """The estimator, the function and every builder refuse the same."""
     assert_fit_fails(MicroAggregator(k=k), X, error, message)
     assert_fit_fails(MicroAggregator(k=k, scaler=None), X, error, message)
+    assert_others_fail(X, k, error, message)
+
+
+def assert_others_fail(X, k, error, message):
+    """The function and every builder, which take numbers only, refuse the same."""
     with pytest.raises(error, match=message):
         microaggregate(X, k)
     for builder in BUILDERS:
@@ -83,11 +95,11 @@ def test_bad_k(X, k, error, message):
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        (with_value(np.nan), ValueError, "Input X contains NaN"),
         (with_value(np.inf), ValueError, "Input X contains infinity"),
         (with_value(-np.inf), ValueError, "Input X contains infinity"),
-        ([["1.5", "Bonn"]] * 20, ValueError, "could not convert string to float: 'Bonn'"),
-        (np.full((20, 2), "x", dtype=object), ValueError, "could not convert string to float: 'x'"),
+        ([["1.5", "Bonn"]] * 20, ValueError, f"{TEXT} 'Bonn'. TableAggregator and KAIM take"),
+        (np.full((20, 2), "x", dtype=object), ValueError, f"{TEXT} 'x'. TableAggregator and KAIM"),
+        (pl.DataFrame({"city": ["Ulm", None] * 10}), ValueError, f"{TEXT} 'Ulm'. TableAggregator"),
         (np.arange(20.0), ValueError, "Expected 2D array, got 1D array"),
         (np.zeros((20, 2, 2)), ValueError, "dim 3"),
         (np.empty((0, 2)), ValueError, r"0 sample\(s\)"),
@@ -106,22 +118,33 @@ def masked(n_hidden):
     return X
 
 
+def test_missing_values_where_only_numbers_can_be_compared(X):
+    hidden = with_value(np.nan)
+    message = "^Input {} contains NaN: .* MicroAggregator, TableAggregator and KAIM take tables"
+    assert_others_fail(hidden, 2, ValueError, message.format("X"))
+    with pytest.raises(ValueError, match=message.format("X")):
+        metrics.information_loss(hidden, np.repeat([0, 1], 10))
+    with pytest.raises(ValueError, match=message.format("release")):
+        metrics.correlation_change(X, hidden)
+
+
 @pytest.mark.parametrize("make", [lambda X: X, list], ids=["array", "rows"])
 def test_masked_values_are_missing(X, make):
     hidden = make(masked(1))
     message = "^Input X contains masked values: they count as missing, as NaN does"
-    assert_all_fail(hidden, 5, ValueError, message)
+    assert_others_fail(hidden, 5, ValueError, message)
     labels = np.repeat([0, 1], 10)
     with pytest.raises(ValueError, match=message):
         metrics.information_loss(hidden, labels)
     with pytest.raises(ValueError, match=message):
         Exchange().refine(hidden, labels, 5)
     with pytest.raises(ValueError, match=r"^Input release contains masked values"):
-        metrics.record_linkage(X, hidden)
-    aggregator = MicroAggregator().fit(X)
-    for method in (aggregator.transform, aggregator.score):
-        with pytest.raises(ValueError, match=message):
-            method(hidden)
+        metrics.correlation_change(X, hidden)
+    aggregator, same = MicroAggregator(), MicroAggregator()
+    with_nan = masked(1).filled(np.nan)
+    assert_array_equal(aggregator.fit_transform(hidden), same.fit_transform(with_nan))
+    assert_array_equal(aggregator.transform(hidden), same.transform(with_nan))
+    assert aggregator.score(hidden) == same.score(with_nan)
     release = KAIM(k=5, random_state=0).fit_transform(hidden)
     assert release[13, 1] == "*"
     assert not any("1000" in cell for cell in release.ravel())
@@ -210,6 +233,12 @@ def test_scaler_whose_result_cannot_be_compared(X, value, message):
     scaler = FunctionTransformer(lambda X: X + value)
     message = f"X scaled by FunctionTransformer {message}"
     assert_fit_fails(MicroAggregator(scaler=scaler), X, ValueError, message)
+
+
+def test_scaler_that_loses_values_of_records_without_missing_ones():
+    scaler = FunctionTransformer(lambda X: np.where(X < -1, np.nan, X))
+    message = "FunctionTransformer.* returned NaN for a record without missing values: it must"
+    assert_fit_fails(MicroAggregator(scaler=scaler), with_value(np.nan), ValueError, message)
 
 
 class Nothing:
@@ -383,8 +412,8 @@ def test_unfitted(X, method):
     [
         (np.ones((4, 2)), ValueError, "X has 2 features, but MicroAggregator is expecting 3"),
         (np.ones((4, 5)), ValueError, "X has 5 features, but MicroAggregator is expecting 3"),
-        (with_value(np.nan), ValueError, "Input X contains NaN"),
         (with_value(np.inf), ValueError, "Input X contains infinity"),
+        (with_text("Bonn"), ValueError, f"{TEXT} 'Bonn'. TableAggregator and KAIM take tables"),
         (np.ones(3), ValueError, "Expected 2D array"),
         (csr_array(np.eye(3)), TypeError, "Sparse data was passed for X"),
         (with_value(1e200), ValueError, "X.* holds values as large as .*overflow"),
@@ -410,7 +439,7 @@ def state(aggregator):
 @pytest.mark.parametrize(
     ("parameters", "second"),
     [
-        ({}, pd.DataFrame(np.full((30, 2), np.nan), columns=["x", "y"])),
+        ({}, pd.DataFrame(np.full((30, 2), np.inf), columns=["x", "y"])),
         ({"k": 31}, pd.DataFrame(np.ones((30, 2)), columns=["x", "y"])),
         ({}, pd.DataFrame(np.ones((30, 2)), columns=["x", 1])),
         ({"builder": "none"}, np.ones((30, 2))),

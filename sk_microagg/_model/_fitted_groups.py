@@ -11,6 +11,7 @@ from sk_microagg._model._power import (
     nearest_cells,
     power_weights,
 )
+from sk_microagg._utils._missing import known_means
 from sk_microagg._utils._statistics import group_means, group_sizes, squared_error, twins_of
 
 # Records to try first.
@@ -24,8 +25,8 @@ class FittedGroups:
     Attributes
     ----------
     centroids, scaled_centroids : ndarray of shape (n_groups, n_features)
-        Means of the groups, in the units and the float type of the records, and in the scaled
-        space.
+        Means of the groups, in the units and the float type of the records, with NaN where too few
+        values are known, and in the scaled space.
 
     sizes : ndarray of shape (n_groups,)
         Number of records in each group.
@@ -58,7 +59,7 @@ class FittedGroups:
 
         `rounding` is how much the scaled columns may differ when records are scaled one by one.
         """
-        centroids = group_means(records, labels).astype(records.dtype, copy=False)
+        centroids = known_means(records, labels).astype(records.dtype, copy=False)
         scaled_centroids = group_means(scaled, labels)
 
         weights = np.zeros(len(centroids))
@@ -107,7 +108,9 @@ def _better_weights(centroids, scaled, scaled_centroids, labels):
 def _n_moved(centroids, labels, cells):
     """Return the number of records in the cell of a group with a different centroid."""
     moved = np.flatnonzero(cells != labels)
-    return int((centroids[cells[moved]] != centroids[labels[moved]]).any(axis=1).sum())
+    found, own = centroids[cells[moved]], centroids[labels[moved]]
+    both_missing = np.isnan(found) & np.isnan(own)
+    return int(((found != own) & ~both_missing).any(axis=1).sum())
 
 
 def _n_strays(twins, labels, cells):

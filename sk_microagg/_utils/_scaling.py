@@ -1,5 +1,7 @@
 """The scaled space, in which distances between records are measured."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
@@ -32,20 +34,27 @@ def own_floats(scaler, records):
 
 
 def scale(scaler, records):
-    """Return records in the scaled space."""
+    """Return records in the scaled space; a value may be missing if one of the record is."""
     if scaler is None:
-        return check_records(records)
+        return check_records(records, allow_missing=True)
     scaled = scaler.transform(own_floats(scaler, records))
-    scaled = check_records(scaled, name=f"X scaled by {type(scaler).__name__}")
+    name = f"X scaled by {type(scaler).__name__}"
+    has_missing = np.isnan(records).any(axis=1)
+    scaled = check_records(scaled, name=name, allow_missing=has_missing.any())
     if len(scaled) != len(records):
         raise ValueError(
             f"scaler={scaler!r} returned {len(scaled)} records for {len(records)}; it must not "
             "change their number."
         )
+    if np.isnan(scaled[~has_missing]).any():
+        raise ValueError(
+            f"scaler={scaler!r} returned NaN for a record without missing values: it must return "
+            "finite numbers for these."
+        )
     return scaled
 
 
-def rounding_of(scaler, records, scaled):
+def rounding_of(scaler, records, scaled, scale_some=None):
     """Return how much scaled values may differ if the records are scaled in another batch or order.
 
     Matrix products round differently depending on the number of rows. A column may even consist of
@@ -59,6 +68,9 @@ def rounding_of(scaler, records, scaled):
     records, scaled : ndarray of shape (n_samples, n_features)
         The records, and the result of scaling all of them at once.
 
+    scale_some : callable or None, default=None
+        Scales some records; None for `scale` with this scaler.
+
     Returns
     -------
     rounding : ndarray of shape (n_scaled_features,)
@@ -66,9 +78,10 @@ def rounding_of(scaler, records, scaled):
     """
     if scaler is None or type(scaler) in CELL_BY_CELL:
         return np.zeros(scaled.shape[1])
+    scale_some = scale_some or partial(scale, scaler)
     rows = np.unique(np.linspace(0, len(records) - 1, N_ALONE).astype(np.intp))
-    alone = np.vstack([scale(scaler, records[[row]]) for row in rows])
-    backwards = scale(scaler, np.ascontiguousarray(records[::-1]))[::-1]
+    alone = np.vstack([scale_some(records[[row]]) for row in rows])
+    backwards = scale_some(np.ascontiguousarray(records[::-1]))[::-1]
     seen = np.maximum(
         np.abs(alone - scaled[rows]).max(axis=0), np.abs(backwards - scaled).max(axis=0)
     )

@@ -1,5 +1,6 @@
 """Validation of arguments, shared by the estimators, builders, refiners and metrics."""
 
+from contextlib import contextmanager
 from math import inf
 from numbers import Integral, Real
 
@@ -92,11 +93,31 @@ def check_option(name, value, allowed):
         raise ValueError(f"{name}={value!r} must be one of {options}.")
 
 
-def check_records(X, *, dtype=np.float64, name="X", estimator=None):
-    """Return `X` as a C-contiguous array of floats with finite values and squared distances."""
+def check_records(X, *, dtype=np.float64, name="X", estimator=None, allow_missing=False):
+    """Return `X` as a C-contiguous array of floats with finite values and squared distances.
+
+    With `allow_missing`, NaN is allowed, and masked values become NaN.
+    """
+    if allow_missing:
+        X = without_mask(X)
     check_no_hidden_numbers(X, name)
-    X = check_array(X, dtype=dtype, order="C", input_name=name, estimator=estimator)
+    with text_explained(name):
+        X = check_array(
+            X,
+            dtype=dtype,
+            order="C",
+            ensure_all_finite="allow-nan",
+            input_name=name,
+            estimator=estimator,
+        )
     largest = float(max(X.max(), -X.min()))
+    if np.isnan(largest):
+        if not allow_missing:
+            raise ValueError(
+                f"Input {name} contains NaN: numbers must not be missing here. MicroAggregator, "
+                "TableAggregator and KAIM take tables with missing values."
+            )
+        largest = float(np.max(np.abs(X), initial=0.0, where=~np.isnan(X)))
     if largest > LARGEST_VALUE:
         raise ValueError(
             f"{name} holds values as large as {largest:.3g}, whose squared distances overflow: "
@@ -105,13 +126,36 @@ def check_records(X, *, dtype=np.float64, name="X", estimator=None):
     return X
 
 
+def without_mask(X):
+    """Return `X`; masked values of an array, or of rows, as NaN."""
+    if has_masked_rows(X):
+        X = np.ma.vstack(X)
+    if not np.ma.isMaskedArray(X):
+        return X
+    return X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+
+
+@contextmanager
+def text_explained(name="X"):
+    """Say which estimators take text where scikit-learn says that it is not a number."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("could not convert string"):
+            raise
+        raise ValueError(
+            f"{name} holds text, but must hold numbers: {error}. TableAggregator and KAIM take "
+            "tables with text and dates."
+        ) from error
+
+
 def check_no_hidden_numbers(X, name="X"):
     """Raise an error for masked values and dates, which conversion to floats would hide."""
     rows = X if has_masked_rows(X) else [X]
     if any(np.ma.is_masked(row) for row in rows):
         raise ValueError(
-            f"Input {name} contains masked values: they count as missing, as NaN does, and missing "
-            "values cannot be averaged. Impute them or remove these records first."
+            f"Input {name} contains masked values: they count as missing, as NaN does. "
+            "MicroAggregator, TableAggregator and KAIM take tables with missing values."
         )
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OmM"
     if not (is_array or is_frame(X)) or 0 in X.shape:
@@ -122,7 +166,8 @@ def check_no_hidden_numbers(X, name="X"):
         if holds_dates(column):
             raise TypeError(
                 f"Column {column_name!r} of {name} holds dates or times: it must hold numbers. "
-                "Convert it first, for example to days since a fixed date, or leave it out."
+                "Convert it first, for example to days since a fixed date, or leave it out. "
+                "TableAggregator and KAIM take tables with dates."
             )
 
 

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array, hstack
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._scaling import make_scaler
+from sk_microagg._utils._space import ScaledSpace
 from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._frames import is_missing
@@ -90,13 +91,9 @@ class TableEncoder:
     def _fit_lines(self, table):
         """Standardize what lies on a line, as MicroAggregator does, to the last digit."""
         self._lines = [column for column in self.columns if isinstance(column, ON_A_LINE)]
-        self._scaler = None
-        if not self._lines:
-            return
-        values = self._values(table)
-        self._share_missing = np.isnan(values).mean(axis=0)
-        self._has_holes = self._share_missing > 0
-        self._scaler = make_scaler("standard").fit(values)
+        self._space = ScaledSpace(make_scaler("standard"))
+        if self._lines:
+            self._space.fit(self._values(table))
 
     def _values(self, table):
         return np.column_stack([column.values(table[column.name]) for column in self._lines])
@@ -156,16 +153,11 @@ class TableEncoder:
         """Coordinates of numbers, ranks and dates, and of where these are missing."""
         if not self._lines:
             return np.empty((len(table), 0)), np.empty((len(table), 0))
-        scaled = self._scaler.transform(self._values(table))
-        missing = np.isnan(scaled)
-        scaled[missing] = 0.0
-        # The known values have variance 1. A missing one is as far from a known one, on the
-        # average, as two known ones are from each other.
+        values, flags = self._space.parts(self._values(table))
         factors = np.sqrt([self._weights[column.name] for column in self._lines])
-        factors[self._has_holes] /= np.sqrt(1.0 - self._share_missing[self._has_holes] ** 2)
         if np.any(factors != 1.0):
-            scaled *= factors
-        return scaled, (missing * factors)[:, self._has_holes]
+            values = values * factors
+        return values, flags * factors[self._space.with_missing]
 
     def sums_of_squares(self, table, labels):
         """Squared errors of each column, within groups and in all.
@@ -186,12 +178,9 @@ class TableEncoder:
         """
         sums = {}
         lines, flags = self._lines_of(table)
-        number = 0
         for place, column in enumerate(self._lines):
-            points = lines[:, [place]]
-            if self._has_holes[place]:
-                points = np.column_stack([points, flags[:, number]])
-                number += 1
+            own_flags = flags[:, self._space.with_missing == place]
+            points = np.concatenate([lines[:, [place]], own_flags], axis=1)
             within = squared_error(points, group_means(points, labels), labels)
             sums[column.name] = within, total_sum_of_squares(np.ascontiguousarray(points))
         for column in self._categories:

@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._missing import means_of_known, too_few_known
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.encoding._dates import NANOSECONDS, dates_like, ticks_of
 from sk_microagg.encoding._frames import can_be_missing, is_missing
@@ -234,7 +235,7 @@ def _cell_type(column):
 
 
 def group_averages(values, labels, n_groups, average, like):
-    """Mean or median of the known values of each group; NaN where most values are missing.
+    """Mean or median of the known values of each group; NaN where too few are known.
 
     Parameters
     ----------
@@ -258,20 +259,14 @@ def group_averages(values, labels, n_groups, average, like):
     averages : ndarray of shape (n_groups,)
         The averages.
     """
-    known = np.flatnonzero(~np.isnan(values))
-    n_known = np.bincount(labels[known], minlength=n_groups)
-    averages = np.full(n_groups, np.nan)
     if average == "mean":
-        first = np.zeros(n_groups)
-        first[labels[known[::-1]]] = values[known[::-1]]
-        # Deviations from one member are averaged: where all are equal, the mean is that number.
-        total = np.bincount(labels[known], values[known] - first[labels[known]], n_groups)
-        np.divide(total, n_known, out=averages, where=n_known > 0)
-        averages += first
+        averages = means_of_known(values, labels, n_groups)
     else:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        known = ~np.isnan(values)
         medians = pandas.Series(values[known]).groupby(labels[known]).median()
+        averages = np.full(n_groups, np.nan)
         averages[medians.index] = medians.to_numpy()
     if can_be_missing(like):
-        averages[2 * n_known < np.bincount(labels, minlength=n_groups)] = np.nan
+        averages[too_few_known(values, labels, n_groups)] = np.nan
     return averages

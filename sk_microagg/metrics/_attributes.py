@@ -134,7 +134,11 @@ def correlation_change(X, release):
     >>> round(change.mean, 3), round(change.largest, 3)
     (0.129, 0.2)
     """
-    X, release = check_pair(X, release)
+    return correlations_of(*check_pair(X, release))
+
+
+def correlations_of(X, release):
+    """Changes of the correlations between columns of arrays."""
     pairs = np.triu_indices(X.shape[1], 1)
     differences = np.abs(correlations(release) - correlations(X))[pairs]
     if not len(differences):

@@ -3,16 +3,21 @@
 import numpy as np
 
 from sk_microagg._utils._validation import LARGEST_VALUE, check_number
+from sk_microagg.metrics._mixed import MixedPair, are_numbers
 from sk_microagg.metrics._numeric import check_pair, standard_deviations
 
+# A value within this distance of the released one counts as close: in standard deviations of its
+# column, and in ranks as a share of the records.
+INTERVAL, RANKS = 0.1, 0.1
 
-def interval_disclosure(X, release, *, width=0.1):
+
+def interval_disclosure(X, release, *, width=INTERVAL):
     """Share of the values of each column that lie in an interval around the released value.
 
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The original records, all numbers.
+        The original records: numbers, or columns of any kind with missing values.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
         The released row of each record, in the same order.
@@ -26,7 +31,8 @@ def interval_disclosure(X, release, *, width=0.1):
     shares : ndarray of shape (n_features,)
         For each column, the share of the records whose original value is in the interval, from 0 to
         1; lower is safer. In a constant column, it is the share of values that are released
-        unchanged.
+        unchanged. So it is in columns of categories and ordinal values; numbers and dates lie in an
+        interval or not. Missing values do not count, and are not disclosed by any released value.
 
     See Also
     --------
@@ -41,11 +47,33 @@ def interval_disclosure(X, release, *, width=0.1):
     array([0. , 0.5])
     """
     width = check_number("width", width, at_least=0, at_most=LARGEST_VALUE)
-    X, release = check_pair(X, release)
-    return (np.abs(X - release) <= width * standard_deviations(X)).mean(axis=0)
+    if are_numbers(X, release):
+        X, release = check_pair(X, release)
+        return (np.abs(X - release) <= width * standard_deviations(X)).mean(axis=0)
+    return intervals_of(MixedPair(X, release), width)
 
 
-def rank_disclosure(X, release, *, share=0.1):
+def intervals_of(pair, width):
+    """Share of the known values of each column in an interval around the released one."""
+
+    def in_interval(values, released):
+        return np.abs(values - released) <= width * standard_deviations(values[:, None])[0]
+
+    return _shares_of_known(pair, in_interval)
+
+
+def _shares_of_known(pair, is_close):
+    """Share of the known values of each column that are close, or equal if not on a line."""
+    shares = []
+    for values, released, is_line in pair.columns():
+        known = ~np.isnan(values)
+        values, released = values[known], released[known]
+        close = is_close(values, released) if is_line else values == released
+        shares.append(close.mean() if len(close) else 0.0)
+    return np.array(shares)
+
+
+def rank_disclosure(X, release, *, share=RANKS):
     """Share of the values of each column whose ranks are close to those of the released values.
 
     A value is disclosed if few values of the original column lie between it and the value released
@@ -54,7 +82,7 @@ def rank_disclosure(X, release, *, share=0.1):
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The original records, all numbers.
+        The original records: numbers, or columns of any kind with missing values.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
         The released row of each record, in the same order.
@@ -68,7 +96,9 @@ def rank_disclosure(X, release, *, share=0.1):
     shares : ndarray of shape (n_features,)
         For each column, the share of the records whose value is disclosed, from 0 to 1; lower is
         safer. Values that are released unchanged are always disclosed. In a constant column, the
-        rank of a changed value differs by half the number of records.
+        rank of a changed value differs by half the number of records. In columns of categories
+        and ordinal values, it is the share of values that are released unchanged. Missing values do
+        not count, and are not disclosed by any released value.
 
     See Also
     --------
@@ -83,15 +113,32 @@ def rank_disclosure(X, release, *, share=0.1):
     array([1. , 0.5])
     """
     share = check_number("share", share, at_least=0, at_most=1)
-    X, release = check_pair(X, release)
+    if are_numbers(X, release):
+        X, release = check_pair(X, release)
+        columns = zip(X.T, release.T, strict=True)
+        return np.array([_is_near_in_rank(*column, share).mean() for column in columns])
+    return ranks_of(MixedPair(X, release), share)
+
+
+def ranks_of(pair, share):
+    """Share of the known values of each column whose ranks are near those of the released ones."""
+
+    def in_ranks(values, released):
+        is_known = ~np.isnan(released)
+        near = np.zeros(len(values), dtype=bool)
+        near[is_known] = _is_near_in_rank(values, released, share, is_known)
+        return near
+
+    return _shares_of_known(pair, in_ranks)
+
+
+def _is_near_in_rank(column, released, share, rows=slice(None)):
+    """Whether the ranks of released values in the original column are near those of their own."""
     # Rounded, since 0.29 * 100 is slightly less than 29.
-    farthest = round(2 * share * len(X), 6)
-    shares = np.empty(X.shape[1])
-    for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
-        ordered = np.sort(column)
-        moved = np.abs(_twice_the_ranks(column, ordered) - _twice_the_ranks(released, ordered))
-        shares[j] = np.mean(moved <= farthest)
-    return shares
+    farthest = round(2 * share * len(column), 6)
+    ordered = np.sort(column)
+    own, other = (_twice_the_ranks(values[rows], ordered) for values in (column, released))
+    return np.abs(own - other) <= farthest
 
 
 def _twice_the_ranks(values, ordered):

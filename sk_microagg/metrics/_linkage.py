@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._model._cells import Cells
-from sk_microagg._model._router import Router
 from sk_microagg._utils._scaling import make_scaler, own_floats, scale
 from sk_microagg._utils._validation import check_n_jobs
 from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._mixed import MixedPair, are_numbers, nearest_rows
 from sk_microagg.metrics._numeric import check_pair
 
 
@@ -52,14 +51,15 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The original records, all numbers.
+        The original records: numbers, or columns of any kind with missing values.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
         The released row of each record, in the same order and in the units of `X`.
 
     scaler : "standard", transformer or None, default="standard"
         The space in which distances are computed, fitted to `X`: standardized columns, any
-        transformer that takes an array, or, with None, the columns as they are.
+        transformer that takes an array, or, with None, the columns as they are. For tables with
+        categories, dates or missing values it must be "standard".
 
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
@@ -81,6 +81,12 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     Among distinct released rows at exactly the same distance, the intruder picks the one with the
     smallest value in the first column in which they differ.
 
+    Tables with categories, dates or missing values are compared as
+    :class:`~sk_microagg.TableAggregator` does it: a category has a coordinate per value, and
+    another coordinate says where a value is missing. A released category that `X` does not have,
+    such as "*", is at the same distance from all. Of two rows at the same distance, the intruder
+    may then pick either.
+
     References
     ----------
     .. [1] J. Domingo-Ferrer and V. Torra, "A quantitative comparison of disclosure control methods
@@ -99,26 +105,33 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     >>> linkage.expected_if_linked
     0.5
     """
-    X, release = check_pair(X, release)
     check_n_jobs(n_jobs)
+    if not are_numbers(X, release):
+        if not (isinstance(scaler, str) and scaler == "standard"):
+            raise ValueError(
+                f"scaler={scaler!r} must be 'standard' for a table with categories, dates or "
+                "missing values."
+            )
+        pair = MixedPair(X, release)
+        classes = row_classes(pair.released, "release")
+        return linkage_of(classes, pair.linked_rows(classes, n_jobs))
+    X, release = check_pair(X, release)
     classes = row_classes(release, "release")
-    sizes = np.bincount(classes)
-    rows = np.empty((len(sizes), X.shape[1]))
+    rows = np.empty((classes.max() + 1, X.shape[1]))
     rows[classes] = release
 
     scaler = make_scaler(scaler)
     if scaler is not None:
         scaler.fit(own_floats(scaler, X))
-    is_linked = _nearest(scale(scaler, X), scale(scaler, rows), n_jobs) == classes
+    return linkage_of(classes, nearest_rows(scale(scaler, X), scale(scaler, rows), n_jobs))
+
+
+def linkage_of(classes, linked):
+    """The linkage, given the class of released rows of each record, and that it is linked to."""
+    sizes = np.bincount(classes)
+    is_linked = linked == classes
     return RecordLinkage(
         linked=float(is_linked.mean()),
         expected_matches=float((is_linked / sizes[classes]).mean()),
-        expected_if_linked=len(sizes) / len(X),
+        expected_if_linked=len(sizes) / len(classes),
     )
-
-
-def _nearest(X, rows, n_jobs):
-    """The row nearest to each record: a power diagram in which all weights are 0."""
-    n_rows = len(rows)
-    cells = Cells(Router.of_one_block(), np.array([0, n_rows]), rows, np.zeros(n_rows))
-    return cells.find(X, n_jobs)

@@ -17,12 +17,16 @@ def check_pair(X, release):
     X, release = check_records(X), check_records(release, name="release")
     if X.shape != release.shape:
         raise ValueError(f"release of shape {release.shape} must have the shape of X, {X.shape}.")
-    # Columns are matched by position. Other names are allowed, but not the same in another order.
+    check_names_match(names, released_names)
+    return X, release
+
+
+def check_names_match(names, released_names):
+    """Raise if columns, which are matched by position, have the same names in another order."""
     if names != released_names and set(names) == set(released_names):
         raise ValueError(
             f"release has the columns {released_names}: they must be in the order of X, {names}."
         )
-    return X, release
 
 
 def standard_deviations(X):

@@ -8,14 +8,24 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._microaggregator import MicroAggregator
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._scaling import make_scaler, scale
 from sk_microagg._utils._statistics import share_of_total
+from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._validation import check_k, check_n_jobs, check_records, own_copy
-from sk_microagg.metrics._attributes import correlation_change
+from sk_microagg.metrics._attributes import correlation_change, correlations_of
 from sk_microagg.metrics._classes import row_classes
-from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
+from sk_microagg.metrics._disclosure import (
+    INTERVAL,
+    RANKS,
+    interval_disclosure,
+    intervals_of,
+    rank_disclosure,
+    ranks_of,
+)
 from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, units_per_group
-from sk_microagg.metrics._linkage import record_linkage
+from sk_microagg.metrics._linkage import linkage_of, record_linkage
+from sk_microagg.metrics._mixed import MixedPair, are_numbers, holds_only_numbers, pair_of
 from sk_microagg.privacy._columns import RoleColumns
 
 FIELDS = [
@@ -46,14 +56,16 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None, unit=Non
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The original records, all numbers.
+        The original records: numbers, or columns of any kind with missing values.
 
     ks : list of int
         The values of `k` to try.
 
     estimator : estimator or None, default=None
         It is cloned and fitted for each k. It needs a parameter `k` and a method `fit_transform`
-        that returns a numeric release. None is `MicroAggregator()`.
+        that returns a release with the columns of `X`, numbers as numbers and dates as dates. None
+        is `MicroAggregator()` if `X` holds numbers, and otherwise `TableAggregator()`. Of a
+        TableAggregator with roles for columns, the quasi-identifiers are measured.
 
     n_jobs : int or None, default=None
         Number of values of k that run in parallel, in threads.
@@ -74,10 +86,12 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None, unit=Non
 
         - `k`;
         - `information_loss`: squared distances from the records to their released rows, as a share
-          of the total sum of squares, in standardized columns;
+          of the total sum of squares, in standardized columns, or in the coordinates of
+          categories, see :func:`record_linkage`;
         - `linked` and `expected_matches`: see :func:`record_linkage`;
         - `interval_disclosure` and `rank_disclosure`: means over the columns;
-        - `correlation_change`: mean over all pairs of columns;
+        - `correlation_change`: mean over all pairs of columns of numbers or dates, where missing
+          values are replaced by means;
         - `smallest_group` and `n_groups`: size of the smallest class of equal released rows, and
           the number of these classes. Groups with the same centroid count as one;
         - `seconds`: time of `fit_transform`; it is longer if several jobs share the machine.
@@ -109,22 +123,30 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None, unit=Non
     >>> table["homogeneity"].round(2)
     array([0.96, 0.78, 0.7 ])
 
+    Columns of any kind:
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [31, 35, None, 52, 58], "ward": ["A", "A", "A", "B", "B"]})
+    >>> risk_utility(people, [2])["interval_disclosure"].round(2)
+    array([0.5])
+
     Releases of people who have two records each:
 
     >>> table = risk_utility(X, [2, 5, 10], unit=np.arange(100) // 2)
     >>> table["units_per_group"], table["smallest_group"]
     (array([ 2,  5, 10]), array([ 2,  5, 10]))
     """
-    records = check_records(X)
-    ks = _check_ks(ks, len(records))
+    records = check_records(X) if are_numbers(X) else None
+    n_samples = len(columns_of(X, "X")[0])
+    ks = _check_ks(ks, n_samples)
     check_n_jobs(n_jobs)
     if estimator is None:
-        estimator = MicroAggregator()
+        estimator = MicroAggregator() if holds_only_numbers(X) else TableAggregator()
     estimator = own_copy("estimator", estimator, ("fit_transform", "set_params"), "None or ")
     if sensitive is not None:
-        RoleColumns(sensitive, len(records))  # checks that there is a value per record
+        RoleColumns(sensitive, n_samples)  # checks that there is a value per record
     if unit is not None:
-        RoleColumns(unit, len(records), "unit").only()
+        RoleColumns(unit, n_samples, "unit").only()
     estimators = [clone(estimator).set_params(k=k) for k in ks]
     rows = Parallel(n_jobs=n_jobs, require="sharedmem")(
         delayed(_row)(X, records, estimator, sensitive, unit) for estimator in estimators
@@ -143,30 +165,57 @@ def _check_ks(ks, n_samples):
 
 def _row(X, records, estimator, sensitive, unit):
     roles = {}
-    if sensitive is not None and getattr(estimator, "privacy", None) is not None:
+    has_constraints = getattr(estimator, "privacy", None) is not None
+    if sensitive is not None and has_constraints and has_fit_parameter(estimator, "sensitive"):
         roles["sensitive"] = sensitive
     if unit is not None and has_fit_parameter(estimator, "unit"):
         roles["unit"] = unit
     start = perf_counter()
     release = estimator.fit_transform(X, **roles)
     seconds = perf_counter() - start
-    release = check_records(release, name="release")
-    linkage = record_linkage(records, release)
-    classes = row_classes(release, "release")
+    if records is None or isinstance(estimator, TableAggregator):
+        classes, measures = _measures_of_any_kind(X, release, estimator)
+    else:
+        classes, measures = _measures_of_numbers(records, release)
     sizes = np.bincount(classes)
     return (
         estimator.k,
-        _information_loss(records, release),
-        linkage.linked,
-        linkage.expected_matches,
-        interval_disclosure(records, release).mean(),
-        rank_disclosure(records, release).mean(),
-        correlation_change(records, release).mean,
+        *measures,
         sizes.min(),
         len(sizes),
         seconds,
         *(() if sensitive is None else _of_sensitive_columns(classes, sensitive)),
         *(() if unit is None else [_units_per_group(classes, unit)]),
+    )
+
+
+def _measures_of_numbers(X, release):
+    """Classes of equal released rows; then loss, linkage, disclosure and correlations."""
+    release = check_records(release, name="release")
+    linkage = record_linkage(X, release)
+    return row_classes(release, "release"), (
+        _information_loss(X, release),
+        linkage.linked,
+        linkage.expected_matches,
+        interval_disclosure(X, release).mean(),
+        rank_disclosure(X, release).mean(),
+        correlation_change(X, release).mean,
+    )
+
+
+def _measures_of_any_kind(X, release, estimator):
+    """The same for columns of any kind."""
+    is_table = isinstance(estimator, TableAggregator)
+    pair = pair_of(estimator, X, release) if is_table else MixedPair(X, release)
+    classes = row_classes(pair.released, "release")
+    linkage = linkage_of(classes, pair.linked_rows(classes, n_jobs=None))
+    return classes, (
+        pair.information_loss(classes),
+        linkage.linked,
+        linkage.expected_matches,
+        intervals_of(pair, INTERVAL).mean(),
+        ranks_of(pair, RANKS).mean(),
+        correlations_of(*pair.numbers()).mean,
     )
 
 

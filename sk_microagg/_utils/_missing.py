@@ -1,0 +1,56 @@
+"""Averages of groups of numbers of which some are missing."""
+
+import numpy as np
+
+from sk_microagg._utils._statistics import group_means
+
+
+def known_means(X, labels):
+    """Mean of the known values of each group, column by column.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The numbers, NaN where one is missing.
+
+    labels : ndarray of shape (n_samples,)
+        Group of each record, numbered from 0.
+
+    Returns
+    -------
+    means : ndarray of shape (n_groups, n_features)
+        The means; NaN where `too_few_known` says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._utils._missing import known_means
+    >>> X = np.array([[1.0], [3.0], [np.nan], [5.0], [np.nan], [np.nan]])
+    >>> known_means(X, np.array([0, 0, 0, 1, 1, 1])).ravel()
+    array([ 2., nan])
+    """
+    means = group_means(X, labels)
+    for j in np.flatnonzero(np.isnan(X).any(axis=0)):
+        averages = means_of_known(X[:, j], labels, len(means))
+        averages[too_few_known(X[:, j], labels, len(means))] = np.nan
+        means[:, j] = averages
+    return means
+
+
+def means_of_known(values, labels, n_groups):
+    """Mean of the known values of each group, of a single column; NaN where none is known."""
+    known = ~np.isnan(values)
+    groups, numbers = np.unique(labels[known], return_inverse=True)
+    means = np.full(n_groups, np.nan)
+    means[groups] = group_means(values[known, None], numbers)[:, 0]
+    return means
+
+
+def too_few_known(values, labels, n_groups):
+    """Mask of the groups whose mean is not released: it is missing instead.
+
+    Most of their values are missing, or all but one, which would be released as it is.
+    """
+    sizes = np.bincount(labels, minlength=n_groups)
+    n_known = np.bincount(labels[~np.isnan(values)], minlength=n_groups)
+    return (2 * n_known < sizes) | ((n_known == 1) & (sizes > 1))

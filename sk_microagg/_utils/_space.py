@@ -1,0 +1,151 @@
+"""The space in which records are compared: scaled columns, and where values are missing."""
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from sk_microagg._utils._scaling import own_floats, rounding_of, scale
+
+
+class ScaledSpace:
+    """Numbers as points, also where some are missing.
+
+    A missing value lies at the mean of the known ones of its scaled column, and a further
+    coordinate tells it apart: it is as far from a known value, on average, as two known ones are
+    from each other. If the scaler is a StandardScaler, both coordinates together have a variance of
+    1, as columns without missing values do.
+
+    Parameters
+    ----------
+    scaler : transformer or None
+        The scaler, not fitted; None leaves the columns as they are.
+
+    Attributes
+    ----------
+    with_missing : ndarray of int
+        The scaled columns that have a coordinate for missing values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._utils._space import ScaledSpace
+    >>> space = ScaledSpace(None)
+    >>> space.fit(np.array([[1.0], [5.0], [np.nan]]))
+    array([[1., 0.],
+           [5., 0.],
+           [3., 2.]])
+    >>> space.points(np.array([[np.nan]]))
+    array([[3., 2.]])
+    """
+
+    def __init__(self, scaler):
+        self._scaler = scaler
+
+    def fit(self, records):
+        """Fit the scaler, and return the points of the records.
+
+        Parameters
+        ----------
+        records : ndarray of shape (n_samples, n_features)
+            The numbers, NaN where one is missing.
+
+        Returns
+        -------
+        points : ndarray of shape (n_samples, n_coordinates)
+            The scaled columns, then the coordinates for missing values.
+        """
+        n_known = len(records) - np.isnan(records).sum(axis=0)
+        # The mean of a single known value would be that value, in the scaler and here.
+        self._unused = np.flatnonzero((n_known <= 1) & (n_known < len(records)))
+        records = self._without_unused(records)
+        if self._scaler is not None:
+            self._scaler.fit(own_floats(self._scaler, records))
+        scaled = scale(self._scaler, records)
+        self._fit_missing(scaled)
+        return np.concatenate(self._parts(scaled), axis=1) if len(self.with_missing) else scaled
+
+    def _fit_missing(self, scaled):
+        missing = np.isnan(scaled)
+        n_missing = missing.sum(axis=0)
+        n_known = np.maximum(len(scaled) - n_missing, 1)
+        self._means = np.sum(scaled, axis=0, where=~missing) / n_known
+        self.with_missing = np.flatnonzero((n_missing > 0) & (n_missing < len(scaled)))
+        self._factors = np.ones(scaled.shape[1])
+        self._heights = np.empty(0)
+        if not len(self.with_missing):
+            return
+        spreads = np.sum((scaled - self._means) ** 2, axis=0, where=~missing) / n_known
+        # If all known values are equal, missing ones are told apart as in other columns.
+        differ = np.fmax.reduce(scaled) > np.fmin.reduce(scaled)
+        spreads[~differ] = spreads[differ].mean() if differ.any() else 1.0
+        if type(self._scaler) is StandardScaler and self._scaler.with_std:
+            share = n_missing[self.with_missing] / len(scaled)
+            self._factors[self.with_missing] = 1.0 / np.sqrt(1.0 - share**2)
+        self._heights = (np.sqrt(spreads) * self._factors)[self.with_missing]
+
+    def points(self, records):
+        """The points of records, whether or not the space was fitted on them.
+
+        Parameters
+        ----------
+        records : ndarray of shape (n_records, n_features)
+            The numbers, NaN where one is missing.
+
+        Returns
+        -------
+        points : ndarray of shape (n_records, n_coordinates)
+            The points.
+        """
+        values, indicators = self.parts(records)
+        return np.concatenate([values, indicators], axis=1) if indicators.shape[1] else values
+
+    def parts(self, records):
+        """The points of records in two parts: scaled columns, and coordinates for missing values.
+
+        Parameters
+        ----------
+        records : ndarray of shape (n_records, n_features)
+            The numbers, NaN where one is missing.
+
+        Returns
+        -------
+        values : ndarray of shape (n_records, n_scaled_columns)
+            The scaled columns.
+
+        indicators : ndarray of shape (n_records, n_with_missing)
+            The coordinates for missing values.
+        """
+        return self._parts(scale(self._scaler, self._without_unused(records)))
+
+    def _parts(self, scaled):
+        missing = np.isnan(scaled)
+        if missing.any():
+            scaled = np.where(missing, self._means, scaled)
+        if len(self.with_missing):
+            scaled = scaled * self._factors
+        return scaled, missing[:, self.with_missing] * self._heights
+
+    def _without_unused(self, records):
+        """The records with 0 in columns of which at most one value was known."""
+        if not len(self._unused):
+            return records
+        records = records.copy()
+        records[:, self._unused] = 0.0
+        return records
+
+    def rounding(self, records, points):
+        """How much coordinates may differ if records become points in another batch or order.
+
+        Parameters
+        ----------
+        records : ndarray of shape (n_records, n_features)
+            The records.
+
+        points : ndarray of shape (n_records, n_coordinates)
+            Their points.
+
+        Returns
+        -------
+        rounding : ndarray of shape (n_coordinates,)
+            The largest difference of each coordinate.
+        """
+        return rounding_of(self._scaler, records, points, self.points)

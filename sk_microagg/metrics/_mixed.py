@@ -1,0 +1,216 @@
+"""Tables with columns of any kind and their releases: as points, and column by column."""
+
+from numbers import Real
+
+import numpy as np
+
+from sk_microagg._model._cells import Cells
+from sk_microagg._model._points import SparsePoints, squared_errors
+from sk_microagg._model._router import Router
+from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._tables import cells_of, columns_of, has_numbers, is_null, missing_cells
+from sk_microagg.encoding import TableEncoder
+from sk_microagg.encoding._encoder import ON_A_LINE
+from sk_microagg.encoding._frames import Frame, is_missing
+from sk_microagg.generalization._labels import label_of
+from sk_microagg.metrics._numeric import check_names_match
+
+# Distances to be held in memory at a time.
+DISTANCES_AT_A_TIME = 10_000_000
+
+
+def are_numbers(X, release=None):
+    """Whether a table holds numbers only, none of them missing; in its release, none may miss."""
+    return all(map(_holds_numbers, columns_of(X, "X"))) and (
+        release is None
+        or not any(missing_cells(column).any() for column in columns_of(release, "release"))
+    )
+
+
+def holds_only_numbers(X):
+    """Whether all values of a table that are not missing are numbers."""
+    return all(
+        has_numbers(column)
+        or all(isinstance(cell, Real) or is_null(cell) for cell in cells_of(column))
+        for column in columns_of(X, "X")
+    )
+
+
+def _holds_numbers(column):
+    if has_numbers(column):
+        return not np.isnan(np.asarray(column)).any()
+    return all(isinstance(cell, Real) and not is_null(cell) for cell in cells_of(column))
+
+
+class MixedPair:
+    """A table with columns of any kind, and its release.
+
+    Columns are matched by position. Distances are those of the encoded original, in which every
+    category has a coordinate, however rare it is. A released category that the original does not
+    have, such as "*", has none.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The original table.
+
+    release : array-like or DataFrame of shape (n_samples, n_features)
+        The released row of each record.
+
+    kinds : dict, default=()
+        Kinds of columns by their names, where these are not to be found from their types.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics._mixed import MixedPair
+    >>> pair = MixedPair([[34, "A"], [36, "B"], [51, "B"]], [[35, "*"], [35, "*"], [51, "B"]])
+    >>> [(values.tolist(), released.tolist()) for values, released, _ in pair.columns()]
+    [([34.0, 36.0, 51.0], [35.0, 35.0, 51.0]), ([0.0, 1.0, 1.0], [2.0, 2.0, 1.0])]
+    """
+
+    def __init__(self, X, release, kinds=()):
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        original, released = Frame(X).table, Frame(release).table
+        if original.shape != released.shape:
+            raise ValueError(
+                f"release of shape {released.shape} must have the shape of X, {original.shape}: "
+                "the same columns, as they were anonymized."
+            )
+        check_names_match(
+            [] if isinstance(original.columns, pandas.RangeIndex) else list(original.columns),
+            [] if isinstance(released.columns, pandas.RangeIndex) else list(released.columns),
+        )
+        self.original = original.reset_index(drop=True)
+        self.encoder = TableEncoder(self.original, 1, kinds=kinds)
+        self.released = pandas.DataFrame(
+            {
+                column.name: _as_in_original(column, released.iloc[:, place])
+                for place, column in enumerate(self.encoder.columns)
+            }
+        )
+
+    def columns(self):
+        """Yield original and released values of each column, and whether these lie on a line.
+
+        Numbers and dates do. Other values are numbered, so that they are equal or not. Missing
+        values are NaN.
+        """
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        for column in self.encoder.columns:
+            cells, released = self.original[column.name], self.released[column.name]
+            if isinstance(column, ON_A_LINE):
+                yield column.values(cells), column.values(released), column.kind != "ordinal"
+            else:
+                both = np.concatenate([cells.astype(object), released.astype(object)])
+                codes = pandas.factorize(both)[0].astype(np.float64)
+                codes[codes < 0] = np.nan
+                yield codes[: len(cells)], codes[len(cells) :], False
+
+    def numbers(self):
+        """Columns of numbers and dates, original and released, with means for missing values."""
+        known = [(x, released) for x, released, is_line in self.columns() if is_line]
+        filled = [
+            [np.where(np.isnan(values), np.nanmean(x), values) for values in (x, released)]
+            for x, released in known
+        ]
+        empty = np.empty((len(self.original), 0))
+        return tuple(
+            np.column_stack([empty, *(pair[side] for pair in filled)]) for side in range(2)
+        )
+
+    def linked_rows(self, classes, n_jobs):
+        """The class of released rows that is nearest to each record."""
+        return _nearest(self._points(), self._points_of_classes(classes), n_jobs)
+
+    def information_loss(self, classes):
+        """Squared distances to the released rows, as a share of the total sum of squares."""
+        rows = self._points_of_classes(classes)
+        rows = rows.matrix if isinstance(rows, SparsePoints) else rows
+        errors, total = squared_errors(self._points(), rows, classes)
+        return errors / total if total > 0 else 0.0
+
+    def _points(self):
+        return self.encoder.points(self.original)
+
+    def _points_of_classes(self, classes):
+        first = np.unique(classes, return_index=True)[1]
+        return self.encoder.points(self.released.iloc[first])
+
+
+def pair_of(estimator, X, release):
+    """What a fitted TableAggregator anonymized, and its release of that, whatever else they hold.
+
+    Parameters
+    ----------
+    estimator : TableAggregator
+        The estimator.
+
+    X : DataFrame of pandas or polars, Table of pyarrow, or array-like
+        The table that it was fitted on.
+
+    release : same type as `X`
+        What `fit_transform` returned.
+
+    Returns
+    -------
+    pair : MixedPair
+        The quasi-identifiers. What the estimator treated as categories are categories.
+    """
+    names = list(estimator.kinds_)
+    kept = estimator._table_roles.kept
+    released = Frame(release).table
+    if estimator.categories == "shares" or released.shape[1] != len(kept):
+        raise ValueError(
+            f"release has {released.shape[1]} columns: it must have the {len(kept)} that "
+            "fit_transform returns with categories='mode' or 'generalize'."
+        )
+    released = released.set_axis(kept, axis=1)[names]
+    kinds = {
+        name: "category"
+        for name, kind in estimator.kinds_.items()
+        if kind in ("category", "hierarchy")
+    }
+    return MixedPair(Frame(X).table[names], released, kinds)
+
+
+def _as_in_original(column, cells):
+    """Released cells of a column, such that they can be compared with the original ones."""
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    cells = cells.reset_index(drop=True).rename(column.name)
+    if not isinstance(column, ON_A_LINE):
+        # Generalized values are text, also those of numbers that are categories.
+        value_of = {label_of(value): value for value in column.values}
+        codes, different = pandas.factorize(cells.astype(object))
+        values = np.empty(len(different) + 1, dtype=object)
+        values[:-1] = [value_of.get(label_of(value), value) for value in different]
+        return pandas.Series(values[codes], name=column.name, dtype=object)
+    missing = missing_cells(cells)
+    if np.any(missing != is_missing(cells)):
+        cells = cells.astype(object).where(~missing, None).infer_objects()
+    try:
+        column.values(cells)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Column {column.name!r} of release does not hold {column.kind}s as that of X does: "
+            f"{error}. It must hold {column.kind}s, or missing values."
+        ) from error
+    return cells
+
+
+def nearest_rows(points, rows, n_jobs):
+    """The row nearest to each point: a power diagram in which all weights are 0."""
+    cells = Cells(Router.of_one_block(), np.array([0, len(rows)]), rows, np.zeros(len(rows)))
+    return cells.find(points, n_jobs)
+
+
+def _nearest(points, rows, n_jobs):
+    if not isinstance(points, SparsePoints):
+        return nearest_rows(points, rows, n_jobs)
+    squares = np.asarray(rows.matrix.power(2).sum(axis=1)).ravel()
+    step = max(DISTANCES_AT_A_TIME // len(squares), 1)
+    nearest = np.empty(len(points), dtype=np.intp)
+    transposed = rows.matrix.T.tocsr()
+    for start in range(0, len(points), step):
+        products = (points.matrix[start : start + step] @ transposed).toarray()
+        nearest[start : start + step] = np.argmin(squares - 2.0 * products, axis=1)
+    return nearest
