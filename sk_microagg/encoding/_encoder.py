@@ -8,7 +8,8 @@ from sk_microagg._utils._statistics import group_means
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.encoding._kinds import kind_of
-from sk_microagg.encoding._numbers import DateColumn, NumberColumn, OrdinalColumn, group_averages
+from sk_microagg.encoding._numbers import DateColumn, NumberColumn, group_averages
+from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.encoding._trees import HierarchyColumn
 
 ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
@@ -77,15 +78,20 @@ class TableEncoder:
         self._lines = [column for column in self.columns if isinstance(column, ON_A_LINE)]
         self._scaler = None
         if not self._lines:
-            self._share_missing = np.empty(0)
             return
         values = self._values(table)
-        self._share_missing = np.isnan(values).mean(axis=0)
-        values[:, self._share_missing == 1.0] = 0.0
-        self._scaler = make_scaler("standard").fit(values)
+        missing = np.isnan(values)
+        self._share_missing = missing.mean(axis=0)
+        self._has_few = (~missing).sum(axis=0) < self.k
+        self._scaler = make_scaler("standard").fit(self._without_few(values))
 
     def _values(self, table):
         return np.column_stack([column.values(table[column.name]) for column in self._lines])
+
+    def _without_few(self, values):
+        """Values of which fewer than k are known are all equal: a mean would tell of few people."""
+        values[:, self._has_few] = np.where(np.isnan(values[:, self._has_few]), np.nan, 0.0)
+        return values
 
     def points(self, table):
         """The points of records.
@@ -109,7 +115,7 @@ class TableEncoder:
     def _parts(self, table):
         """Yield names of columns, and coordinates of these."""
         if self._lines:
-            scaled = self._scaler.transform(self._values(table))
+            scaled = self._scaler.transform(self._without_few(self._values(table)))
             missing = np.isnan(scaled)
             scaled[missing] = 0.0
             # The known values have variance 1. A missing one is as far from a known one, on the
@@ -119,14 +125,15 @@ class TableEncoder:
             factors[has_holes] /= np.sqrt(1.0 - self._share_missing[has_holes] ** 2)
             if np.any(factors != 1.0):
                 scaled *= factors
-            names = np.array([column.name for column in self._lines], dtype=object)
+            names = [column.name for column in self._lines]
             yield names, scaled
-            yield names[has_holes], (missing * factors)[:, has_holes]
+            with_holes = [name for name, has in zip(names, has_holes, strict=True) if has]
+            yield with_holes, (missing * factors)[:, has_holes]
         for column in self.columns:
             if not isinstance(column, ON_A_LINE):
                 weight = np.sqrt(self._weights[column.name])
                 points = column.points(table[column.name]) * weight
-                yield np.full(points.shape[1], column.name, dtype=object), points
+                yield [column.name] * points.shape[1], points
 
     def losses(self, table, labels):
         """The share of each column's variance that groups lose.
@@ -235,14 +242,14 @@ def _make_column(column, k, *, kinds, orders, hierarchies, decimals):
     if name in hierarchies:
         return HierarchyColumn(column, k, hierarchies[name])
     if name in orders:
-        return OrdinalColumn(column, orders[name])
+        return OrdinalColumn(column, k, orders[name])
     kind = kinds.get(name) or kind_of(column)
     if is_missing(column).all():
         kind = "category"
     if kind == "number":
         return NumberColumn(column, decimals.get(name, "auto"))
     if kind == "ordinal":
-        return OrdinalColumn(column)
+        return OrdinalColumn(column, k)
     if kind == "date":
         return DateColumn(column)
     category = CategoryColumn(column, k)
