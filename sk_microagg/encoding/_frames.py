@@ -68,11 +68,9 @@ class Frame:
     def _of_array(self, X, estimator):
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
         self._dtype = X.dtype
-        # With the type given, pandas does not look for another one that suits the objects. It has no
-        # type for whole days.
-        kind = {"O": object, "U": object, "S": object, "M": None, "m": None}.get(
-            X.dtype.kind, X.dtype
-        )
+        # With the type given, pandas does not look for another one that suits the objects; but it
+        # has none for whole days.
+        kind = {**dict.fromkeys("OUS", object), **dict.fromkeys("mM")}.get(X.dtype.kind, X.dtype)
         columns = {j: self._pandas.Series(X[:, j], dtype=kind) for j in range(X.shape[1])}
         return self._pandas.DataFrame(columns, copy=False)
 
@@ -100,7 +98,7 @@ class Frame:
     def _to_array(self, table):
         if all(kind == self._dtype for kind in table.dtypes):
             return table.to_numpy(dtype=self._dtype)
-        if all(isinstance(kind, np.dtype) and kind != object for kind in table.dtypes):
+        if all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in table.dtypes):
             cells = table.to_numpy()
             return cells.astype(self._dtype) if self._dtype.kind in "mM" else cells
         cells = table.to_numpy(dtype=object, na_value=None)

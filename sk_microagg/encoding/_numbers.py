@@ -1,7 +1,8 @@
 """Columns of numbers and dates, and averages of these. One coordinate each.
 
-With the ranks of ordinal values, they are standardized together, by the scaler that :class:`MicroAggregator` uses. A missing
-value lies in the middle, and is told apart by a coordinate of its own.
+They are standardized together with the ranks of ordinal values, by the scaler that
+:class:`MicroAggregator` uses. A missing value lies in the middle, and is told apart by a coordinate
+of its own.
 """
 
 from decimal import Decimal

@@ -1,6 +1,6 @@
 """Generated tables with columns of every kind, in pandas, polars, Arrow and NumPy."""
 
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 
 import numpy as np
@@ -228,7 +228,7 @@ COLUMNS = {
     "quarters": _periods("Q"),
     "date objects": _date_objects,
     "datetime objects": _datetime_objects(),
-    "datetimes in UTC": _datetime_objects(timezone.utc),
+    "datetimes in UTC": _datetime_objects(UTC),
     "datetimes of two zones": _datetimes_of_two_zones,
     "far datetimes": _far_datetime_objects,
     "times": _some([time(1, 2), time(13, 2), None]),
