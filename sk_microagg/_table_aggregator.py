@@ -14,7 +14,7 @@ from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._validation import check_n_jobs, check_number, check_option, check_verbose
 from sk_microagg._utils._version import __version__, complete_model
-from sk_microagg.encoding._frames import Frame
+from sk_microagg.encoding._frames import Frame, replace_columns
 from sk_microagg.privacy import Rules
 
 
@@ -485,7 +485,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         names = []
         for name in self._table_roles.kept:
             names += list(self._released[name].columns) if name in self._released else [name]
-        return np.array([f"x{name}" if isinstance(name, int) else name for name in names], object)
+        # As in scikit-learn, a number stands for "x" and the number.
+        names = [f"x{name}" if isinstance(name, int) else str(name) for name in names]
+        return np.array(names, dtype=object)
 
     @property
     def centroids_(self):
@@ -507,10 +509,11 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
 
     def _check_new(self, X):
         check_is_fitted(self)
+        frame = Frame(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         with complete_model(self):
             check_n_jobs(self.n_jobs)
-        return Frame(X, self)
+        return frame
 
     def _assemble(self, table, groups):
         """The release of records, given their groups."""
@@ -522,13 +525,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
 
     def _with_columns(self, table, columns):
         """The table with other columns in the place of the quasi-identifiers."""
-        kept = {}
-        for name in self._table_roles.kept:
-            if name in columns:
-                kept |= dict(columns[name].set_axis(table.index).items())
-            else:
-                kept[name] = table[name]
-        return type(table)(kept, index=table.index)
+        return replace_columns(table, self._table_roles.kept, columns)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
