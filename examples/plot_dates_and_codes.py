@@ -75,8 +75,8 @@ print(release.dtypes.to_string())
 
 # %%
 # Where most members of a group have no value, neither has the release. Births and admissions are
-# means of their groups, so that both ends of the year, and of the century, move inward. Statistics
-# of the middle change little.
+# means of their groups, so that both ends of the year, and of the century, move inward. In
+# between, counts are close to the original ones.
 
 
 def count(table):
