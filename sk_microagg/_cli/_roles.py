@@ -36,9 +36,9 @@ class Roles:
     strata: pd.DataFrame
 
     @classmethod
-    def of(cls, table, choice, options):
+    def of(cls, table, choice, options, declared):
         """Take the columns from a table."""
-        sensitive = table.values(choice.sensitive)
+        sensitive = table.values(choice.sensitive, declared, is_strict=True)
         numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
         unit = None if choice.unit is None else table.values([choice.unit])[choice.unit]
         privacy = make_privacy(options, choice, numbers)
