@@ -75,6 +75,8 @@ def _read_rows(rows, path, sep, header):
     records = (row or [""] for row in rows if row or n_columns == 1)
     if holds_names(first, header):
         names = first
+        while names[-2:] == ["", ""]:  # One column without a name is a column; several end lines.
+            names.pop()
     else:
         names = made_names(n_columns)
         records = chain(repeat([""], n_blank if n_columns == 1 else 0), [first], records)

@@ -12,7 +12,7 @@ from sk_microagg._cli._numbers import Numbers
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}
 MARKERS |= {"unknown", "unk", "not available", "not applicable", "k.a.", "#null!", "#value!"}
-MARKERS |= {"-", "--", "---", ".", "..", "...", "/", "x", "#", "–", "—"}
+MARKERS |= {"-", "--", "---", ".", "..", "...", "/", "#", "–", "—"}
 
 # A value that occurs this often may be quoted in a message.
 SEVERAL = 3
@@ -54,14 +54,14 @@ def refuse_others(name, texts, fits, what, declared_by=None):
     n_fit = texts.n_cells(fits)
     found = f"{n_fit} of {texts.n_known} cells are {what}"
     odd = _quotable(texts, ~fits)
-    others = "leave out " + declared_by if declared_by else f"use --categorical {shell(name)}"
+    if declared_by:
+        otherwise = f"leave out {declared_by}"
+    else:
+        otherwise = f"use --categorical {shell(name)} to take all as categories"
     if odd is None:
-        advice = f"name texts that mean missing by --na, or {others}"
+        advice = f"name texts that mean missing by --na, or {otherwise}"
         raise CommandError(f"{name}: {found}, {texts.n_known - n_fit} are not: {advice}.")
-    raise CommandError(
-        f"{name}: {found}, {odd!r} is not one: use {_na(odd)}; or {others} to take them as "
-        "categories."
-    )
+    raise CommandError(f"{name}: {found}, {odd!r} is not one: use {_na(odd)}; or {otherwise}.")
 
 
 def refuse_other_notations(name, texts, n_numbers, format):
