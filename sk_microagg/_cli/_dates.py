@@ -109,6 +109,8 @@ class Dates:
     @classmethod
     def of_iso(cls, texts):
         """Take ISO dates and times from texts."""
+        if not texts.matches(r"^\d{4}-\d\d-\d\d").any():
+            return cls(np.zeros(len(texts.unique), dtype=bool), [], None)
         matches = [ISO.fullmatch(text) for text in texts.unique.to_pylist()]
         moments = [match and _parsed(datetime.fromisoformat, match[0]) for match in matches]
         matches = [match for match, m in zip(matches, moments, strict=True) if m is not None]

@@ -104,7 +104,7 @@ def _names(columns):
 
 
 def _line_of_column(column):
-    return "{name}: {kind}, since {recognized}; released as {released}".format(**column)
+    return "{name}: {kind} ({recognized}); released: {released}".format(**column)
 
 
 def _lines_of_sensitive(shares, choice, n_records, k):

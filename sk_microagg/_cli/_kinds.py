@@ -101,7 +101,7 @@ def column_of_text(cells, name, format, declared, *, is_strict):
         return Column(name, "boolean", how, texts.as_categories())
     if is_strict:
         _refuse_mistyped(texts, name, format, numbers, dates)
-    return Column(name, "category", "it holds text", texts.as_categories())
+    return Column(name, "category", "text", texts.as_categories())
 
 
 def _refuse_mistyped(texts, name, format, numbers, dates):
@@ -155,7 +155,7 @@ def _dates(texts, name, dates, how):
 
 
 def _declared_category(texts, name, format, declared):
-    return Column(name, "category", "it was declared with --categorical", texts.as_categories())
+    return Column(name, "category", "declared with --categorical", texts.as_categories())
 
 
 def _declared_number(texts, name, format, declared):
@@ -165,9 +165,7 @@ def _declared_number(texts, name, format, declared):
         refuse_others(name, texts, numbers.is_number, "numbers", "--number")
     if len(numbers.symbols()) > 1:
         refuse_symbols(name, numbers.symbols())
-    return _column_of_numbers(
-        texts, name, "it was declared with --number", numbers, numbers.values()
-    )
+    return _column_of_numbers(texts, name, "declared with --number", numbers, numbers.values())
 
 
 def _declared_date(texts, name, format, declared):
@@ -176,18 +174,18 @@ def _declared_date(texts, name, format, declared):
         dates = Dates.of_pattern(texts, pattern)
         if not dates.is_date.all():
             refuse_others(name, texts, dates.is_date, f"dates as {pattern}", "--date")
-        return _dates(texts, name, dates, f"it was declared with --date, as {pattern}")
+        return _dates(texts, name, dates, f"declared with --date, as {pattern}")
     dates = Dates.of_iso(texts)
     if dates.is_date.all():
         if dates.notation is None:
             _refuse_zones(name)
-        return _dates(texts, name, dates, "it was declared with --date, as ISO dates")
+        return _dates(texts, name, dates, "declared with --date, as ISO dates")
     found = dict(fitting_patterns(texts))
     if len(found) > 1:
         choices = " or ".join(f"--date {shell(f'{name}={pattern}')}" for pattern in found)
         raise CommandError(f"{name}: day and month cannot be told apart: use {choices}.")
     for pattern, dates in found.items():
-        return _dates(texts, name, dates, f"it was declared with --date, as {pattern}")
+        return _dates(texts, name, dates, f"declared with --date, as {pattern}")
     if dates.is_date.any():
         refuse_others(name, texts, dates.is_date, "ISO dates", "--date")
     raise CommandError(
@@ -200,7 +198,7 @@ def _declared_ordinal(texts, name, format, declared):
     numbers = Numbers.of(texts, format.decimal, format.thousands)
     ranks, notation = ordinal_of(texts, name, numbers, declared.orders.get(name))
     values = texts.spread(ranks, np.nan)
-    return Column(name, "ordinal", "it was declared with --ordinal", values, notation)
+    return Column(name, "ordinal", "declared with --ordinal", values, notation)
 
 
 DECLARED = {

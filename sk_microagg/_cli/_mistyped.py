@@ -1,5 +1,6 @@
 """Lines for columns whose kind is not clear: what was found, and what to do."""
 
+import re
 import shlex
 from itertools import product
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from sk_microagg._cli._dates import LIKE_A_DATE
 from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._numbers import Numbers
+from sk_microagg._cli._numbers import SYMBOL, Numbers
 
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}
@@ -23,6 +24,9 @@ SMALLEST_SHARE = 0.5
 MARKS = [".", ","]
 SEPARATORS = [None, ",", ".", " ", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "\N{NO-BREAK SPACE}"]
 SEPARATORS += ["\N{NARROW NO-BREAK SPACE}"]
+
+# What may be a number with one of these marks, to look closer at.
+LIKE_A_NUMBER = rf"^[+-]?(?:{SYMBOL})?[\d{re.escape(''.join(SEPARATORS[1:]))}]+(?:{SYMBOL})?$"
 
 
 def are_most(texts, is_of_them):
@@ -66,6 +70,8 @@ def refuse_others(name, texts, fits, what, declared_by=None):
 
 def refuse_other_notations(name, texts, n_numbers, format):
     """Raise if more cells are numbers with other marks than those of the user."""
+    if texts.n_cells(texts.matches(LIKE_A_NUMBER)) < SMALLEST_SHARE * texts.n_known:
+        return
     by_marks = {
         (decimal, thousands): texts.n_cells(Numbers.of(texts, decimal, thousands).is_number)
         for decimal, thousands in product(MARKS, SEPARATORS)

@@ -30,9 +30,9 @@ def describe(column, release):
     elif is_numeric(release[column.name]):
         released = _mean_in_words(column)
     elif column.notation is not None:
-        released = "an interval, or * for any value"
+        released = "interval, or * for any value"
     else:
-        released = "what all have in common, or * for any value"
+        released = "common value, or * for any value"
     return {
         "name": column.name,
         "kind": column.kind,
@@ -43,17 +43,17 @@ def describe(column, release):
 
 def _mean_in_words(column):
     if column.kind == "ordinal":
-        return "the value of the mean rank"
+        return "value of the mean rank"
     if column.kind == "date":
-        return f"the mean, rounded to {column.notation.unit}s"
+        return f"mean, rounded to {column.notation.unit}s"
     decimals = column.notation.decimals
     if decimals is None:
-        return "the mean"
+        return "mean"
     if decimals == 0:
-        return "the mean, rounded to integers"
+        return "mean, rounded to integers"
     if decimals < 0:
-        return f"the mean, rounded to multiples of {10**-decimals}"
-    return f"the mean, rounded to {decimals} decimal{'s' if decimals > 1 else ''}"
+        return f"mean, rounded to multiples of {10**-decimals}"
+    return f"mean, rounded to {decimals} decimal{'s' if decimals > 1 else ''}"
 
 
 def with_decimals(column, declared):

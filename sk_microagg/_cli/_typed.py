@@ -48,7 +48,7 @@ def column_of_type(cells, name, format, declared):
         return Column(name, "empty", "all cells are missing", _categories(cells), type=kind)
     wanted = declared.kinds.get(name)
     if wanted == "category":
-        return Column(name, "category", "it was declared with --categorical", _categories(cells))
+        return Column(name, "category", "declared with --categorical", _categories(cells))
     is_fit = {
         "number": pa.types.is_integer(kind) or pa.types.is_floating(kind),
         "date": pa.types.is_timestamp(kind) or pa.types.is_date(kind),
@@ -61,7 +61,7 @@ def column_of_type(cells, name, format, declared):
 
 def _by_type(cells, name, *, is_declared):
     kind = cells.type
-    how = f"its type is {kind}"
+    how = f"type {kind}"
     if pa.types.is_integer(kind):
         ends = pc.min_max(cells).as_py().values()
         if max(map(abs, ends)) >= SMALLEST_CODE and not is_declared:

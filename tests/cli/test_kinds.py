@@ -176,7 +176,7 @@ def test_times_of_different_zones_are_written_in_utc():
 def test_dates_of_other_formats_are_declared(cells, pattern):
     found = declared("date", *cells, date_patterns={"x": pattern} if pattern else {})
     assert found.kind == "date"
-    assert found.how.startswith("it was declared with --date, as ")
+    assert found.how.startswith("declared with --date, as ")
     assert [*map(found.notation.text, found.values)] == cells
 
 

@@ -127,7 +127,7 @@ def test_leading_zeros(run, release, write):
     _, rows = release(path)
     assert {code for code, _ in rows} <= {"01067", "70174", "*"}
     printed = run("anonymize", path, path.parent / "again.csv", "-k", K).out
-    assert "zip: category, since some have leading zeros, as codes have; released as" in printed
+    assert "zip: category (some have leading zeros, as codes have); released: " in printed
 
 
 def test_thousands(release, refused, write):
@@ -209,7 +209,7 @@ def test_empty_columns(run, release, refused, write):
     _, rows = release(path)
     assert rows == [[str(AGES[i]), "", str(INCOMES[i])] for i in range(N)]
     printed = run("anonymize", path, path.parent / "again.csv", "-k", K).out
-    assert "notes: empty, since all cells are missing; released as empty cells" in printed
+    assert "notes: empty (all cells are missing); released: empty cells" in printed
     line = refused(path, "--columns", "notes", "--force")
     assert line == "In all columns to anonymize, all values are missing."
 

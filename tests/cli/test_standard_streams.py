@@ -89,7 +89,7 @@ def test_json(run, write, tmp_path):
             "name": "age",
             "kind": "number",
             "recognized": "all 8 cells are integers",
-            "released": "the mean, rounded to integers",
+            "released": "mean, rounded to integers",
         }
     ]
     assert release.pop("seconds") > 0

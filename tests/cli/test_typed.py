@@ -25,7 +25,7 @@ def test_numbers():
     assert column([1.5, None], pa.float32()).values.dtype == np.float32
     assert column([decimal.Decimal("1.50")]).values.tolist() == [1.5]
     np.testing.assert_array_equal(column([1, None]).values, [1.0, np.nan])
-    assert column([1, 2], pa.int8()).how == "its type is int8"
+    assert column([1, 2], pa.int8()).how == "type int8"
 
 
 @pytest.mark.parametrize(
