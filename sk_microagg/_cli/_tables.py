@@ -74,7 +74,10 @@ class Table:
         return [
             column_of_text(self.cells[name], name, self.format, declared, is_strict=is_strict)
             if self._is_parsed(name)
-            else column_of_type(self.cells[name], name, self.format, declared)
+            # Parquet tables have the same release on Dask, where decimals are not known.
+            else column_of_type(
+                self.cells[name], name, self.format, declared, rounds_floats=self.is_text
+            )
             for name in names
         ]
 

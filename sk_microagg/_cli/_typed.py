@@ -14,7 +14,7 @@ from sk_microagg._cli._numbers import NumberNotation, decimals_of
 PATTERNS = {"day": "%Y-%m-%d", "minute": "%Y-%m-%d %H:%M"}
 
 
-def column_of_type(cells, name, format, declared):
+def column_of_type(cells, name, format, declared, *, rounds_floats=True):
     """Recognize the kind of a column by its type.
 
     Parameters
@@ -30,6 +30,9 @@ def column_of_type(cells, name, format, declared):
 
     declared : Declared
         What the user says.
+
+    rounds_floats : bool, default=True
+        Whether means of floats are rounded to the decimals of the column.
 
     Returns
     -------
@@ -56,7 +59,10 @@ def column_of_type(cells, name, format, declared):
     }
     if not is_fit.get(wanted, False):
         return column_of_text(_text(cells), name, format, declared, is_strict=True)
-    return _by_type(cells, name, is_declared=wanted is not None)
+    column = _by_type(cells, name, is_declared=wanted is not None)
+    if pa.types.is_floating(kind) and not rounds_floats:
+        return replace(column, notation=NumberNotation())
+    return column
 
 
 def _by_type(cells, name, *, is_declared):

@@ -124,3 +124,14 @@ def test_a_categorical_column_without_values(tmp_path):
     cells = table.with_released(frame[["age"]], table.columns(["age"]), list(frame))
     assert cells["ward"].to_pylist() == [None, None]
     assert cells["ward"].chunk(0).dictionary.to_pylist() == []
+
+
+@pytest.mark.parametrize(("name", "decimals"), [("t.csv", 1), ("t.parquet", None)])
+def test_means_of_floats_in_parquet_are_not_rounded(tmp_path, name, decimals):
+    frame = pd.DataFrame({"x": [1.5, 2.5]})
+    if name == "t.csv":
+        frame.to_csv(tmp_path / name, index=False)
+    else:
+        frame.to_parquet(tmp_path / name)
+    [column] = read_table(tmp_path / name).columns(["x"])
+    assert column.notation.decimals == decimals
