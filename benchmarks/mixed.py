@@ -17,7 +17,9 @@ Printed for each:
 - ILossRate: the loss of the generalized release (`sk_microagg.metrics.generalization_loss`). KAIM
   ends its intervals of ages as it always does; for the others, they end at the youngest and the
   oldest of the group;
-- CPU seconds of `fit`, and the memory that it needs in addition to the table.
+- seconds and CPU seconds of `fit`, and the memory that it needs in addition to the table.
+
+With `--n` above the number of records of Adult, records are drawn from it, with noise.
 
 Each way to form groups runs in a separate process on one thread, unless `--quick` is given. The
 folder given by `--hierarchies` contains a file `<column>.csv` for each categorical column; by
@@ -46,6 +48,7 @@ COLUMNS = [
     ("kept %", "kept_percent", "9.2f"),
     ("years", "years", "9.3f"),
     ("ILossRate %", "iloss_percent", "13.2f"),
+    ("seconds", "seconds", "9.1f"),
     ("CPU s", "cpu_seconds", "9.1f"),
     ("peak MB", "peak_mb", "9.0f"),
 ]
@@ -59,10 +62,23 @@ def adult():
 
 
 def sample(n):
-    """Return some records of Adult, in their order."""
+    """Return some records of Adult, in their order; if it has too few, records of that kind."""
     table, _ = adult()
-    rows = np.random.default_rng(0).permutation(len(table))[:n]
-    return table.iloc[np.sort(rows)].reset_index(drop=True)
+    rng = np.random.default_rng(0)
+    if n > len(table):
+        return resampled(table, n, rng)
+    return table.iloc[np.sort(rng.permutation(len(table))[:n])].reset_index(drop=True)
+
+
+def resampled(table, n, rng):
+    """Draw records with noise: up to two years of age, and 2% of the cells of others."""
+    drawn = table.iloc[rng.integers(len(table), size=n)].reset_index(drop=True)
+    drawn["age"] = np.clip(drawn["age"] + rng.integers(-2, 3, size=n), 17, 90)
+    for name in drawn.columns.drop("age"):
+        is_other = rng.random(n) < 0.02
+        others = table[name].iloc[rng.integers(len(table), size=is_other.sum())]
+        drawn.loc[is_other, name] = others.to_numpy()
+    return drawn
 
 
 def hierarchies_of(folder):
@@ -73,17 +89,18 @@ def hierarchies_of(folder):
     return {name: Hierarchy.from_csv(Path(folder) / f"{name}.csv") for name in own}
 
 
-def make_method(name, k, hierarchies):
+def make_method(name, k, hierarchies, jobs):
     if name == "KAIM":
         return KAIM(k, hierarchies=hierarchies, random_state=0).set_output(transform="pandas")
-    return TableAggregator(k, hierarchies=hierarchies if name.endswith("hierarchies") else None)
+    trees = hierarchies if name.endswith("hierarchies") else None
+    return TableAggregator(k, hierarchies=trees, n_jobs=jobs)
 
 
 def measure_cell(cell):
     """Form groups in one way, and measure both releases of them."""
     k, table = cell["k"], sample(cell["n"])
     hierarchies = hierarchies_of(cell["hierarchies"])
-    method = make_method(cell["method"], k, hierarchies)
+    method = make_method(cell["method"], k, hierarchies, cell["jobs"])
     method.fit(table.head(20 * k))  # Exclude imports at first use from the measurement.
     _, measured = measure(lambda: method.fit(table))
     labels = method.labels_
@@ -139,7 +156,8 @@ def run_cells(arguments):
     print(f"\n{'groups of':<30}{titles}")
     cells = []
     for method in arguments.methods:
-        task = {"method": method, "hierarchies": folder, "k": arguments.k, "n": arguments.n}
+        task = {"method": method, "hierarchies": folder, "k": arguments.k}
+        task |= {"n": arguments.n, "jobs": arguments.jobs}
         found = measure_cell(task) if arguments.quick else run_alone(__file__, task, 3600)
         cells.append(task | found)
         numbers = "".join(f"{found[key]:{form}}" for _, key, form in COLUMNS if key in found)
@@ -163,6 +181,7 @@ def parse_arguments():
     add = parser.add_argument
     add("-k", type=int, default=5, help="minimum group size (%(default)s)")
     add("--n", type=int, default=48_842, help="number of records (%(default)s)")
+    add("--jobs", type=int, default=1, help="blocks in parallel (%(default)s)")
     add("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     add("--hierarchies", type=Path, help="folder with <column>.csv files, instead of ours")
     add("--quick", action="store_true", help="a small table, in this process")
