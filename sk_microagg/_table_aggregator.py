@@ -7,16 +7,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import most_of, routing_of, squared_errors
-from sk_microagg._table_roles import TableRoles, as_names
+from sk_microagg._table_roles import TableRoles
+from sk_microagg._table_space import make_encoder
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._validation import check_n_jobs, check_number, check_option, check_verbose
 from sk_microagg._utils._version import __version__, complete_model
-from sk_microagg.encoding import TableEncoder
-from sk_microagg.encoding._frames import Frame
-from sk_microagg.generalization._hierarchy import TreeHierarchy
-from sk_microagg.generalization._mixed_table import read_hierarchy
+from sk_microagg.encoding._frames import Frame, replace_columns
 from sk_microagg.privacy import Rules
 
 
@@ -62,8 +60,11 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         Maps columns to a :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or
         a nested dict: categories are then the nearer, the lower their common node is.
 
-    column_weights : dict or None, default=None
-        How much columns count, by their names; 1 for those that are not named.
+    column_weights : dict, "target" or None, default=None
+        How much columns count, by their names; 1 for those that are not named. "target" weighs
+        columns by what they tell of `y`, as a quick forest finds it: a release for training models
+        then keeps more of what these need. Groups become more uniform in `y`, which tells more of
+        it: see :class:`~sk_microagg.privacy.LDiversity`.
 
     categories : {"mode", "shares", "generalize"}, default="mode"
         How categories are released: as the most frequent value, as a column per value with its
@@ -239,19 +240,19 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         X : DataFrame of pandas or polars, Table of pyarrow, or array-like
             The table.
 
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or None, default=None
+            The target, if `column_weights` is "target"; otherwise it is ignored.
 
         Returns
         -------
         self : TableAggregator
             The fitted estimator.
         """
-        self._fit(X)
+        self._fit(X, y)
         return self
 
     @with_callbacks
-    def _fit(self, X):
+    def _fit(self, X, y):
         """Fit; return the frame, for the release."""
         frame = Frame(X, self)
         table = frame.table
@@ -269,7 +270,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         strata = table[roles.strata] if roles.strata else None
         strata = aggregation.check_strata(strata, len(table), rules)
         records = table[roles.quasi_identifiers]
-        encoder = self._make_encoder(records, aggregation.method.k)
+        encoder = make_encoder(self, records, aggregation.method.k, y)
         points = encoder.points(records)
         method = aggregation.method_for(points.shape[1], rules, self.builder)
         task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
@@ -319,27 +320,6 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             drop=self.drop,
         )
 
-    def _make_encoder(self, records, k):
-        names = list(records.columns)
-        kinds = {}
-        if not (isinstance(self.categorical, str) and self.categorical == "from_dtype"):
-            kinds = dict.fromkeys(as_names(self.categorical, "categorical", names), "category")
-        orders = {}
-        if isinstance(self.ordinal, dict):
-            as_names(list(self.ordinal), "ordinal", names)
-            orders = self.ordinal
-        else:
-            kinds |= dict.fromkeys(as_names(self.ordinal, "ordinal", names), "ordinal")
-        return TableEncoder(
-            records,
-            k,
-            kinds=kinds,
-            orders=orders,
-            hierarchies=_read_hierarchies(self.hierarchies, names),
-            weights=_check_weights(self.column_weights, names),
-            decimals=_check_decimals(self.decimals, names),
-        )
-
     def fit_transform(self, X, y=None):
         """Partition the records and return the release.
 
@@ -348,8 +328,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         X : DataFrame of pandas or polars, Table of pyarrow, or array-like
             The table.
 
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or None, default=None
+            The target, as in `fit`.
 
         Returns
         -------
@@ -357,7 +337,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             The table, with the same rows: in the quasi-identifiers, every combination of values
             occurs at least `k` times.
         """
-        frame = self._fit(X)
+        frame = self._fit(X, y)
         return frame.back(self._assemble(frame.table, self.labels_))
 
     def fit_predict(self, X, y=None):
@@ -368,15 +348,15 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         X : DataFrame of pandas or polars, Table of pyarrow, or array-like
             The table.
 
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or None, default=None
+            The target, as in `fit`.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
-        return self.fit(X).labels_
+        return self.fit(X, y).labels_
 
     def transform(self, X):
         """Replace the quasi-identifiers of each record by those of the group that it falls in.
@@ -505,7 +485,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         names = []
         for name in self._table_roles.kept:
             names += list(self._released[name].columns) if name in self._released else [name]
-        return np.array([f"x{name}" if isinstance(name, int) else name for name in names], object)
+        # As in scikit-learn, a number stands for "x" and the number.
+        names = [f"x{name}" if isinstance(name, int) else str(name) for name in names]
+        return np.array(names, dtype=object)
 
     @property
     def centroids_(self):
@@ -527,10 +509,11 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
 
     def _check_new(self, X):
         check_is_fitted(self)
+        frame = Frame(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         with complete_model(self):
             check_n_jobs(self.n_jobs)
-        return Frame(X, self)
+        return frame
 
     def _assemble(self, table, groups):
         """The release of records, given their groups."""
@@ -542,13 +525,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
 
     def _with_columns(self, table, columns):
         """The table with other columns in the place of the quasi-identifiers."""
-        kept = {}
-        for name in self._table_roles.kept:
-            if name in columns:
-                kept |= dict(columns[name].set_axis(table.index).items())
-            else:
-                kept[name] = table[name]
-        return type(table)(kept, index=table.index)
+        return replace_columns(table, self._table_roles.kept, columns)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -557,51 +534,3 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _read_hierarchies(hierarchies, names):
-    if hierarchies is None:
-        return {}
-    if not isinstance(hierarchies, dict):
-        raise TypeError(
-            f"hierarchies={hierarchies!r} must be a dict from columns to hierarchies or None, got "
-            f"{type(hierarchies).__name__}."
-        )
-    as_names(list(hierarchies), "hierarchies", names)
-    read = {name: read_hierarchy(name, tree) for name, tree in hierarchies.items()}
-    for name, tree in read.items():
-        if not isinstance(tree, TreeHierarchy):
-            raise TypeError(
-                f"hierarchies[{name!r}]={tree!r} must be a tree whose leaves are given: numbers "
-                "without one are averaged."
-            )
-    return read
-
-
-def _check_weights(weights, names):
-    if weights is None:
-        return {}
-    if not isinstance(weights, dict):
-        raise TypeError(
-            f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
-            f"{type(weights).__name__}."
-        )
-    as_names(list(weights), "column_weights", names)
-    return {
-        name: check_number(f"column_weights[{name!r}]", weight, above=0)
-        for name, weight in weights.items()
-    }
-
-
-def _check_decimals(decimals, names):
-    if isinstance(decimals, dict):
-        as_names(list(decimals), "decimals", names)
-    else:
-        decimals = dict.fromkeys(names, decimals)
-    for name, number in decimals.items():
-        is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not (is_integer or number is None or (isinstance(number, str) and number == "auto")):
-            raise ValueError(
-                f"decimals={number!r} for column {name!r} must be an integer, 'auto' or None."
-            )
-    return decimals

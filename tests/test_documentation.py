@@ -100,7 +100,9 @@ def test_everything_public_is_in_the_reference():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
-def test_example_runs(example):
+def test_example_runs(example, tmp_path, monkeypatch):
+    # No example may download anything here: in an empty folder there is no data.
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(tmp_path))
     matplotlib.use("agg")
     runpy.run_path(str(example), run_name="__main__")
     assert matplotlib.pyplot.get_fignums()

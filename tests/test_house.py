@@ -23,6 +23,7 @@ LAYERS = [
     ["_microaggregator", "generalization"],
     ["encoding"],
     ["_table_roles"],
+    ["_table_space"],
     ["_table_aggregator"],
     [""],
     ["datasets", "metrics"],

@@ -6,7 +6,8 @@ released; `TableEncoder` puts them together.
 
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._encoder import TableEncoder
-from sk_microagg.encoding._numbers import DateColumn, NumberColumn, OrdinalColumn
+from sk_microagg.encoding._numbers import DateColumn, NumberColumn
+from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.encoding._trees import HierarchyColumn
 
 __all__ = [

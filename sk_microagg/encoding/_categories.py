@@ -8,7 +8,13 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sk_microagg._utils._extras import import_extra
-from sk_microagg.encoding._frames import can_be_missing, is_missing, take
+from sk_microagg.encoding._frames import (
+    can_be_missing,
+    is_missing,
+    take,
+    with_room,
+    without_rare_categories,
+)
 from sk_microagg.generalization._labels import ROOT, label_of
 
 
@@ -113,6 +119,8 @@ class CategoryColumn:
 
         Of equally frequent ones, the one that the table has most often. A value that one record of
         the group has, and fewer than k records of the table, is not released: it is missing then.
+        Where the type has no room for missing values, it is the most frequent value of the table,
+        or, if that is rare as well, the type is another one.
 
         Parameters
         ----------
@@ -148,8 +156,12 @@ class CategoryColumn:
         positions = np.full(n_groups, -1)
         positions[found] = first[order[best]]
         if not can_be_missing(column) and len(found) < n_groups:
-            positions[positions < 0] = np.flatnonzero(codes == np.argmax(in_table))[0]
-        return take(column, positions)
+            most_frequent = np.argmax(in_table)
+            if in_table[most_frequent] >= k:
+                positions[positions < 0] = np.flatnonzero(codes == most_frequent)[0]
+            else:
+                column = with_room(column)
+        return without_rare_categories(take(column, positions), column, k)
 
     def generalized(self, column, labels, n_groups):
         """The common value of each group, or "*" where values differ or one is missing."""

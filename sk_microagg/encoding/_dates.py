@@ -43,12 +43,10 @@ def ticks_of(column):
         return np.where(is_missing(column), 0, column.array.asi8), 0
     if hasattr(kind, "pyarrow_dtype"):
         return _ticks_of_arrow(column)
+    if kind.kind == "O":
+        return ticks_of(as_typed(column))
     if getattr(kind, "tz", None) is not None:
         column = column.dt.tz_localize(None)
-    elif kind.kind == "O":
-        column = _as_typed(column)
-        if "period" in str(column.dtype):
-            return ticks_of(column)
     values = column.to_numpy()
     unit = np.datetime_data(values.dtype)[0]
     return np.where(np.isnat(values), 0, values.astype(np.int64)), NANOSECONDS[unit]
@@ -81,7 +79,7 @@ def dates_like(ticks, missing, like):
     if hasattr(kind, "pyarrow_dtype"):
         return _arrow_dates_like(ticks, missing, like)
     if kind.kind == "O":
-        typed = _as_typed(like)
+        typed = as_typed(like)
         dates = dates_like(ticks, missing, typed)
         is_day = isinstance(like.dropna().iloc[0], date) and typed.dtype.kind == "M"
         cells = dates.dt.date if is_day and not hasattr(like.dropna().iloc[0], "hour") else dates
@@ -99,8 +97,8 @@ def dates_like(ticks, missing, like):
     return zone.astype(kind)
 
 
-def _as_typed(column):
-    """A column of date objects with a type for dates."""
+def as_typed(column):
+    """A column of date objects with a type for dates; a ValueError if no type has room for all."""
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     typed = pandas.Series(column.array, name=column.name).infer_objects()
     if typed.dtype == object:

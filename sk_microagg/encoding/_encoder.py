@@ -11,7 +11,8 @@ from sk_microagg._utils._statistics import group_means, squared_error, total_sum
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.encoding._kinds import kind_of
-from sk_microagg.encoding._numbers import DateColumn, NumberColumn, OrdinalColumn, group_averages
+from sk_microagg.encoding._numbers import DateColumn, NumberColumn, group_averages
+from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.encoding._trees import HierarchyColumn
 
 ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
@@ -93,10 +94,17 @@ class TableEncoder:
         self._lines = [column for column in self.columns if isinstance(column, ON_A_LINE)]
         self._space = ScaledSpace(make_scaler("standard"))
         if self._lines:
-            self._space.fit(self._values(table))
+            values = self._values(table)
+            self._has_few = (~np.isnan(values)).sum(axis=0) < self.k
+            self._space.fit(self._without_few(values))
 
     def _values(self, table):
         return np.column_stack([column.values(table[column.name]) for column in self._lines])
+
+    def _without_few(self, values):
+        """Values of which fewer than k are known are all equal: a mean would tell of few people."""
+        values[:, self._has_few] = np.where(np.isnan(values[:, self._has_few]), np.nan, 0.0)
+        return values
 
     def points(self, table):
         """The points of records.
@@ -132,6 +140,17 @@ class TableEncoder:
         ]
         return SparsePoints(matrix, np.concatenate([lines, flags, *few, *many], axis=1))
 
+    def column_of_coordinates(self):
+        """Name of the column that each coordinate of the points belongs to."""
+        names = [column.name for column in self._lines]
+        if self._lines:
+            names += [names[place] for place in self._space.with_missing]
+        for column in self._categories:
+            names += [column.name] * column.rows.shape[1]
+        column_of = np.empty(len(names), dtype=object)
+        column_of[:] = names
+        return column_of
+
     def _order_of(self, column, table):
         """The place of each value in the order of the values, as a column of variance 1 or so."""
         return column.places(table[column.name])[:, None] * np.sqrt(
@@ -142,7 +161,7 @@ class TableEncoder:
         """Coordinates of numbers, ranks and dates, and of where these are missing."""
         if not self._lines:
             return np.empty((len(table), 0)), np.empty((len(table), 0))
-        values, flags = self._space.parts(self._values(table))
+        values, flags = self._space.parts(self._without_few(self._values(table)))
         factors = np.sqrt([self._weights[column.name] for column in self._lines])
         if np.any(factors != 1.0):
             values = values * factors
@@ -256,14 +275,14 @@ def _make_column(column, k, *, kinds, orders, hierarchies, decimals):
     if name in hierarchies:
         return HierarchyColumn(column, k, hierarchies[name])
     if name in orders:
-        return OrdinalColumn(column, orders[name])
+        return OrdinalColumn(column, k, orders[name])
     kind = kinds.get(name) or kind_of(column)
     if is_missing(column).all():
         kind = "category"
     if kind == "number":
         return NumberColumn(column, decimals.get(name, "auto"))
     if kind == "ordinal":
-        return OrdinalColumn(column)
+        return OrdinalColumn(column, k)
     if kind == "date":
         return DateColumn(column)
     category = CategoryColumn(column, k)

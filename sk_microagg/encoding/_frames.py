@@ -68,7 +68,11 @@ class Frame:
     def _of_array(self, X, estimator):
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
         self._dtype = X.dtype
-        return self._pandas.DataFrame({j: X[:, j] for j in range(X.shape[1])}, copy=False)
+        # With the type given, pandas does not look for another one that suits the objects; but it
+        # has none for whole days.
+        kind = {**dict.fromkeys("OUS", object), **dict.fromkeys("mM")}.get(X.dtype.kind, X.dtype)
+        columns = {j: self._pandas.Series(X[:, j], dtype=kind) for j in range(X.shape[1])}
+        return self._pandas.DataFrame(columns, copy=False)
 
     def _same_index(self, table):
         return table
@@ -94,9 +98,13 @@ class Frame:
     def _to_array(self, table):
         if all(kind == self._dtype for kind in table.dtypes):
             return table.to_numpy(dtype=self._dtype)
-        if self._dtype.kind == "O":
-            return table.to_numpy(dtype=object, na_value=None)
-        return table.to_numpy()
+        if all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in table.dtypes):
+            cells = table.to_numpy()
+            return cells.astype(self._dtype) if self._dtype.kind in "mM" else cells
+        cells = table.to_numpy(dtype=object, na_value=None)
+        if self._dtype.kind in "US" and all(isinstance(cell, str | bytes) for cell in cells.flat):
+            return cells.astype(self._dtype.kind)
+        return cells
 
 
 def is_missing(column):
@@ -107,10 +115,93 @@ def is_missing(column):
 def take(column, positions):
     """Cells of a pandas column at some positions, with its type; -1 for a missing cell."""
     cells = column.array.take(positions, allow_fill=bool((positions < 0).any()))
-    return type(column)(cells, name=column.name, dtype=column.dtype)
+    kind = column.dtype if isinstance(column.dtype, np.dtype) else None
+    return type(column)(cells, name=column.name, dtype=kind)
 
 
 def can_be_missing(column):
     """Whether the type of a pandas column has room for missing cells."""
-    kind = getattr(column.dtype, "kind", "O")
-    return not (isinstance(column.dtype, np.dtype) and kind in "biu")
+    kind = getattr(column.dtype, "subtype", column.dtype)  # of the ends, for intervals
+    return not (isinstance(kind, np.dtype) and kind.kind in "biu")
+
+
+def with_room(column):
+    """A pandas column whose type has room for missing cells: Int64 for int64, and so on."""
+    if can_be_missing(column):
+        return column
+    if hasattr(column.dtype, "subtype"):
+        return column.astype(object)
+    names = {"b": "boolean", "i": f"Int{8 * column.dtype.itemsize}"}
+    return column.astype(names.get(column.dtype.kind, f"UInt{8 * column.dtype.itemsize}"))
+
+
+def without_rare_categories(released, column, k):
+    """Released cells whose type does not list categories that few records have.
+
+    Parameters
+    ----------
+    released : pandas.Series
+        The cells.
+
+    column : pandas.Series
+        The column that they stand for.
+
+    k : int
+        Categories that fewer records have, but at least one, are left out if none of the released
+        cells shows them.
+
+    Returns
+    -------
+    released : pandas.Series
+        The cells, with all other categories in the type.
+    """
+    if not is_categorical(released):
+        return released
+    categories = released.dtype.categories
+    n_records = np.bincount(column.cat.codes.to_numpy() + 1, minlength=len(categories) + 1)[1:]
+    n_shown = np.bincount(released.cat.codes.to_numpy() + 1, minlength=len(categories) + 1)[1:]
+    stay = (n_records == 0) | (n_records >= k) | (n_shown > 0)
+    return released.cat.set_categories(categories[stay])
+
+
+def is_categorical(column):
+    """Whether a pandas column has a type that lists its categories."""
+    return hasattr(column.dtype, "categories") and hasattr(column.dtype, "ordered")
+
+
+def replace_columns(table, kept, columns):
+    """Some columns of a table, with others in the place of these.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table.
+
+    kept : list
+        Names of the columns to return.
+
+    columns : dict
+        By the names of columns, a DataFrame with what is there instead.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        The table, with its index.
+    """
+    cells, names = [], []
+    for position, name in enumerate(table.columns):
+        if name in columns:
+            cells += [column.set_axis(table.index) for _, column in columns[name].items()]
+            names += list(columns[name].columns)
+        elif name in kept:
+            cells.append(table.iloc[:, position])
+            names.append(name)
+    replaced = type(table)(dict(enumerate(cells)), index=table.index)
+    old = [position for position, name in enumerate(table.columns) if name in names]
+    if len(old) == len(names):
+        replaced.columns = table.columns[old]
+    else:
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        # A tuple is a name of its own.
+        replaced.columns = pandas.Index(names, name=table.columns.name, tupleize_cols=False)
+    return replaced

@@ -6,8 +6,8 @@ from numbers import Integral
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
-
-KINDS = ("number", "ordinal", "category", "boolean", "date")
+from sk_microagg.encoding._dates import as_typed
+from sk_microagg.encoding._frames import is_categorical
 
 # From here on, floats cannot represent all integers. Such integers are codes, not measurements.
 SMALLEST_CODE = 2**53
@@ -50,7 +50,7 @@ def kind_of(column):
     """
     types = import_extra("pandas", "table", "A table of columns of any kind").api.types
     kind = column.dtype
-    if hasattr(kind, "categories") and hasattr(kind, "ordered"):
+    if is_categorical(column):
         return "ordinal" if kind.ordered else "category"
     if types.is_bool_dtype(kind):
         return "boolean"
@@ -62,7 +62,10 @@ def kind_of(column):
         return "date"
     if types.is_object_dtype(kind):
         found = KIND_OF_OBJECTS.get(types.infer_dtype(column, skipna=True), "category")
-        return "category" if found == "number" and _holds_codes(column) else found
+        is_category = (found == "number" and _holds_codes(column)) or (
+            found == "date" and not _has_type_for_dates(column)
+        )
+        return "category" if is_category else found
     return "category"
 
 
@@ -74,6 +77,14 @@ def is_date_type(kind):
         return True
     arrow = str(getattr(kind, "pyarrow_dtype", ""))
     return arrow.startswith(("timestamp", "date", "time", "duration"))
+
+
+def _has_type_for_dates(column):
+    """Whether date objects have a common type: those of several time zones have not."""
+    try:
+        return as_typed(column).dtype != object
+    except ValueError:
+        return False
 
 
 def _holds_codes(column):

@@ -1,7 +1,8 @@
-"""Columns on a line: numbers, ranks of ordinal values, and dates. One coordinate each.
+"""Columns of numbers and dates, and averages of these. One coordinate each.
 
-All of them are standardized together, by the scaler that :class:`MicroAggregator` uses. A missing
-value lies in the middle, and is told apart by a coordinate of its own.
+They are standardized together with the ranks of ordinal values, by the scaler that
+:class:`MicroAggregator` uses. A missing value lies in the middle, and is told apart by a coordinate
+of its own.
 """
 
 from decimal import Decimal
@@ -54,7 +55,12 @@ class NumberColumn:
 
     def __init__(self, column, decimals="auto"):
         self.name = column.name
-        self.decimals = _decimals_of(self.values(column)) if decimals == "auto" else decimals
+        self.decimals = decimals
+        if decimals == "auto":
+            values = self.values(column)
+            # What has one decimal has many more if it is converted from 4 bytes to 8.
+            is_narrow = getattr(column.dtype, "itemsize", 8) < 8 and _cell_type(column) is float
+            self.decimals = _decimals_of(values.astype(np.float32) if is_narrow else values)
 
     def values(self, column):
         """The numbers as floats, with NaN where one is missing."""
@@ -87,6 +93,10 @@ class NumberColumn:
         # Adding zero turns -0.0 into 0.0.
         rounded = values if self.decimals is None else np.round(values, self.decimals) + 0.0
         cell = _cell_type(like)
+        if cell is int and isinstance(like.dtype, np.dtype) and like.dtype != object:
+            # Rounded to hundreds, say, a number may exceed its type.
+            limits = np.iinfo(like.dtype)
+            rounded = np.clip(rounded, limits.min, limits.max)
         if cell is float and isinstance(like.dtype, np.dtype) and like.dtype.kind == "f":
             return pandas.Series(rounded.astype(like.dtype), name=self.name)
         cells = [None if np.isnan(value) else self._cell(cell, value) for value in rounded.tolist()]
@@ -97,66 +107,6 @@ class NumberColumn:
             return cell(round(value) if cell is int else value)
         # A float would bring digits that the column does not have.
         return Decimal(repr(value) if self.decimals is None else f"{value:.{self.decimals}f}")
-
-
-class OrdinalColumn:
-    """A column of values with an order, represented by their ranks.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The values.
-
-    order : list or None, default=None
-        All values, lowest first; None for the order of the type.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sk_microagg.encoding import OrdinalColumn
-    >>> sizes = pd.Series(["M", "S", "L", None], name="size")
-    >>> OrdinalColumn(sizes, ["S", "M", "L"]).values(sizes)
-    array([ 1.,  0.,  2., nan])
-    """
-
-    kind = "ordinal"
-
-    def __init__(self, column, order=None):
-        self.name = column.name
-        if order is None:
-            categories = getattr(column.dtype, "categories", None)
-            order = sorted(column.dropna().unique()) if categories is None else list(categories)
-        self.order = list(order)
-        pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        self._ranks = pandas.Index(np.array(self.order, dtype=object), dtype=object)
-        if not self._ranks.is_unique:
-            raise ValueError(f"ordinal[{self.name!r}]={self.order!r} must hold each value once.")
-        ranks = self._find(column)
-        unknown = column[(ranks < 0) & ~is_missing(column)]
-        if len(unknown):
-            raise ValueError(
-                f"ordinal[{self.name!r}] lacks the value {unknown.iloc[0]!r} of X: it must hold "
-                "all values, lowest first."
-            )
-
-    def values(self, column):
-        """The ranks as floats, with NaN where a value is missing or not known."""
-        ranks = self._find(column)
-        return np.where(ranks < 0, np.nan, ranks.astype(np.float64))
-
-    def _find(self, column):
-        ranks = self._ranks.get_indexer(column.astype(object))
-        return np.where(is_missing(column), -1, ranks)
-
-    def released(self, values, like):
-        """Values with the nearest rank to some averages, as a column of the type of another one."""
-        pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        ranks = np.rint(np.nan_to_num(values)).astype(np.intp)
-        cells = [
-            None if missing else self.order[rank]
-            for rank, missing in zip(ranks, np.isnan(values), strict=True)
-        ]
-        return pandas.Series(cells, dtype=like.dtype, name=self.name)
 
 
 class DateColumn:

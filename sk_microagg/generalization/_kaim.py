@@ -115,7 +115,7 @@ class KAIM(Generalizer):
 
     See Also
     --------
-    MicroAggregator : For complete tables of numbers, with means instead of intervals.
+    TableAggregator : Means and most frequent values instead of intervals and nodes.
     KMember : The usual baseline.
     sk_microagg.metrics.generalization_loss : The loss of any release.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import _speed
 import constraints
 import kaim
+import mixed
 import numpy as np
 import pytest
 from _measure import run_alone
@@ -260,6 +261,25 @@ def test_records_benchmark_searches_proves_and_compares(tmp_path, data_folder, m
     (compared,) = results["cells"]
     losses = [compared[name]["loss_percent"] for name in ("Annealing", "IteratedLocalSearch")]
     assert compared["ratio"] == losses[0] / losses[1]
+
+
+def test_mixed_benchmark_compares_releases(tmp_path, data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    folder = data_folder / "adult_hierarchies"
+    options = ["--quick", "--hierarchies", folder, "--json", tmp_path / "results.json"]
+    printed, results = run("mixed.py", *options)
+    plain, with_trees, generalized = results["cells"]
+    assert [cell["method"] for cell in results["cells"]] == list(mixed.METHODS)
+    for cell in results["cells"]:
+        assert cell["smallest_class"] >= 5
+        assert cell["kept_percent"] == pytest.approx(np.mean([*cell["kept_percent_of"].values()]))
+        assert cell["cpu_seconds"] > 0
+        assert cell["peak_mb"] >= 0
+    # Each is best at its own release.
+    assert plain["loss_percent"] < with_trees["loss_percent"] < generalized["loss_percent"]
+    assert plain["kept_percent"] > generalized["kept_percent"]
+    assert plain["iloss_percent"] > with_trees["iloss_percent"] > generalized["iloss_percent"]
+    assert "native-country" in printed
 
 
 def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, monkeypatch):

@@ -1,0 +1,113 @@
+"""The space in which the records of a table are compared, by the parameters of an estimator."""
+
+import numpy as np
+
+from sk_microagg._model._points import SparsePoints
+from sk_microagg._table_roles import as_names
+from sk_microagg._utils._target_weights import target_weights
+from sk_microagg._utils._validation import check_number
+from sk_microagg.encoding import TableEncoder
+from sk_microagg.generalization._hierarchy import TreeHierarchy
+from sk_microagg.generalization._mixed_table import read_hierarchy
+
+
+def make_encoder(estimator, records, k, y):
+    """Make the encoder of a table by the parameters of an estimator, each of them checked.
+
+    Parameters
+    ----------
+    estimator : TableAggregator
+        The estimator.
+
+    records : pandas.DataFrame
+        The quasi-identifiers.
+
+    k : int
+        Smallest size of a group.
+
+    y : array-like of shape (n_records,) or None
+        The target.
+
+    Returns
+    -------
+    encoder : TableEncoder
+        The encoder.
+    """
+    names = list(records.columns)
+    kinds = {}
+    if not (isinstance(estimator.categorical, str) and estimator.categorical == "from_dtype"):
+        kinds = dict.fromkeys(as_names(estimator.categorical, "categorical", names), "category")
+    orders = {}
+    if isinstance(estimator.ordinal, dict):
+        as_names(list(estimator.ordinal), "ordinal", names)
+        orders = estimator.ordinal
+    else:
+        kinds |= dict.fromkeys(as_names(estimator.ordinal, "ordinal", names), "ordinal")
+    options = {
+        "kinds": kinds,
+        "orders": orders,
+        "hierarchies": _read_hierarchies(estimator.hierarchies, names),
+        "decimals": _check_decimals(estimator.decimals, names),
+    }
+    if isinstance(estimator.column_weights, str) and estimator.column_weights == "target":
+        weights = _weights_by_target(TableEncoder(records, k, **options), records, y)
+    else:
+        weights = _check_weights(estimator.column_weights, names)
+    return TableEncoder(records, k, weights=weights, **options)
+
+
+def _read_hierarchies(hierarchies, names):
+    if hierarchies is None:
+        return {}
+    if not isinstance(hierarchies, dict):
+        raise TypeError(
+            f"hierarchies={hierarchies!r} must be a dict from columns to hierarchies or None, got "
+            f"{type(hierarchies).__name__}."
+        )
+    as_names(list(hierarchies), "hierarchies", names)
+    read = {name: read_hierarchy(name, tree) for name, tree in hierarchies.items()}
+    for name, tree in read.items():
+        if not isinstance(tree, TreeHierarchy):
+            raise TypeError(
+                f"hierarchies[{name!r}]={tree!r} must be a tree whose leaves are given: numbers "
+                "without one are averaged."
+            )
+    return read
+
+
+def _weights_by_target(encoder, records, y):
+    if y is None:
+        raise ValueError("column_weights='target' needs y: pass the target to fit.")
+    points = encoder.points(records)
+    matrix = points.matrix if isinstance(points, SparsePoints) else points
+    column_of = encoder.column_of_coordinates()
+    return target_weights(matrix, column_of, y) if len(column_of) else {}
+
+
+def _check_weights(weights, names):
+    if weights is None:
+        return {}
+    if not isinstance(weights, dict):
+        raise TypeError(
+            f"column_weights={weights!r} must be a dict from columns to numbers, 'target' or None, "
+            f"got {type(weights).__name__}."
+        )
+    as_names(list(weights), "column_weights", names)
+    return {
+        name: check_number(f"column_weights[{name!r}]", weight, above=0)
+        for name, weight in weights.items()
+    }
+
+
+def _check_decimals(decimals, names):
+    if isinstance(decimals, dict):
+        as_names(list(decimals), "decimals", names)
+    else:
+        decimals = dict.fromkeys(names, decimals)
+    for name, number in decimals.items():
+        is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not (is_integer or number is None or (isinstance(number, str) and number == "auto")):
+            raise ValueError(
+                f"decimals={number!r} for column {name!r} must be an integer, 'auto' or None."
+            )
+    return decimals

@@ -1,0 +1,152 @@
+"""Columns of values with an order, on a line by their ranks.
+
+Values that fewer than k records share are not to be known to a fitted model, unless a user names
+them. It finds their place among those that it knows.
+"""
+
+from bisect import bisect
+
+import numpy as np
+
+from sk_microagg._utils._extras import import_extra
+from sk_microagg.encoding._frames import (
+    is_categorical,
+    is_missing,
+    with_room,
+    without_rare_categories,
+)
+
+
+class OrdinalColumn:
+    """A column of values with an order, represented by their ranks.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The values.
+
+    k : int
+        Values that fewer records share are not released, and lie halfway between the next lower and
+        the next higher one that is. All values count as shared if `order` is given.
+
+    order : list or None, default=None
+        All values, lowest first; None for the order of the type.
+
+    Attributes
+    ----------
+    name : object
+        Name of the column.
+
+    order : list
+        The values that may be released, lowest first.
+
+    ranks : ndarray of shape (n_values,)
+        The ranks of these among all values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_microagg.encoding import OrdinalColumn
+    >>> sizes = pd.Series(["M", "S", "L", None], name="size")
+    >>> OrdinalColumn(sizes, 2, ["S", "M", "L"]).values(sizes)
+    array([ 1.,  0.,  2., nan])
+    """
+
+    kind = "ordinal"
+
+    def __init__(self, column, k, order=None):
+        self.name = column.name
+        self._k = k
+        self._is_given = order is not None
+        self._is_sorted = order is None and not is_categorical(column)
+        values = self._values_in_order(column) if order is None else list(order)
+        if len({*values}) < len(values):
+            raise ValueError(f"ordinal[{self.name!r}]={values!r} must hold each value once.")
+        counts = dict(column.value_counts().items())
+        counts = np.array([counts.get(value, 0) for value in values], dtype=np.intp)
+        may_be_known = (counts == 0) | (counts >= k) | self._is_given
+        self.ranks = np.flatnonzero(may_be_known).astype(np.float64)
+        self.order = [values[rank] for rank in np.flatnonzero(may_be_known)]
+        self._rank_of = dict(zip(self.order, self.ranks.tolist(), strict=True))
+        ends = np.array([-1.0, *self.ranks, len(values)])
+        self._between = (ends[:-1] + ends[1:]) / 2
+        if self._is_given:
+            unknown = [value for value in column.dropna().unique() if value not in self._rank_of]
+            if unknown:
+                raise ValueError(
+                    f"ordinal[{self.name!r}] lacks the value {unknown[0]!r} of X: it must hold all "
+                    "values, lowest first."
+                )
+
+    def _values_in_order(self, column):
+        if is_categorical(column):
+            return list(column.dtype.categories)
+        try:
+            return sorted(column.dropna().unique().tolist())
+        except TypeError as error:
+            raise TypeError(
+                f"ordinal names column {self.name!r}, whose values cannot be sorted: it must be a "
+                f"dict with all of them, lowest first. {error}"
+            ) from error
+
+    def values(self, column):
+        """The ranks as floats, with NaN where a value is missing or has no place in the order."""
+        if is_categorical(column):
+            codes, different = column.cat.codes.to_numpy(), list(column.dtype.categories)
+        else:
+            pandas = import_extra("pandas", "table", "A table of columns of any kind")
+            codes, different = pandas.factorize(column.astype(object))
+            codes = np.where(is_missing(column), -1, codes)
+        if self._is_given or not (self._is_sorted or is_categorical(column)):
+            ranks = [self._rank_of.get(value, np.nan) for value in different]
+        elif self._is_sorted:
+            ranks = [self._rank_by_value(value) for value in different]
+        else:
+            ranks = self._ranks_by_neighbors(different)
+        return np.array([*ranks, np.nan])[codes]
+
+    def _rank_by_value(self, value):
+        if value in self._rank_of:
+            return self._rank_of[value]
+        try:
+            return self._between[bisect(self.order, value)]
+        except TypeError:
+            return np.nan
+
+    def _ranks_by_neighbors(self, categories):
+        """Ranks of categories in their order, by the last one before them that is known."""
+        ranks, n_before = [], 0
+        for category in categories:
+            if category in self._rank_of:
+                ranks.append(self._rank_of[category])
+                n_before = self.order.index(category) + 1
+            else:
+                ranks.append(self._between[n_before])
+        return ranks
+
+    def released(self, values, like):
+        """Values whose rank is nearest to some averages, the lower one of two.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_groups,)
+            The averages, NaN where the release is missing.
+
+        like : pandas.Series
+            The column, which has all values that may be released.
+
+        Returns
+        -------
+        released : pandas.Series
+            The column, of the same type where that has room for what is missing.
+        """
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        cells = [
+            None if np.isnan(value) or not self.order else self._nearest(value) for value in values
+        ]
+        kind = like.dtype if None not in cells else with_room(like.iloc[:0]).dtype
+        released = pandas.Series(cells, dtype=kind, name=self.name)
+        return without_rare_categories(released, like, self._k)
+
+    def _nearest(self, value):
+        return self.order[np.argmin(np.abs(self.ranks - value))]
