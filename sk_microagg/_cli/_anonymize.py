@@ -3,10 +3,13 @@
 import sys
 import time
 
-from sk_microagg._cli._errors import require_dask
-from sk_microagg._cli._facts import print_facts
+from sk_microagg._cli._errors import CommandError, require_dask
+from sk_microagg._cli._facts import Fact, print_facts, print_facts_as_json
 from sk_microagg._cli._in_memory import anonymize_in_memory
-from sk_microagg._cli._progress import CommandProgress
+from sk_microagg._cli._paths import is_standard, name_of_input
+from sk_microagg._cli._progress import WARNING, CommandProgress
+
+OPTIONS_IN_MEMORY = ("categorical", "ordinal", "date", "number", "weights", "categories", "round")
 
 
 def run(options):
@@ -14,19 +17,30 @@ def run(options):
     start = time.perf_counter()
     anonymize = anonymize_in_memory
     if options.engine == "dask":
+        _check_options_on_dask(options)
         require_dask()
         from sk_microagg._cli._on_dask import anonymize_on_dask as anonymize  # Dask is an extra.
-    with CommandProgress(not options.quiet) as progress:
+    is_shown = not options.quiet and not options.json
+    with CommandProgress(is_shown, options.json) as progress:
         facts = anonymize(options, progress)
     if options.quiet:
         for what in facts.get("interrupted", []):
-            print(f"sk-microagg: warning: {what}", file=sys.stderr)
+            print(f"{WARNING}{what}", file=sys.stderr)
         return
-    facts["row order"] = (
-        "random" if options.shuffle else f"that of {options.input}; --shuffle makes it random"
-    )
-    facts["seconds"] = f"{time.perf_counter() - start:.1f}"
-    facts["written"] = options.output
+    order = f"that of {name_of_input(options.input)}; --shuffle makes it random"
+    facts["row order"] = "random" if options.shuffle else Fact(order, "original")
+    seconds = time.perf_counter() - start
+    facts["seconds"] = Fact(f"{seconds:.1f}", round(seconds, 3))
+    is_piped = is_standard(options.output)
+    facts["written"] = Fact("standard output", "-") if is_piped else options.output
     if options.report:
         facts["report"] = options.report
-    print_facts(facts)
+    # The table is alone on standard output.
+    file = sys.stderr if is_piped else sys.stdout
+    (print_facts_as_json if options.json else print_facts)(facts, file)
+
+
+def _check_options_on_dask(options):
+    for option in OPTIONS_IN_MEMORY:
+        if getattr(options, option):
+            raise CommandError(f"--{option} needs --engine memory.")

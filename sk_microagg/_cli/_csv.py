@@ -3,21 +3,24 @@
 import csv
 import gzip
 import io
+import sys
 from contextlib import contextmanager
 from itertools import chain, islice, repeat
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._errors import CommandError, one_line
+from sk_microagg._cli._format import FileStyle
 from sk_microagg._cli._header import check_header, holds_names, made_names
-from sk_microagg._utils._csv import CSVError, opened_csv
+from sk_microagg._cli._paths import is_standard, name_of_input
+from sk_microagg._utils._csv import CSVError, EncodingError, opened_csv
 
 ROWS_AT_A_TIME = 50_000
 
 
-def read_csv(path, *, sep, is_compressed, header):
-    """Read a table from a CSV file or a pipe.
+def read_csv(path, format, *, sep, is_compressed):
+    """Read a table from a CSV file, a pipe or standard input.
 
     Unlike pandas, it neither fills rows that are too short nor changes duplicate names.
 
@@ -26,28 +29,39 @@ def read_csv(path, *, sep, is_compressed, header):
     path : str
         The file.
 
+    format : Format
+        Its encoding, and what is known about its header.
+
     sep : str or None
         Separator of cells; None for a comma, unless that looks wrong.
 
     is_compressed : bool
         Whether it is a gzip file.
 
-    header : {"check", "given", "none", "none or made"}
-        What is known about its header.
-
     Returns
     -------
     cells : pyarrow.Table
         The cells, as text.
+
+    style : FileStyle
+        How its lines are written.
     """
+    source = sys.stdin.buffer if is_standard(path) else path
+    path = name_of_input(path)
     try:
-        with opened_csv(path, sep=sep or ",", is_compressed=is_compressed) as rows:
-            cells = _read_rows(rows, path, sep, header)
+        with opened_csv(
+            source, sep=sep or ",", is_compressed=is_compressed, encoding=format.encoding
+        ) as rows:
+            cells = _read_rows(rows, path, sep, format.header)
+    except EncodingError as error:
+        raise CommandError(
+            f"{one_line(error)} Name its encoding by --encoding, such as latin-1, cp1252 or utf-16."
+        ) from error
     except CSVError as error:
         raise CommandError(str(error)) from error
-    if header == "check":
+    if format.header == "check":
         check_header(path, cells)
-    return cells
+    return cells, FileStyle(rows.has_mark, rows.line_end)
 
 
 def _read_rows(rows, path, sep, header):
@@ -61,18 +75,20 @@ def _read_rows(rows, path, sep, header):
     records = (row or [""] for row in rows if row or n_columns == 1)
     if holds_names(first, header):
         names = first
+        while names[-2:] == ["", ""]:  # One column without a name is a column; several end lines.
+            names.pop()
     else:
         names = made_names(n_columns)
         records = chain(repeat([""], n_blank if n_columns == 1 else 0), [first], records)
     chunks = [[] for _ in names]
-    while batch := list(islice(_of_length(n_columns, records, rows, path), ROWS_AT_A_TIME)):
+    while batch := list(islice(_of_length(names, records, rows, path), ROWS_AT_A_TIME)):
         for chunk, column in zip(chunks, zip(*batch, strict=True), strict=True):
             chunk.append(pa.array(column, pa.string()))
     return pa.Table.from_arrays([pa.chunked_array(c, pa.string()) for c in chunks], names=names)
 
 
 def _check_separator(path, cell):
-    for other in (";", "\t"):
+    for other in (";", "\t", "|"):
         if other in cell:
             # The message does not quote the cell, which may be a whole record.
             raise CommandError(
@@ -81,17 +97,26 @@ def _check_separator(path, cell):
             )
 
 
-def _of_length(n_cells, records, rows, path):
+def _of_length(names, records, rows, path):
+    """The records, with as many cells as there are names.
+
+    Some programs end every row with a separator: empty cells at the end that have no name count for
+    nothing.
+    """
+    n_cells = len(names)
+    n_named = next((n for n in range(n_cells, 0, -1) if names[n - 1]), n_cells)
     for record in records:
         if len(record) != n_cells:
-            raise CommandError(
-                f"{path}, line {rows.line_num}: a row has {len(record)} cells, but the first row "
-                f"has {n_cells}."
-            )
+            if len(record) < n_named or any(record[n_cells:]):
+                raise CommandError(
+                    f"{path}, line {rows.line_num}: a row has {len(record)} cells, but the first "
+                    f"row has {n_cells}."
+                )
+            record = (record + [""] * n_cells)[:n_cells]
         yield record
 
 
-def write_csv(cells, path, *, sep, is_compressed):
+def write_csv(cells, path, encoding, style, *, sep, is_compressed):
     """Write a CSV file; nulls and NaN are empty cells.
 
     Parameters
@@ -100,7 +125,13 @@ def write_csv(cells, path, *, sep, is_compressed):
         The table.
 
     path : path
-        The file.
+        The file, or "-" for standard output.
+
+    encoding : str
+        Its encoding.
+
+    style : FileStyle
+        How its lines are written.
 
     sep : str or None
         Separator of cells; None for a comma.
@@ -112,8 +143,12 @@ def write_csv(cells, path, *, sep, is_compressed):
     cells = pa.Table.from_arrays(columns, names=cells.column_names)
     # Before Python 3.13, the csv module does not quote carriage returns.
     quoting = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
-    with _opened(path, is_compressed) as file:
-        writer = csv.writer(file, delimiter=sep or ",", lineterminator="\n", quoting=quoting)
+    if style.has_mark and encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        encoding = "utf-8-sig"
+    with _opened(path, is_compressed, encoding) as file:
+        writer = csv.writer(
+            file, delimiter=sep or ",", lineterminator=style.line_end, quoting=quoting
+        )
         writer.writerow(cells.column_names)
         for batch in cells.to_batches(max_chunksize=ROWS_AT_A_TIME):
             columns = [column.to_pylist() for column in batch.columns]
@@ -135,15 +170,24 @@ def _has_carriage_return(cells):
 
 
 @contextmanager
-def _opened(path, is_compressed):
+def _opened(path, is_compressed, encoding):
+    if is_standard(path):
+        sys.stdout.flush()
+        file = io.TextIOWrapper(sys.stdout.buffer, encoding=encoding, newline="")
+        try:
+            yield file
+            file.flush()
+        finally:
+            file.detach()
+        return
     with open(path, "wb") as binary:
         if is_compressed:
             # Without name and time, so that the same release has the same bytes.
             with (
                 gzip.GzipFile("", "wb", fileobj=binary, mtime=0) as compressed,
-                io.TextIOWrapper(compressed, encoding="utf-8", newline="") as file,
+                io.TextIOWrapper(compressed, encoding=encoding, newline="") as file,
             ):
                 yield file
         else:
-            with io.TextIOWrapper(binary, encoding="utf-8", newline="") as file:
+            with io.TextIOWrapper(binary, encoding=encoding, newline="") as file:
                 yield file

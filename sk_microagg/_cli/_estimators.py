@@ -2,8 +2,8 @@
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._kinds import why_no_numbers
 from sk_microagg._cli._privacy import demands_beyond_k
-from sk_microagg._cli._values import why_no_numbers
 from sk_microagg.refiners import REFINERS
 
 DEFAULTS = MicroAggregator().get_params()

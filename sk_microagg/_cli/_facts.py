@@ -1,6 +1,11 @@
-"""The summary of a command, in lines of a name and a fact."""
+"""The summary of a command, in lines of a name and a fact, or as JSON."""
 
+import json
+import sys
 import textwrap
+from collections import namedtuple
+
+import numpy as np
 
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
@@ -11,6 +16,9 @@ from sk_microagg.refiners import REFINERS
 WIDTH_OF_NAMES = 18
 WIDTH = 100
 
+# A fact that is written otherwise for people than for programs.
+Fact = namedtuple("Fact", "text value")
+
 
 def facts_of(
     estimator,
@@ -20,6 +28,7 @@ def facts_of(
     level,
     homogeneous,
     *,
+    columns=(),
     privacy=None,
     certificate=None,
     interrupted=(),
@@ -39,6 +48,10 @@ def facts_of(
 
     homogeneous : ndarray of shape (n_unchanged,)
         For each unchanged column, the share of the records in groups that share one value.
+
+    columns : list of dict, default=()
+        For each anonymized column its name, its kind, how that was recognized, and what is
+        released.
 
     privacy : dict or None, default=None
         Facts about what was demanded of each group beyond its size.
@@ -62,23 +75,36 @@ def facts_of(
     level_of = " together with its stratum" if choice.strata else ""
     facts = {
         "records": n_records,
-        "anonymized": ", ".join(choice.anonymized),
-        "unchanged": ", ".join(choice.unchanged) or "none",
-        **({"sensitive": ", ".join(choice.sensitive)} if choice.sensitive else {}),
-        **({"strata": ", ".join(choice.strata)} if choice.strata else {}),
+        "anonymized": _names(choice.anonymized),
+        **({"columns": Fact([*map(_line_of_column, columns)], [*columns])} if columns else {}),
+        "unchanged": _names(choice.unchanged),
+        **({"sensitive": _names(choice.sensitive)} if choice.sensitive else {}),
+        **({"strata": _names(choice.strata)} if choice.strata else {}),
         "method": _method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": smallest_group,
-        "anonymity level": f"{level}  (every row occurs at least this often{level_of})",
+        "anonymity level": Fact(
+            f"{level}  (every row occurs at least this often{level_of})", level
+        ),
         **(privacy or {}),
         **({"homogeneity": lines} if lines else {}),
-        "information loss": percent(estimator.information_loss_, digits=3),
+        "information loss": Fact(
+            percent(estimator.information_loss_, digits=3), estimator.information_loss_
+        ),
     }
     if certificate is not None:
         facts["certificate"] = f"{certificate.verdict()}: {certificate.reason()}"
     if interrupted:
         facts["interrupted"] = list(interrupted)
     return facts
+
+
+def _names(columns):
+    return Fact(", ".join(columns) or "none", list(columns))
+
+
+def _line_of_column(column):
+    return "{name}: {kind} ({recognized}); released: {released}".format(**column)
 
 
 def _lines_of_sensitive(shares, choice, n_records, k):
@@ -110,9 +136,19 @@ def _name_of(method, kinds):
     return next(name for name, kind in kinds.items() if isinstance(method, kind))
 
 
-def print_facts(facts):
-    """Print one fact per line, each item of a list on its own line."""
+def print_facts(facts, file=None):
+    """Print one fact per line, each item of a list on its own line.
+
+    Parameters
+    ----------
+    facts : dict
+        By name, a fact or a list of several.
+
+    file : file or None, default=None
+        Where to print them; None for standard output.
+    """
     for name, fact in facts.items():
+        fact = fact.text if isinstance(fact, Fact) else fact
         # Paths and names of columns are never broken.
         lines = [
             line
@@ -125,4 +161,33 @@ def print_facts(facts):
             )
         ]
         indent = "\n" + " " * WIDTH_OF_NAMES
-        print(f"{name:<{WIDTH_OF_NAMES}}{indent.join(lines)}")
+        print(f"{name:<{WIDTH_OF_NAMES}}{indent.join(lines)}", file=file or sys.stdout)
+
+
+def print_facts_as_json(facts, file=None):
+    """Print one object per line: each item of "columns", then all other facts.
+
+    Parameters
+    ----------
+    facts : dict
+        By name, a fact or a list of several.
+
+    file : file or None, default=None
+        Where to print them; None for standard output.
+    """
+    values = {
+        name.replace(" ", "_").replace("-", "_"): fact.value if isinstance(fact, Fact) else fact
+        for name, fact in facts.items()
+    }
+    for column in values.pop("columns", []):
+        print_json({"type": "column", **column}, file)
+    print_json({"type": "release", **values}, file)
+
+
+def print_json(value, file=None):
+    """Print an object in one line of ASCII, so that no text controls a terminal."""
+    print(json.dumps(value, default=_plain), file=file or sys.stdout)
+
+
+def _plain(value):
+    return value.item() if isinstance(value, np.generic) else str(value)

@@ -3,8 +3,6 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sk_microagg._cli._values import INTEGER, NUMBER
-
 LARGEST_SHARE = 0.9
 
 # A dropped column says who a record belongs to if people have at most this many rows on average.
@@ -12,6 +10,8 @@ LARGEST_SHARE = 0.9
 MOST_ROWS = 20
 N_LINES = 5
 
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+INTEGER = r"^[+-]?\d+$"
 DATE = r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})"
 
 

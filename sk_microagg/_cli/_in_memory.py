@@ -1,15 +1,19 @@
 """Anonymize a table that fits into memory."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from sk_microagg import MicroAggregator
 from sk_microagg._certificate import certify
 from sk_microagg._cli._columns import choose_by_options
+from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError, bad_input_as_command_error, one_line, reason
 from sk_microagg._cli._estimators import check_refiner_keeps_constraints, make_estimator
 from sk_microagg._cli._facts import facts_of
+from sk_microagg._cli._format import Format
 from sk_microagg._cli._hierarchies import read_hierarchies
 from sk_microagg._cli._identifiers import (
     identifiers,
@@ -17,16 +21,24 @@ from sk_microagg._cli._identifiers import (
     warn_of_identifiers,
     warn_of_several_rows,
 )
-from sk_microagg._cli._paths import check_exists, check_target, suffix_of, suffix_of_input
+from sk_microagg._cli._paths import (
+    check_exists,
+    check_target,
+    file_of_input,
+    has_types,
+    is_standard,
+    name_of_input,
+    suffix_of,
+    suffix_of_input,
+)
 from sk_microagg._cli._privacy import check_privacy_options, warnings_as_lines
+from sk_microagg._cli._released import describe, rounded_release, with_decimals
 from sk_microagg._cli._roles import Roles
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
 from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
 from sk_microagg._utils._extras import check_report_extra
 from sk_microagg.metrics import anonymity_level, homogeneity
-
-DECIMALS_OF_INTEGERS = 2
 
 SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
 PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"
@@ -49,26 +61,28 @@ def anonymize_in_memory(options, progress):
         What was done, to print.
     """
     _check_options(options)
+    format, declared = Format.of(options), Declared.of(options)
+    _check_available(declared)
     make_report = _import_report() if options.report else None
 
-    progress.show(f"reading {options.input}")
-    table = read_table(options.input, options.sep, options.header)
-    names = table.cells.column_names
-    choice = choose_by_options(names, options)
-    hierarchies = {}
-    if options.hierarchies is not None:
-        hierarchies = read_hierarchies(options.hierarchies, names, choice.anonymized)
-    values = table.values(choice.anonymized)
-    roles = Roles.of(table, choice, options)
+    progress.show(f"reading {name_of_input(options.input)}")
+    table = read_table(options.input, format)
+    choice = choose_by_options(table.cells.column_names, options)
+    declared.check(choice)
+    hierarchies = _hierarchies(table, choice, options)
+    columns = _anonymized_columns(table, choice, declared, hierarchies)
+    values = pd.DataFrame({c.name: c.values for c in columns if c.kind != "empty"})
+    roles = Roles.of(table, choice, options, declared)
     estimator = make_estimator(values, hierarchies, options, int(progress.is_shown), roles.privacy)
     _warn_of_columns(table, choice, isinstance(estimator, MicroAggregator), progress)
     passed = table.as_text(choice.unchanged)
 
     released, interrupted = _group(estimator, values, roles, progress)
-    release = rounded(pd.DataFrame(released, columns=values.columns), integers(values))
+    release = rounded_release(pd.DataFrame(released, columns=values.columns), columns)
+    cells = table.with_released(release, columns, choice.kept, has_types(options.output))
 
     progress.show("checking the release")
-    classes = pd.concat([release, roles.strata], axis=1)
+    classes = pd.concat([cells.select(choice.anonymized).to_pandas(), roles.strata], axis=1)
     level = anonymity_level(classes)
     check_level(level, options.k)
     homogeneous = homogeneity(classes, passed) if choice.unchanged else []
@@ -76,17 +90,14 @@ def anonymize_in_memory(options, progress):
 
     progress.show(f"writing {options.output}")
     _check_targets(options)  # Again, since a file may have been written in the meantime.
-    cells = table.with_released(release, choice.kept)
     cells = shuffled(cells) if options.shuffle else cells
-    write_table(cells, options.output, options.sep, readers_of=options.input)
-    certificate = None
-    if options.certificate is not None:
-        certificate, is_complete = _prove(estimator, values, options, progress)
-        interrupted += [] if is_complete else [PROOF_INTERRUPTED]
+    write_table(cells, options.output, format, table.style, file_of_input(options.input))
+    certificate, is_complete = _prove(estimator, values, options, progress)
+    interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if make_report is not None:
         progress.show(f"writing {options.report}")
         about = {
-            "source": Path(options.input).name,
+            "source": Path(name_of_input(options.input)).name,
             "passed": passed,
             "dropped": choice.dropped,
             **roles.of_report(),
@@ -99,10 +110,34 @@ def anonymize_in_memory(options, progress):
         estimator.group_sizes_.min(),
         level,
         homogeneous,
+        columns=[describe(column, release) for column in columns],
         privacy=privacy,
         certificate=certificate,
         interrupted=interrupted,
     )
+
+
+def _hierarchies(table, choice, options):
+    if options.hierarchies is None:
+        return {}
+    return read_hierarchies(options.hierarchies, table.cells.column_names, choice.anonymized)
+
+
+def _anonymized_columns(table, choice, declared, hierarchies):
+    """The columns that are anonymized, with their kinds; at least one is not empty."""
+    for name in hierarchies:
+        if declared.kinds.get(name, "category") != "category":
+            raise CommandError(f"Column {name!r} has a hierarchy, so that it is categorical.")
+    kinds = declared.kinds | dict.fromkeys(hierarchies, "category")
+    columns = table.columns(choice.anonymized, replace(declared, kinds=kinds), is_strict=True)
+    if all(column.kind == "empty" for column in columns):
+        raise CommandError("In all columns to anonymize, all values are missing.")
+    return [
+        replace(column, how="it has a hierarchy")
+        if column.name in hierarchies
+        else with_decimals(column, declared)
+        for column in columns
+    ]
 
 
 def _warn_of_columns(table, choice, may_use_unit, progress):
@@ -130,12 +165,10 @@ def integers(values):
 
 
 def rounded(release, columns):
-    """The release with some columns rounded, if they hold numbers; groups can only merge."""
+    """The release with some columns rounded to integers; groups can only merge."""
     release = release.copy()
     for name in columns:
-        if release[name].dtype.kind == "f":
-            # Adding zero turns -0.0 into 0.0.
-            release[name] = release[name].round(DECIMALS_OF_INTEGERS) + 0.0
+        release[name] = release[name].round().astype(np.int64)
     return release
 
 
@@ -150,6 +183,8 @@ def check_level(level, k):
 
 def _prove(estimator, values, options, progress):
     """Prove a bound on the optimum; return it, and whether that took as long as it was to take."""
+    if options.certificate is None:
+        return None, True
     progress.show(f"proving for {options.certificate:g} seconds how close the optimum is")
     with progress.of_search(), interruptible():
         verbose = int(progress.is_shown)
@@ -167,10 +202,18 @@ def _check_options(options):
     check_refiner_keeps_constraints(options)
 
 
+def _check_available(declared):
+    for option in ("weights", "categories"):
+        if getattr(declared, option):
+            raise CommandError(f"--{option} is not available for these methods.")
+
+
 def _check_targets(options):
     suffix_of(options.output)
     check_target(options.output, [options.input], force=options.force)
     if options.report:
+        if is_standard(options.report):
+            raise CommandError("--report - must be a file.")
         others = [options.input, options.output]
         check_target(options.report, others, force=options.force)
 
@@ -203,7 +246,7 @@ def _write_report(make_report, values, release, estimator, options, certificate,
                 estimator,
                 options.report,
                 certificate=proof,
-                readers_of=options.input,
+                readers_of=file_of_input(options.input),
                 **about,
             )
     except ImportError as error:

@@ -1,10 +1,18 @@
 """The arguments of the commands."""
 
 import argparse
-import csv
-import math
 
 from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._cli._arguments import (
+    at_least_1,
+    diversity,
+    jobs,
+    names,
+    positive,
+    seed,
+    share,
+)
+from sk_microagg._cli._table_options import add_format_options, add_kind_options
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._version import __version__
 from sk_microagg.builders import BUILDERS
@@ -12,20 +20,23 @@ from sk_microagg.refiners import REFINERS
 
 FILES = """\
 files:
-  Tables are CSV (.csv, .tsv, also .gz; UTF-8, with a header) or Parquet (.parquet), by the suffix.
-  A pipe or /dev/stdin is read as CSV.
-  A column of a CSV file holds numbers if all its known cells are numbers, unless one of these has
-  a leading zero, as zip codes have, or is too long for a measurement. Missing values are: empty
-  cells, NA, NaN, nan, null, NULL, ? and *.
+  Tables are CSV (.csv, .tsv, also .gz; with a header), Excel (.xlsx) or Parquet (.parquet), by the
+  suffix. A pipe, /dev/stdin or - is CSV; with OUT -, the summary goes to stderr.
+  In CSV files, a column holds numbers if all its known cells do, maybe with the same symbol, as %
+  or $; but codes if one of them has a leading zero, as zip codes have, or is too long for a
+  measurement. It holds dates if all are ISO dates. Missing values are: empty cells, NA, NaN, nan,
+  null, NULL, ? and *, and what --na names. If most cells are numbers or dates, but not all, that is
+  an error, until --na, --decimal, --thousands, --categorical or --date settles it.
 """
 
 ANONYMIZE = """\
 Make a table k-anonymous: in the chosen columns, every row of OUT occurs at least K times.
 
-If all chosen columns hold numbers and no value is missing, the rows of a group are replaced by
-their mean (MicroAggregator); means of integers are rounded to two decimals. Otherwise they are
-replaced by intervals, nodes of hierarchies and * (KAIM). Other columns are released unchanged, so
-choose all columns by which a person could be recognized, and drop names and personal numbers.
+If all chosen columns hold numbers or dates and no value is missing, the rows of a group are
+replaced by their mean (MicroAggregator), rounded to the decimals that the column has. Otherwise
+they are replaced by intervals, nodes of hierarchies and * (KAIM). Other columns are released
+unchanged, so choose all columns by which a person could be recognized, and drop names and personal
+numbers.
 
 k says nothing of what a group shares, and counts rows: --sensitive with --l or --t demands
 different values in each group, --unit counts people, and --strata keeps parts of the table apart.
@@ -84,13 +95,16 @@ def _command(commands, name, help, description=None, epilog=None):
 
 
 def _add_anonymize(parser):
-    parser.add_argument("input", metavar="IN", help="the table")
-    parser.add_argument("output", metavar="OUT", help="where to write the release")
-    parser.add_argument("-k", type=_at_least_1, default=5, metavar="K", help="default: %(default)s")
+    parser.add_argument("input", metavar="IN", help="the table; - for standard input")
+    parser.add_argument(
+        "output", metavar="OUT", help="where to write the release; - for standard output"
+    )
+    parser.add_argument("-k", type=at_least_1, default=5, metavar="K", help="default: %(default)s")
     _add_columns(parser, "columns to anonymize together; default: all that are not dropped")
     parser.add_argument(
-        "--drop", type=_names, default=[], metavar="A,B", help="columns to leave out of OUT"
+        "--drop", type=names, default=[], metavar="A,B", help="columns to leave out of OUT"
     )
+    add_kind_options(parser)
     _add_roles(parser)
     parser.add_argument(
         "--builder",
@@ -105,7 +119,7 @@ def _add_anonymize(parser):
     )
     parser.add_argument(
         "--time-limit",
-        type=_positive,
+        type=positive,
         metavar="SECONDS",
         help="time to search for better groups, by the annealing or iterated_local_search that "
         "--refiner names; default: recombination, or iterated_local_search if not all are numbers. "
@@ -113,12 +127,12 @@ def _add_anonymize(parser):
     )
     parser.add_argument(
         "--certificate",
-        type=_positive,
+        type=positive,
         metavar="SECONDS",
         help="time to prove an upper bound on how far the information loss is above the optimum; "
         "for columns of numbers without missing values. Ctrl-C ends it earlier",
     )
-    parser.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
+    parser.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
     _add_jobs(parser)
     parser.add_argument(
         "--hierarchies",
@@ -126,7 +140,6 @@ def _add_anonymize(parser):
         help="generalize by hierarchies: files COLUMN.csv without a header; each row has a value "
         "and its ancestors up to the root, separated by semicolons, as ARX writes them",
     )
-    parser.add_argument("--report", metavar="HTML", help="also write a report on the release")
     parser.add_argument(
         "--engine",
         choices=["memory", "dask"],
@@ -134,27 +147,39 @@ def _add_anonymize(parser):
         help="dask: for Parquet files and folders larger than memory, with columns of numbers "
         "without missing values; OUT is a new folder. Default: %(default)s",
     )
-    _add_csv_options(parser)
+    add_format_options(parser)
+    _add_output(parser)
+
+
+def _add_output(parser):
+    parser.add_argument("--report", metavar="HTML", help="also write a report on the release")
     parser.add_argument(
         "--shuffle",
         action="store_true",
         help="write the rows in random order, which --seed does not determine; default: as in IN",
     )
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
-    parser.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+    summary = parser.add_mutually_exclusive_group()
+    summary.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+    summary.add_argument(
+        "--json",
+        action="store_true",
+        help="print the summary as JSON, one object per line: one for each column, then one for "
+        "the release; warnings likewise, on stderr",
+    )
 
 
 def _add_roles(parser):
     parser.add_argument(
         "--sensitive",
-        type=_names,
+        type=names,
         default=[],
         metavar="A,B",
         help="columns that --l and --t are about, such as a diagnosis; they are released unchanged",
     )
     parser.add_argument(
         "--l",
-        type=_diversity,
+        type=diversity,
         metavar="L",
         help="each group has at least L different values in every sensitive column",
     )
@@ -166,10 +191,10 @@ def _add_roles(parser):
         "frequent value occurs less than C times as often as all but the L - 1 most frequent ones "
         "together. Default: %(default)s",
     )
-    parser.add_argument("--c", type=_positive, metavar="C", help="for --l-kind recursive")
+    parser.add_argument("--c", type=positive, metavar="C", help="for --l-kind recursive")
     parser.add_argument(
         "--t",
-        type=_share,
+        type=share,
         metavar="T",
         help="each group has nearly the distribution of the whole table in every sensitive column: "
         "the earth mover's distance, over the order of numbers, and between equally distant "
@@ -183,7 +208,7 @@ def _add_roles(parser):
     )
     parser.add_argument(
         "--strata",
-        type=_names,
+        type=names,
         default=[],
         metavar="A,B",
         help="columns such as the region, released unchanged: no group mixes rows of different "
@@ -201,7 +226,7 @@ def _add_risk(parser):
     )
     parser.add_argument(
         "--sensitive",
-        type=_names,
+        type=names,
         default=[],
         metavar="A,B",
         help="columns such as a diagnosis, taken from RELEASE if they are there: print their "
@@ -214,81 +239,14 @@ def _add_risk(parser):
         "print the smallest number of people who share a row",
     )
     _add_jobs(parser)
-    _add_csv_options(parser)
+    add_format_options(parser)
 
 
 def _add_columns(parser, help):
-    parser.add_argument("--columns", type=_names, metavar="A,B", help=help)
+    parser.add_argument("--columns", type=names, metavar="A,B", help=help)
 
 
 def _add_jobs(parser):
     parser.add_argument(
-        "--jobs", type=_jobs, default=-1, metavar="N", help="threads; default: one per processor"
+        "--jobs", type=jobs, default=-1, metavar="N", help="threads; default: one per processor"
     )
-
-
-def _add_csv_options(parser):
-    parser.add_argument(
-        "--sep", type=_separator, help="separator of the cells of .csv files; default: a comma"
-    )
-    header = parser.add_mutually_exclusive_group()
-    header.add_argument(
-        "--header",
-        action="store_const",
-        const="given",
-        dest="header",
-        help="the first row of CSV files holds names, even if they look like values; by default, "
-        "it is an error if a name is a number or a date, or a value of its own column",
-    )
-    header.add_argument(
-        "--no-header",
-        action="store_const",
-        const="none",
-        dest="header",
-        help="CSV files have no header: columns are named c1, c2, ...",
-    )
-    parser.set_defaults(header="check")
-
-
-def _names(text):
-    """Names, separated by commas; a name that contains a comma is in double quotes."""
-    names = next(csv.reader([text], skipinitialspace=True), [])
-    if not names:
-        raise argparse.ArgumentTypeError("it must name at least one column")
-    return list(dict.fromkeys(names))
-
-
-def _at_least_1(text):
-    return _checked(int(text), int(text) >= 1, "an integer of at least 1")
-
-
-def _positive(text):
-    return _checked(float(text), 0 < float(text) < math.inf, "a number above 0")
-
-
-def _share(text):
-    return _checked(float(text), 0 <= float(text) <= 1, "a number from 0 to 1")
-
-
-def _diversity(text):
-    number = _checked(float(text), 1 <= float(text) < math.inf, "a number of at least 1")
-    return int(number) if number.is_integer() else number
-
-
-def _seed(text):
-    return _checked(int(text), 0 <= int(text) < 2**32, "an integer from 0 to 2**32 - 1")
-
-
-def _jobs(text):
-    return _checked(int(text), int(text) != 0, "an integer other than 0")
-
-
-def _separator(text):
-    text = {"\\t": "\t"}.get(text, text)
-    return _checked(text, len(text) == 1 and text not in '"\r\n', "one character, or \\t for a tab")
-
-
-def _checked(value, is_allowed, allowed):
-    if not is_allowed:
-        raise argparse.ArgumentTypeError(f"{value!r} must be {allowed}")
-    return value

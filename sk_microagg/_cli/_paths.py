@@ -5,16 +5,44 @@ from pathlib import Path
 
 from sk_microagg._cli._errors import CommandError
 
-SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet")
+
+# Formats in which columns have types. They are read from files only.
+TITLES = {".parquet": "Parquet", ".xlsx": "Excel"}
+
+# The name of standard input and standard output, which are CSV.
+STANDARD = "-"
+
+
+def is_standard(path):
+    """Whether a path stands for standard input or standard output."""
+    return os.fspath(path) == STANDARD
+
+
+def name_of_input(path):
+    """A table that is read, as messages name it."""
+    return "standard input" if is_standard(path) else path
+
+
+def file_of_input(path):
+    """The file of a table that is read: those who cannot read it cannot read the release."""
+    return "/dev/stdin" if is_standard(path) else path
 
 
 def suffix_of(path):
     """The suffix of a table, in lower case, including that of the compression."""
+    if is_standard(path):
+        return ".csv"
     name = Path(path).name.lower()
     for suffix in SUFFIXES:
         if name.endswith(suffix):
             return suffix
     raise CommandError(f"{path}: the name of a table must end in {', '.join(SUFFIXES)}.")
+
+
+def has_types(path):
+    """Whether columns of a table that is written may be numbers or dates, and not only text."""
+    return suffix_of(path) in TITLES
 
 
 def suffix_of_input(path):
@@ -25,9 +53,9 @@ def suffix_of_input(path):
         if _is_nameless(Path(path)):
             return ".csv"
         raise
-    if suffix == ".parquet" and not Path(path).is_file():
+    if suffix in TITLES and not Path(path).is_file():
         raise CommandError(
-            f"{path} is not a file: Parquet cannot be read from a pipe, but CSV can be."
+            f"{path} is not a file: {TITLES[suffix]} cannot be read from a pipe, but CSV can be."
         )
     return suffix
 
@@ -39,6 +67,8 @@ def _is_nameless(path):
 
 def check_exists(path, *, may_be_folder=False):
     """Raise unless a path can be read."""
+    if is_standard(path):
+        return
     try:
         Path(path).stat()
     except OSError as error:
@@ -61,6 +91,8 @@ def check_target(path, others, *, force):
     force : bool
         Whether it may overwrite any other existing file.
     """
+    if is_standard(path):
+        return
     target = Path(path)
     for other in others:
         if _is_same(target, Path(other)):

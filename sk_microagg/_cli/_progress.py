@@ -1,9 +1,12 @@
 """The current step of a command, in a line on the terminal."""
 
+import json
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
 
 from sk_microagg._utils._progress import ProgressLine
+
+WARNING = "sk-microagg: warning: "
 
 
 class CommandProgress:
@@ -14,14 +17,18 @@ class CommandProgress:
     is_wanted : bool
         Whether the user wants to see it.
 
+    is_json : bool, default=False
+        Whether lines that stay are printed as JSON.
+
     Attributes
     ----------
     is_shown : bool
         Whether the user sees it.
     """
 
-    def __init__(self, is_wanted):
+    def __init__(self, is_wanted, is_json=False):
         self.is_shown = is_wanted and sys.stderr.isatty()
+        self._is_json = is_json
         self._line = ProgressLine(sys.stderr)
 
     def show(self, step):
@@ -31,6 +38,8 @@ class CommandProgress:
 
     def say(self, text):
         """Print a line that stays, also where no progress is shown."""
+        if self._is_json:
+            text = json.dumps({"type": "warning", "text": text.removeprefix(WARNING)})
         self._line.say(text)
 
     @contextmanager

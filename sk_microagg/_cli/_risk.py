@@ -1,6 +1,7 @@
 """The command `risk`."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 from sk_microagg import metrics
 from sk_microagg._cli._columns import check_names
@@ -12,10 +13,11 @@ from sk_microagg._cli._disclosure import (
 )
 from sk_microagg._cli._errors import CommandError, bad_input_as_command_error
 from sk_microagg._cli._facts import print_facts
+from sk_microagg._cli._format import Format
 from sk_microagg._cli._header import header_of_release
+from sk_microagg._cli._kinds import why_no_numbers
 from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
-from sk_microagg._cli._values import why_no_numbers
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg.metrics._classes import row_classes
@@ -29,8 +31,9 @@ NOT_IN_ORDER = (
 
 def run(options):
     """Compare a release with the original and print the result."""
-    original = read_table(options.original, options.sep, options.header)
-    release = read_table(options.release, options.sep, header_of_release(options.header))
+    format = Format.of(options)
+    original = read_table(options.original, format)
+    release = read_table(options.release, replace(format, header=header_of_release(options.header)))
     check_roles(original, release, options)
     columns = _common_columns(original, release, options)
     before, after = original.values(columns), release.values(columns)

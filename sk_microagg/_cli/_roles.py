@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._facts import Fact
 from sk_microagg._cli._privacy import make_privacy, privacy_facts
 from sk_microagg.metrics import closeness, diversity, units_per_group
 from sk_microagg.privacy import TCloseness
@@ -36,9 +37,9 @@ class Roles:
     strata: pd.DataFrame
 
     @classmethod
-    def of(cls, table, choice, options):
+    def of(cls, table, choice, options, declared):
         """Take the columns from a table."""
-        sensitive = table.values(choice.sensitive)
+        sensitive = table.values(choice.sensitive, declared, is_strict=True)
         numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
         unit = None if choice.unit is None else table.values([choice.unit])[choice.unit]
         privacy = make_privacy(options, choice, numbers)
@@ -90,7 +91,19 @@ class Roles:
             raise CommandError(
                 "The release violates a constraint: nothing was written. Please report this."
             )
-        return privacy_facts(choice, self.privacy, figures, n_units, k)
+        facts = privacy_facts(choice, self.privacy, figures, n_units, k)
+        values = self._values(figures, n_units)
+        return {name: Fact(text, values[name]) for name, text in facts.items()}
+
+    def _values(self, figures, n_units):
+        """The worst figures under the names of their facts, for programs."""
+        values = {"units per group": n_units}
+        for constraint, figure in zip(self.privacy or [], figures, strict=True):
+            is_close = isinstance(constraint, TCloseness)
+            demanded = constraint.t if is_close else constraint.l
+            about = {"column": constraint.column, "figure": figure, "demanded": demanded}
+            values.setdefault("t-closeness" if is_close else "l-diversity", []).append(about)
+        return values
 
     def _figure(self, constraint, labels):
         values = self.sensitive[constraint.column]

@@ -1,7 +1,7 @@
 """Tables in files: the cells as they are, and their values."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 import pyarrow as pa
@@ -9,15 +9,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sk_microagg._cli._csv import read_csv, write_csv
+from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError, one_line, reason
-from sk_microagg._cli._paths import check_exists, suffix_of, suffix_of_input
-from sk_microagg._cli._values import (
-    known_of_type,
-    known_text,
-    values_of_text,
-    values_of_type,
-    without_missing,
+from sk_microagg._cli._format import FileStyle, Format
+from sk_microagg._cli._kinds import column_of_text
+from sk_microagg._cli._paths import (
+    check_exists,
+    is_standard,
+    name_of_input,
+    suffix_of,
+    suffix_of_input,
 )
+from sk_microagg._cli._released import written_cells
+from sk_microagg._cli._texts import without_missing
+from sk_microagg._cli._typed import column_of_type, known_of_type, with_type
+from sk_microagg._cli._xlsx import read_xlsx, write_xlsx
 from sk_microagg._utils._files import released_file
 
 
@@ -31,27 +37,71 @@ class Table:
         The cells as they are in the file, for columns that are released unchanged.
 
     is_text : bool
-        Whether cells are text that has to be parsed.
+        Whether text has to be parsed, since the file has no types.
+
+    format : Format, default=the usual one
+        How text is written.
+
+    style : FileStyle, default=the usual one
+        How the file was written.
     """
 
     cells: pa.Table
     is_text: bool
+    format: Format = field(default_factory=Format)
+    style: FileStyle = field(default_factory=FileStyle)
 
-    def values(self, columns):
+    def columns(self, names, declared=None, *, is_strict=False):
+        """Recognize the kinds of some columns.
+
+        Parameters
+        ----------
+        names : list of str
+            Their names.
+
+        declared : Declared or None, default=None
+            What the user says about them.
+
+        is_strict : bool, default=False
+            Whether to raise if a kind is not clear.
+
+        Returns
+        -------
+        columns : list of Column
+            The columns, with their values.
+        """
+        declared = declared or Declared()
+        return [
+            column_of_text(self.cells[name], name, self.format, declared, is_strict=is_strict)
+            if self._is_parsed(name)
+            # Parquet tables have the same release on Dask, where decimals are not known.
+            else column_of_type(
+                self.cells[name], name, self.format, declared, rounds_floats=self.is_text
+            )
+            for name in names
+        ]
+
+    def values(self, names, declared=None, *, is_strict=False):
         """Values of the cells of some columns.
 
         Parameters
         ----------
-        columns : list of str
+        names : list of str
             Their names.
+
+        declared : Declared or None, default=None
+            What the user says about them.
+
+        is_strict : bool, default=False
+            Whether to raise if a kind is not clear.
 
         Returns
         -------
         values : pandas.DataFrame
             Numbers, with NaN where one is missing, or text.
         """
-        values_of = values_of_text if self.is_text else values_of_type
-        return pd.DataFrame({name: values_of(self.cells[name], name) for name in columns})
+        columns = self.columns(names, declared, is_strict=is_strict)
+        return pd.DataFrame({column.name: column.values for column in columns})
 
     def as_text(self, columns):
         """The cells of some columns as text, whatever their values.
@@ -68,8 +118,8 @@ class Table:
         """
         text = {}
         for name, cells in zip(columns, self.cells.select(columns), strict=True):
-            cells = (without_missing(cells) if self.is_text else cells).to_pylist()
-            text[name] = [None if cell is None else str(cell) for cell in cells]
+            cells = self._without_missing(name) if self._is_parsed(name) else cells
+            text[name] = [None if cell is None else str(cell) for cell in cells.to_pylist()]
         return pd.DataFrame(text, index=range(self.cells.num_rows), dtype=object)
 
     def known(self, name):
@@ -85,18 +135,26 @@ class Table:
         cells : pyarrow.ChunkedArray
             The cells, as text without spaces around it if they are text.
         """
-        return (known_text if self.is_text else known_of_type)(self.cells[name])
+        if self._is_parsed(name):
+            return self._without_missing(name).drop_null()
+        return known_of_type(self.cells[name])
 
-    def with_released(self, release, kept):
+    def with_released(self, release, columns, kept, has_types=False):
         """The kept columns of the table, with released cells in some of them.
 
         Parameters
         ----------
         release : pandas.DataFrame
-            The released cells, under the names of their columns.
+            The released values, under the names of their columns.
+
+        columns : list of Column
+            These columns, and empty ones.
 
         kept : list of str
             Names of the columns to keep.
+
+        has_types : bool, default=False
+            Whether numbers and dates of columns of text are released as such, and not as text.
 
         Returns
         -------
@@ -104,55 +162,67 @@ class Table:
             The table.
         """
         cells = self.cells.select(kept)
-        for place, name in enumerate(kept):
-            if name in release:
-                cells = cells.set_column(place, name, pa.array(release[name]))
+        for column in columns:
+            released = (
+                pa.nulls(cells.num_rows, cells[column.name].type)
+                if column.kind == "empty"
+                else written_cells(release[column.name], with_type(column) if has_types else column)
+            )
+            cells = cells.set_column(kept.index(column.name), column.name, released)
         # Metadata may be true of the original only, or disclose what was dropped.
         fields = [field.remove_metadata() for field in cells.schema]
         columns = [_without_unused_categories(column) for column in cells.columns]
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
+    def _is_parsed(self, name):
+        return self.is_text and pa.types.is_string(self.cells[name].type)
 
-def read_table(path, sep, header="check"):
-    """Read a table from a CSV or Parquet file.
+    def _without_missing(self, name):
+        return without_missing(self.cells[name], self.format.missing)
+
+
+def read_table(path, format=None):
+    """Read a table from a CSV, Excel or Parquet file.
 
     Parameters
     ----------
     path : str
         The file.
 
-    sep : str or None
-        Separator of the cells of a .csv file.
-
-    header : {"check", "given", "none", "none or made"}, default="check"
-        What is known about the header of a CSV file.
+    format : Format or None, default=None
+        How it is written; None for the usual format.
 
     Returns
     -------
     table : Table
         The table, which has at least one row and different names of columns.
     """
+    format = format or Format()
     check_exists(path)
     suffix = suffix_of_input(path)
+    style = FileStyle()
+    name = name_of_input(path)
     try:
         if suffix == ".parquet":
             with pq.ParquetFile(path) as file:
                 cells = file.read()
+        elif suffix == ".xlsx":
+            cells, style = read_xlsx(path, format)
         else:
-            cells = read_csv(path, **_csv_settings(suffix, sep), header=header)
+            cells, style = read_csv(path, format, **_csv_settings(suffix, format))
     except OSError as error:
-        raise CommandError(f"{path} cannot be read: {reason(error)}.") from error
+        raise CommandError(f"{name} cannot be read: {reason(error)}.") from error
     except pa.ArrowException as error:
-        raise CommandError(f"{path} is not a Parquet file: {one_line(error)}") from error
-    for name, n_times in Counter(cells.column_names).items():
+        raise CommandError(f"{name} is not a Parquet file: {one_line(error)}") from error
+    for column, n_times in Counter(cells.column_names).items():
         if n_times > 1:
-            raise CommandError(f"{path} has {n_times} columns named {name!r}.")
+            raise CommandError(f"{name} has {n_times} columns named {column!r}.")
     if 0 in cells.shape:
-        raise CommandError(f"{path} has no records.")
-    return Table(cells, suffix != ".parquet")
+        raise CommandError(f"{name} has no records.")
+    return Table(cells, suffix != ".parquet", format, style)
 
 
-def write_table(cells, path, sep, readers_of=None):
+def write_table(cells, path, format=None, style=None, readers_of=None):
     """Write a table; the file appears only when it is complete.
 
     Parameters
@@ -163,19 +233,36 @@ def write_table(cells, path, sep, readers_of=None):
     path : str
         The file. Its suffix determines the format.
 
-    sep : str or None
-        Separator of the cells of a .csv file.
+    format : Format or None, default=None
+        How text is written; None for the usual format.
 
-    readers_of : str or None
+    style : FileStyle or None, default=None
+        How the file is written; None for the usual style.
+
+    readers_of : str or None, default=None
         Another file: those who cannot read it cannot read the table.
     """
+    format, style = format or Format(), style or FileStyle()
     suffix = suffix_of(path)
+    settings = _csv_settings(suffix, format)
     try:
+        if is_standard(path):
+            write_csv(cells, path, format.encoding, style, **settings)
+            return
         with released_file(path, readers_of) as draft:
             if suffix == ".parquet":
                 pq.write_table(cells, draft)
+            elif suffix == ".xlsx":
+                write_xlsx(cells, draft, style)
             else:
-                write_csv(cells, draft, **_csv_settings(suffix, sep))
+                write_csv(cells, draft, format.encoding, style, **settings)
+    except UnicodeEncodeError as error:
+        lacking = error.object[error.start]
+        raise CommandError(
+            f"{path} cannot be written in {format.encoding}, which lacks {lacking!r}."
+        ) from error
+    except BrokenPipeError:
+        raise
     except (OSError, pa.ArrowException) as error:
         raise CommandError(f"{path} cannot be written: {reason(error)}.") from error
 
@@ -193,6 +280,7 @@ def _without_unused_categories(column):
     )
 
 
-def _csv_settings(suffix, sep):
+def _csv_settings(suffix, format):
     is_compressed = suffix.endswith(".gz")
-    return {"sep": "\t" if suffix.startswith(".tsv") else sep, "is_compressed": is_compressed}
+    sep = "\t" if suffix.startswith(".tsv") else format.sep
+    return {"sep": sep, "is_compressed": is_compressed}

@@ -1,10 +1,12 @@
 """The one reader of CSV files: the same rules for all files, and errors that name file and line."""
 
+import codecs
 import csv
 import gzip
 import io
 import zlib
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from itertools import chain
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -22,17 +24,58 @@ class CSVError(ValueError):
     """
 
 
+class EncodingError(CSVError):
+    """A file is not text in the encoding in which it was read.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._csv import CSVError, EncodingError
+    >>> issubclass(EncodingError, CSVError)
+    True
+    """
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a CSV file, and how its lines are written.
+
+    Attributes
+    ----------
+    reader : csv.reader
+        The rows as lists of text, [] for a blank line.
+
+    has_mark : bool
+        Whether the file begins with a byte order mark.
+
+    line_end : str
+        What ends its first line.
+    """
+
+    reader: object
+    has_mark: bool
+    line_end: str
+
+    def __iter__(self):
+        return self.reader
+
+    @property
+    def line_num(self):
+        """Number of lines read."""
+        return self.reader.line_num
+
+
 @contextmanager
-def opened_csv(source, *, sep=",", is_compressed=False):
+def opened_csv(source, *, sep=",", is_compressed=False, encoding="utf-8"):
     """Open a CSV file.
 
-    It is text in UTF-8, with or without a byte order mark. Cells that contain a separator, a quote
-    or the end of a line are in double quotes, and quotes within them are doubled.
+    It may begin with a byte order mark. Cells that contain a separator, a quote or the end of a
+    line are in double quotes, and quotes within them are doubled.
 
     Parameters
     ----------
-    source : str, path or text file
-        The file. It is opened once, so it may be a pipe.
+    source : str, path or file
+        The file. It is opened once, so it may be a pipe. A file may be open for text or, buffered,
+        for bytes.
 
     sep : str, default=","
         Separator of cells.
@@ -40,22 +83,31 @@ def opened_csv(source, *, sep=",", is_compressed=False):
     is_compressed : bool, default=False
         Whether it is a gzip file; for paths only.
 
+    encoding : str, default="utf-8"
+        The encoding of its text.
+
     Yields
     ------
-    rows : csv.reader
-        The rows as lists of text, [] for a blank line; `line_num` is the number of lines read.
+    rows : Rows
+        The rows.
     """
     name = source_name(source)
     rows = None
     try:
-        with _opened(source, name, is_compressed) as text:
-            lines = chain([next(text, "").removeprefix(BYTE_ORDER_MARK)], text)
-            rows = csv.reader(lines, delimiter=sep, strict=True)
+        with _opened(source, name, is_compressed, encoding) as text:
+            first = next(text, "")
+            lines = chain([first.removeprefix(BYTE_ORDER_MARK)], text)
+            rows = Rows(
+                csv.reader(lines, delimiter=sep, strict=True),
+                first.startswith(BYTE_ORDER_MARK),
+                "\r\n" if first.endswith("\r\n") else "\n",
+            )
             yield rows
     except csv.Error as error:
         raise CSVError(f"{name}, line {rows.line_num}: {error}.") from error
-    except UnicodeDecodeError as error:
-        raise CSVError(f"{name} is not text in UTF-8: {error.reason}.") from error
+    except UnicodeError as error:
+        why = getattr(error, "reason", error)
+        raise EncodingError(f"{name} is not text in {encoding.upper()}: {why}.") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise CSVError(f"{name} is not a whole gzip file: {error}.") from error
 
@@ -93,16 +145,28 @@ def source_name(source):
 
 
 @contextmanager
-def _opened(source, name, is_compressed):
+def _opened(source, name, is_compressed, encoding):
     """The text of a file."""
-    if hasattr(source, "read"):
+    is_open = hasattr(source, "read")
+    if is_open and not isinstance(source, io.BufferedIOBase):
         yield source
         return
     with (
-        open(source, "rb", buffering=BYTES_CHECKED) as binary,
+        nullcontext(source) if is_open else open(source, "rb", buffering=BYTES_CHECKED) as binary,
         gzip.GzipFile(fileobj=binary) if is_compressed else nullcontext(binary) as file,
     ):
-        if b"\0" in file.peek(BYTES_CHECKED):
-            raise CSVError(f"{name} is not a CSV file: it holds binary data.")
-        with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
+        _check_is_text(file.peek(BYTES_CHECKED), name, encoding)
+        text = io.TextIOWrapper(file, encoding=encoding, newline="")
+        try:
             yield text
+        finally:
+            text.detach()  # Files that were open before stay open.
+
+
+def _check_is_text(beginning, name, encoding):
+    # In UTF-16 and UTF-32, every other character has a zero byte.
+    if b"\0" not in beginning or b"\0" in "a".encode(encoding):
+        return
+    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise EncodingError(f"{name} is not text in {encoding.upper()}, but in UTF-16.")
+    raise CSVError(f"{name} is not a CSV file: it holds binary data.")

@@ -7,10 +7,16 @@ from hypothesis import strategies as st
 
 from sk_microagg._cli._csv import ROWS_AT_A_TIME, read_csv, write_csv
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._format import FileStyle, Format
 
 
-def read(path, sep=None, is_compressed=False):
-    return read_csv(path, sep=sep, is_compressed=is_compressed, header="given").to_pydict()
+def read(path, sep=None, is_compressed=False, encoding="utf-8"):
+    format = Format(header="given", encoding=encoding)
+    return read_csv(path, format, sep=sep, is_compressed=is_compressed)[0].to_pydict()
+
+
+def write_table(table, path, sep=None, is_compressed=False):
+    write_csv(table, path, "utf-8", FileStyle(), sep=sep, is_compressed=is_compressed)
 
 
 def test_all_cells_are_text_as_in_the_file(write):
@@ -31,7 +37,7 @@ def test_other_separators(write):
     assert read(write("t.csv", "a;b\n1,5;2\n"), sep=";") == {"a": ["1,5"], "b": ["2"]}
 
 
-@pytest.mark.parametrize(("header", "sep"), [("a;b", ";"), ("a\tb", r"\\t")])
+@pytest.mark.parametrize(("header", "sep"), [("a;b", ";"), ("a\tb", r"\\t"), ("a|b", r"\|")])
 def test_a_separator_that_looks_wrong(write, header, sep):
     path = write("t.csv", f"{header}\n1\n")
     with pytest.raises(CommandError, match=f"is it --sep '{sep}'"):
@@ -56,7 +62,7 @@ def test_more_rows_than_are_read_at_a_time(write):
         (b'a,b\n1,"2\n', "line 2: unexpected end of data"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "it holds binary data"),
         (b"a,b\n1,\xe9\n", "is not text in UTF-8"),
-        (b"\xff\xfea\x00,\x00b\x00", "it holds binary data"),
+        (b"\xff\xfea\x00,\x00b\x00", "is not text in UTF-8, but in UTF-16"),
     ],
 )
 def test_no_csv(write, content, message):
@@ -80,7 +86,7 @@ def test_round_trip(tmp_path, sep, is_compressed):
     cells = {"a": ["1.10", "", ' "x"', "a;b,c", "\n", "ü"], "b,": ["\r", "\r\n", "'", "'", "-", ""]}
     paths = tmp_path / "1", tmp_path / "2"
     for path in paths:
-        write_csv(pa.table(cells), path, sep=sep, is_compressed=is_compressed)
+        write_table(pa.table(cells), path, sep, is_compressed)
         assert read(path, sep, is_compressed) == cells
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
@@ -93,16 +99,16 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 def test_round_trip_of_any_text(tmp_path_factory, rows, sep):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     cells = {"a": [a for a, _ in rows], "b": [b for _, b in rows]}
-    write_csv(pa.table(cells), path, sep=sep, is_compressed=False)
+    write_table(pa.table(cells), path, sep)
     assert read(path, sep) == cells
 
 
 def test_round_trip_of_one_column(tmp_path):
-    write_csv(pa.table({"a": ["", "x", ""]}), tmp_path / "t", sep=None, is_compressed=False)
+    write_table(pa.table({"a": ["", "x", ""]}), tmp_path / "t")
     assert read(tmp_path / "t") == {"a": ["", "x", ""]}
 
 
 def test_types_as_text(tmp_path):
     table = pa.table({"f": [0.1, float("nan"), None], "i": [1, None, 3], "b": [True, None, False]})
-    write_csv(table, tmp_path / "t", sep=None, is_compressed=False)
+    write_table(table, tmp_path / "t")
     assert (tmp_path / "t").read_text() == "f,i,b\n0.1,1,True\n,,\n,3,False\n"

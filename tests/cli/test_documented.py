@@ -34,7 +34,7 @@ def _without_figures(certificate):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "n_expected"), [("command_line", 17), ("how_good", 2)])
+@pytest.mark.parametrize(("page", "n_expected"), [("command_line", 24), ("how_good", 2)])
 def test_transcript(run, tmp_path, monkeypatch, page, n_expected):
     monkeypatch.chdir(tmp_path)
     n_commands = 0

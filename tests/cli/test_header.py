@@ -5,6 +5,7 @@ import gzip
 import pytest
 
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._format import Format
 from sk_microagg._cli._tables import read_table
 
 NUMBERS = [f"{i},{i % 7 * 1.5},{'ab'[i % 2]}" for i in range(4001, 4031)]
@@ -90,13 +91,13 @@ def test_other_files_without_a_header(write, name):
     path = write(name, content)
     with pytest.raises(CommandError, match=r"in column 1 of 2 .* --no-header"):
         read_table(path, None)
-    assert read_table(path, None, "none").cells.to_pydict() == {"c1": ["1"], "c2": ["2"]}
+    assert read_table(path, Format(header="none")).cells.to_pydict() == {"c1": ["1"], "c2": ["2"]}
 
 
 def test_blank_lines_before_the_first_record(write):
-    one = read_table(write("1.csv", "\n\n1\n\n2\n"), None, "none").cells
+    one = read_table(write("1.csv", "\n\n1\n\n2\n"), Format(header="none")).cells
     assert one.to_pydict() == {"c1": ["", "", "1", "", "2"]}
-    two = read_table(write("2.csv", "\n\n1,2\n\n3,4\n"), None, "none").cells
+    two = read_table(write("2.csv", "\n\n1,2\n\n3,4\n"), Format(header="none")).cells
     assert two.to_pydict() == {"c1": ["1", "3"], "c2": ["2", "4"]}
 
 
@@ -123,10 +124,10 @@ def test_risk_of_two_files_without_a_header(run, fails, without_header):
 
 def test_codes_are_not_mistaken_for_made_names(write):
     path = write("t.csv", "c7,c3\nc5,c2\n")
-    assert read_table(path, None, "none or made").cells.column_names == ["c1", "c2"]
+    assert read_table(path, Format(header="none or made")).cells.column_names == ["c1", "c2"]
     path = write("t.csv", "c3,c7\n1,2\n")
-    assert read_table(path, None, "none or made").cells.column_names == ["c3", "c7"]
-    assert read_table(path, None, "none").cells.column_names == ["c1", "c2"]
+    assert read_table(path, Format(header="none or made")).cells.column_names == ["c3", "c7"]
+    assert read_table(path, Format(header="none")).cells.column_names == ["c1", "c2"]
 
 
 def test_both_options(capsys, run):

@@ -78,8 +78,8 @@ def test_numbers_are_those_of_the_estimator(run, patients, tmp_path):
     X = pd.read_csv(patients)[NUMERIC]
     release = MicroAggregator(k=4).fit_transform(X)
     written = pd.read_csv(output)
-    np.testing.assert_array_equal(written["age"], release[:, 0].round(2))
-    np.testing.assert_array_equal(written["height"], release[:, 1])
+    np.testing.assert_array_equal(written["age"], release[:, 0].round())
+    np.testing.assert_array_equal(written["height"], release[:, 1].round(2))
 
 
 def test_categories_are_those_of_the_estimator(run, patients, tmp_path):
@@ -193,7 +193,7 @@ def test_bad_files(fails, write, tmp_path, content, arguments, message):
     assert message in fails("anonymize", path, tmp_path / "out.csv", *arguments)
 
 
-@pytest.mark.parametrize("name", ["out.xlsx", "nowhere/out.csv", "t.csv/out.csv", "t.csv"])
+@pytest.mark.parametrize("name", ["out.xls", "nowhere/out.csv", "t.csv/out.csv", "t.csv"])
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_bad_targets(fails, write, tmp_path, name, force):
     path = write("t.csv", "a\n1\n")

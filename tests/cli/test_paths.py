@@ -22,7 +22,7 @@ def test_suffix(path, suffix):
     assert suffix_of(path) == suffix
 
 
-@pytest.mark.parametrize("path", ["a", "a.xlsx", "a.parquet.gz", "csv", "folder.csv/a.txt"])
+@pytest.mark.parametrize("path", ["a", "a.xls", "a.parquet.gz", "csv", "folder.csv/a.txt"])
 def test_unknown_suffix(path):
     with pytest.raises(CommandError, match=r"must end in \.csv, \.csv\.gz, .*\.parquet\."):
         suffix_of(path)

@@ -66,7 +66,7 @@ def test_risk(run, pipe, write):
 def test_a_header_that_comes_late(run, pipe, tmp_path):
     path = pipe("pipe.csv", b"x,y\n1,2\n3,4\n", n_bytes_at_a_time=1)
     assert run("anonymize", path, tmp_path / "out.csv", "-k", 2).code == 0
-    assert (tmp_path / "out.csv").read_text() == "x,y\n2.0,3.0\n2.0,3.0\n"
+    assert (tmp_path / "out.csv").read_text() == "x,y\n2,3\n2,3\n"
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._format import Format
 from sk_microagg._cli._tables import read_table, write_table
 
 
@@ -13,23 +14,25 @@ from sk_microagg._cli._tables import read_table, write_table
 @pytest.mark.parametrize("sep", [None, ";"])
 def test_round_trip(tmp_path, name, sep):
     cells = pa.table({"a": ["1.10", "x\ty"], "b": ["", ",;"]})
-    write_table(cells, tmp_path / name, sep)
-    table = read_table(tmp_path / name, sep)
+    write_table(cells, tmp_path / name, Format(sep))
+    table = read_table(tmp_path / name, Format(sep))
     assert table.cells.equals(cells)
     assert table.is_text == (name != "t.parquet")
 
 
 def test_tsv_has_tabs_whatever_the_separator(tmp_path):
-    write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "t.tsv", ";")
+    write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "t.tsv", Format(";"))
     assert (tmp_path / "t.tsv").read_text() == "a\tb\n1\t2\n"
 
 
 def test_release_takes_the_places_of_columns(write):
     table = read_table(write("t.csv", "a,b,c\n1,2.50,x\n3,4,y\n"), None)
     release = pd.DataFrame({"c": ["*", "*"], "a": [2.0, 2.0]})
-    cells = table.with_released(release, ["a", "b", "c"])
-    assert cells.to_pydict() == {"a": [2.0, 2.0], "b": ["2.50", "4"], "c": ["*", "*"]}
-    assert table.with_released(release, ["b"]).to_pydict() == {"b": ["2.50", "4"]}
+    cells = table.with_released(release, table.columns(["c", "a"]), ["a", "b", "c"])
+    assert cells.to_pydict() == {"a": ["2", "2"], "b": ["2.50", "4"], "c": ["*", "*"]}
+    cells = table.with_released(release, table.columns(["a"]), ["a", "b"], has_types=True)
+    assert cells.to_pydict() == {"a": [2, 2], "b": ["2.50", "4"]}
+    assert table.with_released(release, [], ["b"]).to_pydict() == {"b": ["2.50", "4"]}
 
 
 def test_other_columns_keep_their_types(tmp_path):
@@ -44,7 +47,9 @@ def test_other_columns_keep_their_types(tmp_path):
     )
     frame.to_parquet(tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet", None)
-    cells = table.with_released(pd.DataFrame({"age": ["[30, 40]"] * 2}), list(frame))
+    cells = table.with_released(
+        pd.DataFrame({"age": ["[30, 40]"] * 2}), table.columns(["age"]), list(frame)
+    )
     write_table(cells, tmp_path / "out.parquet", None)
     before, after = (pq.read_table(tmp_path / name) for name in ("t.parquet", "out.parquet"))
     assert before.drop_columns("age").equals(after.drop_columns("age"))
@@ -101,7 +106,11 @@ def test_categories_that_no_record_has_are_removed(tmp_path, ordered):
     # Groups of rows may each have categories of their own.
     frame.to_parquet(tmp_path / "t.parquet", index=False, row_group_size=2)
     table = read_table(tmp_path / "t.parquet", None)
-    write_table(table.with_released(frame[["age"]], list(frame)), tmp_path / "out.parquet", None)
+    write_table(
+        table.with_released(frame[["age"]], table.columns(["age"]), list(frame)),
+        tmp_path / "out.parquet",
+        None,
+    )
     assert b"Jane Doe" in (tmp_path / "t.parquet").read_bytes()
     assert b"Jane Doe" not in (tmp_path / "out.parquet").read_bytes()
     ward = pd.read_parquet(tmp_path / "out.parquet")["ward"]
@@ -112,6 +121,17 @@ def test_a_categorical_column_without_values(tmp_path):
     frame = pd.DataFrame({"age": [30, 31], "ward": pd.Categorical([None, None], ["Jane Doe"])})
     frame.to_parquet(tmp_path / "t.parquet", index=False)
     table = read_table(tmp_path / "t.parquet", None)
-    cells = table.with_released(frame[["age"]], list(frame))
+    cells = table.with_released(frame[["age"]], table.columns(["age"]), list(frame))
     assert cells["ward"].to_pylist() == [None, None]
     assert cells["ward"].chunk(0).dictionary.to_pylist() == []
+
+
+@pytest.mark.parametrize(("name", "decimals"), [("t.csv", 1), ("t.parquet", None)])
+def test_means_of_floats_in_parquet_are_not_rounded(tmp_path, name, decimals):
+    frame = pd.DataFrame({"x": [1.5, 2.5]})
+    if name == "t.csv":
+        frame.to_csv(tmp_path / name, index=False)
+    else:
+        frame.to_parquet(tmp_path / name)
+    [column] = read_table(tmp_path / name).columns(["x"])
+    assert column.notation.decimals == decimals

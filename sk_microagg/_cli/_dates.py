@@ -1,0 +1,182 @@
+"""How dates are written in a column, so that released dates are written likewise."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+EPOCH = datetime(1970, 1, 1)
+
+# What a mean is rounded to, the longest first.
+UNITS = {
+    "day": timedelta(days=1),
+    "minute": timedelta(minutes=1),
+    "second": timedelta(seconds=1),
+    "millisecond": timedelta(milliseconds=1),
+    "microsecond": timedelta(microseconds=1),
+}
+
+ISO = re.compile(
+    r"\d{4}-\d\d-\d\d"
+    r"(?:(?P<sep>[T ])\d\d:\d\d(?P<second>:\d\d(?P<fraction>\.\d{1,9})?)?"
+    r"(?P<zone>Z|[+-]\d\d:\d\d)?)?"
+)
+
+# Patterns of dates that are recognized where the user says that there are dates.
+DAYS = [
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%Y%m%d",
+]
+TIMES = ["", " %H:%M", " %H:%M:%S"]
+PATTERNS = [day + time for time in TIMES for day in DAYS]
+
+# What is likely to be a date, but not in the order of ISO.
+LIKE_A_DATE = r"^(\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})|\d{4}[./]\d{1,2}[./]\d{1,2})(\s.*)?$"
+
+UNPADDED = re.compile(r"(?<!\d)\d(?!\d)")
+
+
+@dataclass(frozen=True)
+class DateNotation:
+    """How the dates of a column are written; as numbers, they count units since 1970.
+
+    Attributes
+    ----------
+    unit : {"day", "minute", "second", "millisecond", "microsecond"}
+        What means are rounded to.
+
+    pattern : str
+        How they are written, as in `datetime.strftime`; fractions of seconds follow it.
+
+    zone : str, default=""
+        What follows the time of day, such as "Z" or "+01:00".
+
+    is_padded : bool, default=True
+        Whether days and months have two digits.
+    """
+
+    unit: str
+    pattern: str
+    zone: str = ""
+    is_padded: bool = True
+    decimals = 0
+    is_plain = False
+    separator = ", "
+
+    def text(self, number):
+        """A number of units as the date that it stands for."""
+        moment = EPOCH + round(number) * UNITS[self.unit]
+        # On some systems, strftime does not pad years, and nowhere can it leave out zeros.
+        pattern = self.pattern.replace("%Y", f"{moment.year:04d}")
+        if not self.is_padded:
+            pattern = pattern.replace("%d", str(moment.day)).replace("%m", str(moment.month))
+        digits = {"millisecond": 3, "microsecond": 6}.get(self.unit, 0)
+        fraction = f".{moment.microsecond:06d}"[: digits + 1] if digits else ""
+        return moment.strftime(pattern) + fraction + self.zone
+
+    def unpadded(self):
+        """The same: dates between two units do not exist."""
+        return self
+
+
+@dataclass(frozen=True)
+class Dates:
+    """The different texts of a column as dates, as far as they are some.
+
+    Attributes
+    ----------
+    is_date : ndarray of bool
+        Whether each text is a date.
+
+    moments : list of datetime
+        Those that are, all with a time zone or all without one.
+
+    notation : DateNotation or None
+        How they are written; None if some have a time zone and some have none.
+    """
+
+    is_date: np.ndarray
+    moments: list
+    notation: DateNotation | None
+
+    @classmethod
+    def of_iso(cls, texts):
+        """Take ISO dates and times from texts."""
+        if not texts.matches(r"^\d{4}-\d\d-\d\d").any():
+            return cls(np.zeros(len(texts.unique), dtype=bool), [], None)
+        matches = [ISO.fullmatch(text) for text in texts.unique.to_pylist()]
+        moments = [match and _parsed(datetime.fromisoformat, match[0]) for match in matches]
+        matches = [match for match, m in zip(matches, moments, strict=True) if m is not None]
+        is_date = np.array([moment is not None for moment in moments], dtype=bool)
+        moments = [moment for moment in moments if moment is not None]
+        if not moments or len({moment.tzinfo is None for moment in moments}) > 1:
+            return cls(is_date, moments, None)
+        moments, zone = _in_one_zone(moments, matches)
+        separators = {match["sep"] for match in matches} - {None}
+        pattern = "%Y-%m-%d"
+        if separators:
+            has_seconds = any(match["second"] for match in matches)
+            pattern += max(separators) + "%H:%M" + (":%S" if has_seconds else "")
+        n_digits = max(len(match["fraction"] or "") - 1 for match in matches)
+        unit = _unit_of(pattern)
+        if n_digits > 0:
+            unit = "millisecond" if n_digits <= 3 else "microsecond"
+        return cls(is_date, moments, DateNotation(unit, pattern, zone))
+
+    @classmethod
+    def of_pattern(cls, texts, pattern):
+        """Take dates from texts that are written by a pattern of `datetime.strptime`."""
+        unique = texts.unique.to_pylist()
+        moments = [_parsed(datetime.strptime, text, pattern) for text in unique]
+        is_date = np.array([moment is not None for moment in moments], dtype=bool)
+        moments = [moment for moment in moments if moment is not None]
+        is_padded = not any(map(UNPADDED.search, unique))
+        notation = DateNotation(_unit_of(pattern), pattern, is_padded=is_padded)
+        return cls(is_date, moments, notation)
+
+    def values(self):
+        """The dates as numbers of units, as an array of floats."""
+        unit = UNITS[self.notation.unit]
+        return np.array([(moment - EPOCH) / unit for moment in self.moments], dtype=np.float64)
+
+
+def fitting_patterns(texts):
+    """The common patterns by which all texts are dates, each with these dates."""
+    first = texts.unique[0].as_py()
+    for pattern in PATTERNS:
+        if _parsed(datetime.strptime, first, pattern) is None:
+            continue
+        dates = Dates.of_pattern(texts, pattern)
+        if dates.is_date.all():
+            yield pattern, dates
+
+
+def _parsed(parse, *arguments):
+    try:
+        return parse(*arguments)
+    except ValueError:
+        return None
+
+
+def _unit_of(pattern):
+    if "%S" in pattern:
+        return "second"
+    return "minute" if "%H" in pattern or "%I" in pattern else "day"
+
+
+def _in_one_zone(moments, matches):
+    """The same moments without time zones, and what to write after each of them."""
+    if moments[0].tzinfo is None:
+        return moments, ""
+    zones = {match["zone"] for match in matches}
+    if len({moment.utcoffset() for moment in moments}) == 1:
+        return [moment.replace(tzinfo=None) for moment in moments], min(zones)
+    zone = "Z" if "Z" in zones else "+00:00"
+    return [moment.astimezone(UTC).replace(tzinfo=None) for moment in moments], zone

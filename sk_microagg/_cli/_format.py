@@ -1,0 +1,84 @@
+"""How the cells of a table are written: what the user says, and what was seen in the file."""
+
+from dataclasses import dataclass
+
+from sk_microagg._cli._errors import CommandError
+
+# Texts that mean that a value is missing, whatever the user adds.
+MISSING = ("", "NA", "NaN", "nan", "null", "NULL", "?", "*")
+
+
+@dataclass(frozen=True)
+class Format:
+    """What the user says about the tables.
+
+    Attributes
+    ----------
+    sep : str or None, default=None
+        Separator of the cells of a .csv file; None for a comma.
+
+    header : {"check", "given", "none", "none or made"}, default="check"
+        What is known about the header of a CSV file.
+
+    encoding : str, default="utf-8"
+        Encoding of CSV files.
+
+    missing : tuple of str, default=those that always mean it
+        Texts that mean that a value is missing.
+
+    decimal : str, default="."
+        The decimal mark of numbers.
+
+    thousands : str or None, default=None
+        What separates groups of three digits; None if nothing does.
+
+    sheet : str or None, default=None
+        The sheet of an Excel file; None for the first.
+    """
+
+    sep: str | None = None
+    header: str = "check"
+    encoding: str = "utf-8"
+    missing: tuple = MISSING
+    decimal: str = "."
+    thousands: str | None = None
+    sheet: str | None = None
+
+    @classmethod
+    def of(cls, options):
+        """Take it from the options of the user."""
+        if options.decimal == options.thousands:
+            raise CommandError(
+                f"--thousands {options.thousands} is the decimal mark as well: name another mark "
+                "by --decimal."
+            )
+        return cls(
+            sep=options.sep,
+            header=options.header,
+            encoding=options.encoding,
+            missing=(*MISSING, *(text.strip() for text in options.na)),
+            decimal=options.decimal,
+            thousands=options.thousands,
+            sheet=options.sheet,
+        )
+
+
+@dataclass(frozen=True)
+class FileStyle:
+    """How a file was written, so that a release is written likewise.
+
+    Attributes
+    ----------
+    has_mark : bool, default=False
+        Whether a CSV file begins with a byte order mark.
+
+    line_end : str, default=a line feed
+        What ends the lines of a CSV file.
+
+    number_formats : dict or None, default=None
+        The formats in which Excel shows columns, by their names.
+    """
+
+    has_mark: bool = False
+    line_end: str = "\n"
+    number_formats: dict | None = None

@@ -1,0 +1,232 @@
+"""The kinds of columns of text: numbers, dates, ordinals, truth values, categories."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sk_microagg._cli._dates import Dates, fitting_patterns
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._mistyped import (
+    are_most,
+    refuse_other_notations,
+    refuse_others,
+    refuse_symbols,
+    refuse_undeclared_dates,
+    shell,
+)
+from sk_microagg._cli._numbers import Numbers
+from sk_microagg._cli._ordinals import ordinal_of
+from sk_microagg._cli._texts import Texts
+
+# From here on, floats cannot represent all integers. Such integers are codes, not measurements.
+SMALLEST_CODE = 2**53
+
+TRUTH = r"^(?i:true|false|yes|no)$"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, its kind and its values.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+
+    kind : {"number", "date", "ordinal", "boolean", "category", "empty"}
+        Its kind.
+
+    how : str
+        How the kind was recognized.
+
+    values : ndarray
+        Numbers, with NaN where one is missing, or text, with None. Dates are numbers of units, and
+        ordinals are ranks.
+
+    notation : NumberNotation, DateNotation, OrdinalNotation or None, default=None
+        How numbers are written; None for categories.
+
+    type : pyarrow.DataType or None, default=None
+        The type of a column that is not text.
+    """
+
+    name: str
+    kind: str
+    how: str
+    values: np.ndarray
+    notation: object = None
+    type: object = None
+
+
+def column_of_text(cells, name, format, declared, *, is_strict):
+    """Recognize the kind of a column of text.
+
+    Parameters
+    ----------
+    cells : pyarrow.ChunkedArray of str
+        The text. Spaces around it are ignored.
+
+    name : str
+        Its name.
+
+    format : Format
+        How cells are written.
+
+    declared : Declared
+        What the user says.
+
+    is_strict : bool
+        Whether to raise if most cells are numbers or dates, but not all, or if cells seem to be
+        numbers or dates of another format; otherwise they are categories.
+
+    Returns
+    -------
+    column : Column
+        The column.
+    """
+    texts = Texts.of(cells, format.missing)
+    if not texts.n_known:
+        return Column(name, "empty", "all cells are missing", texts.as_categories())
+    kind = declared.kinds.get(name)
+    if kind is not None and (is_strict or kind == "category"):
+        return DECLARED[kind](texts, name, format, declared)
+    numbers = Numbers.of(texts, format.decimal, format.thousands)
+    if numbers.is_number.all() and len(numbers.symbols()) == 1:
+        return _numbers_or_codes(texts, name, numbers)
+    dates = Dates.of_iso(texts)
+    if dates.is_date.all() and dates.notation is not None:
+        return _dates(texts, name, dates, _all(texts, "are ISO dates"))
+    if texts.matches(TRUTH).all():
+        how = _all(texts, "are truth values")
+        return Column(name, "boolean", how, texts.as_categories())
+    if is_strict:
+        _refuse_mistyped(texts, name, format, numbers, dates)
+    return Column(name, "category", "text", texts.as_categories())
+
+
+def _refuse_mistyped(texts, name, format, numbers, dates):
+    if numbers.is_number.all():
+        refuse_symbols(name, numbers.symbols())
+    if dates.is_date.all():
+        _refuse_zones(name)
+    if numbers.is_number.any() and numbers.have_leading_zeros():
+        return
+    refuse_other_notations(name, texts, texts.n_cells(numbers.is_number), format)
+    if are_most(texts, numbers.is_number):
+        refuse_others(name, texts, numbers.is_number, "numbers")
+    if are_most(texts, dates.is_date):
+        refuse_others(name, texts, dates.is_date, "dates")
+    refuse_undeclared_dates(name, texts)
+
+
+def _refuse_zones(name):
+    raise CommandError(
+        f"{name}: some times have a time zone and some have none: write them alike, or use "
+        f"--categorical {shell(name)}."
+    )
+
+
+def _numbers_or_codes(texts, name, numbers):
+    symbol = numbers.symbols()[0].replace("number", "")
+    if not symbol and numbers.have_leading_zeros():
+        return Column(
+            name, "category", "some have leading zeros, as codes have", texts.as_categories()
+        )
+    values = numbers.values()
+    are_integers = not numbers.have_decimals()
+    if are_integers and np.abs(values).max() >= SMALLEST_CODE:
+        how = "some are integers of 2**53 or more, as codes are"
+        return Column(name, "category", how, texts.as_categories())
+    what = "integers" if are_integers else "numbers"
+    how = _all(texts, f"are {what}" + (f" with {symbol}" if symbol else ""))
+    return _column_of_numbers(texts, name, how, numbers, values)
+
+
+def _column_of_numbers(texts, name, how, numbers, values):
+    values = texts.spread(values, np.nan)
+    if not texts.n_missing and not numbers.have_decimals():
+        values = values.astype(np.int64)
+    return Column(name, "number", how, values, numbers.notation())
+
+
+def _dates(texts, name, dates, how):
+    values = texts.spread(dates.values(), np.nan)
+    return Column(name, "date", how, values, dates.notation)
+
+
+def _declared_category(texts, name, format, declared):
+    return Column(name, "category", "declared with --categorical", texts.as_categories())
+
+
+def _declared_number(texts, name, format, declared):
+    numbers = Numbers.of(texts, format.decimal, format.thousands)
+    if not numbers.is_number.all():
+        refuse_other_notations(name, texts, texts.n_cells(numbers.is_number), format)
+        refuse_others(name, texts, numbers.is_number, "numbers", "--number")
+    if len(numbers.symbols()) > 1:
+        refuse_symbols(name, numbers.symbols())
+    return _column_of_numbers(texts, name, "declared with --number", numbers, numbers.values())
+
+
+def _declared_date(texts, name, format, declared):
+    pattern = declared.date_patterns.get(name)
+    if pattern is not None:
+        dates = Dates.of_pattern(texts, pattern)
+        if not dates.is_date.all():
+            refuse_others(name, texts, dates.is_date, f"dates as {pattern}", "--date")
+        return _dates(texts, name, dates, f"declared with --date, as {pattern}")
+    dates = Dates.of_iso(texts)
+    if dates.is_date.all():
+        if dates.notation is None:
+            _refuse_zones(name)
+        return _dates(texts, name, dates, "declared with --date, as ISO dates")
+    found = dict(fitting_patterns(texts))
+    if len(found) > 1:
+        choices = " or ".join(f"--date {shell(f'{name}={pattern}')}" for pattern in found)
+        raise CommandError(f"{name}: day and month cannot be told apart: use {choices}.")
+    for pattern, dates in found.items():
+        return _dates(texts, name, dates, f"declared with --date, as {pattern}")
+    if dates.is_date.any():
+        refuse_others(name, texts, dates.is_date, "ISO dates", "--date")
+    raise CommandError(
+        f"{name}: not all cells are dates of one common format: say which, as in --date "
+        f"{shell(name + '=%d %b %Y')}; texts that mean missing are named by --na."
+    )
+
+
+def _declared_ordinal(texts, name, format, declared):
+    numbers = Numbers.of(texts, format.decimal, format.thousands)
+    ranks, notation = ordinal_of(texts, name, numbers, declared.orders.get(name))
+    values = texts.spread(ranks, np.nan)
+    return Column(name, "ordinal", "declared with --ordinal", values, notation)
+
+
+DECLARED = {
+    "category": _declared_category,
+    "number": _declared_number,
+    "date": _declared_date,
+    "ordinal": _declared_ordinal,
+}
+
+
+def _all(texts, what):
+    """The words for what all cells are."""
+    return f"all known cells {what}" if texts.n_missing else f"all {texts.n_known} cells {what}"
+
+
+def why_no_numbers(values):
+    """Why a column does not hold numbers without missing values; None if it does.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        The column.
+
+    Returns
+    -------
+    why : str or None
+        The reason.
+    """
+    if values.dtype.kind not in "iuf":
+        return "holds categories"
+    return "has missing values" if values.isna().any() else None

@@ -1,0 +1,140 @@
+"""Lines for columns whose kind is not clear: what was found, and what to do."""
+
+import re
+import shlex
+from itertools import product
+
+import numpy as np
+
+from sk_microagg._cli._dates import LIKE_A_DATE
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._numbers import SYMBOL, Numbers
+
+# Texts that are used for missing values, in lower case.
+MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}
+MARKERS |= {"unknown", "unk", "not available", "not applicable", "k.a.", "#null!", "#value!"}
+MARKERS |= {"-", "--", "---", ".", "..", "...", "/", "#", "–", "—"}
+
+# A value that occurs this often may be quoted in a message.
+SEVERAL = 3
+
+# From this share on, cells that are numbers make the others suspicious.
+SMALLEST_SHARE = 0.5
+
+MARKS = [".", ","]
+SEPARATORS = [None, ",", ".", " ", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "\N{NO-BREAK SPACE}"]
+SEPARATORS += ["\N{NARROW NO-BREAK SPACE}"]
+
+# What may be a number with one of these marks, to look closer at.
+LIKE_A_NUMBER = rf"^[+-]?(?:{SYMBOL})?[\d{re.escape(''.join(SEPARATORS[1:]))}]+(?:{SYMBOL})?$"
+
+
+def are_most(texts, is_of_them):
+    """Whether most cells, but not all, have one of the texts that are marked."""
+    n_cells = texts.n_cells(is_of_them)
+    return SMALLEST_SHARE * texts.n_known <= n_cells < texts.n_known
+
+
+def refuse_others(name, texts, fits, what, declared_by=None):
+    """Raise, since some cells are not what the others are.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+
+    texts : Texts
+        Its texts.
+
+    fits : ndarray of bool
+        The texts that are as they should be.
+
+    what : str
+        What these are, in the plural, such as "numbers".
+
+    declared_by : str or None, default=None
+        The option by which the user says that all are.
+    """
+    n_fit = texts.n_cells(fits)
+    found = f"{n_fit} of {texts.n_known} cells are {what}"
+    odd = _quotable(texts, ~fits)
+    if declared_by:
+        otherwise = f"leave out {declared_by}"
+    else:
+        otherwise = f"use --categorical {shell(name)} to take all as categories"
+    if odd is None:
+        advice = f"name texts that mean missing by --na, or {otherwise}"
+        raise CommandError(f"{name}: {found}, {texts.n_known - n_fit} are not: {advice}.")
+    raise CommandError(f"{name}: {found}, {odd!r} is not one: use {_na(odd)}; or {otherwise}.")
+
+
+def refuse_other_notations(name, texts, n_numbers, format):
+    """Raise if more cells are numbers with other marks than those of the user."""
+    if texts.n_cells(texts.matches(LIKE_A_NUMBER)) < SMALLEST_SHARE * texts.n_known:
+        return
+    by_marks = {
+        (decimal, thousands): texts.n_cells(Numbers.of(texts, decimal, thousands).is_number)
+        for decimal, thousands in product(MARKS, SEPARATORS)
+        if decimal != thousands
+    }
+    most = max(by_marks.values())
+    if most <= n_numbers or most < SMALLEST_SHARE * texts.n_known:
+        return
+    # The fewest settings that differ from those in use; if several do, the user decides.
+    best = [marks for marks, n_cells in by_marks.items() if n_cells == most]
+    options = [_options(marks, format) for marks in best]
+    fewest = min(map(len, options))
+    advice = dict.fromkeys(" ".join(words) for words in options if len(words) == fewest)
+    which = ", whichever is meant" if len(advice) > 1 else ""
+    raise CommandError(
+        f"{name}: {most} of {texts.n_known} cells are numbers with other marks: use "
+        f"{' or '.join(advice)}{which}; or --categorical {shell(name)}."
+    )
+
+
+def refuse_symbols(name, symbols):
+    """Raise, since numbers have different symbols."""
+    shown = [symbol.replace("number", "") or "none" for symbol in symbols]
+    raise CommandError(
+        f"{name}: its numbers have different symbols, {' and '.join(sorted({*shown})[:3])}: write "
+        f"them alike, or use --categorical {shell(name)}."
+    )
+
+
+def refuse_undeclared_dates(name, texts):
+    """Raise if most cells seem to be dates that are not written as in ISO."""
+    n_dates = texts.n_cells(texts.matches(LIKE_A_DATE))
+    if n_dates >= SMALLEST_SHARE * texts.n_known:
+        raise CommandError(
+            f"{name}: {n_dates} of {texts.n_known} cells seem to be dates: use --date "
+            f"{shell(name)}, or --categorical {shell(name)}."
+        )
+
+
+def shell(text):
+    """A name as one types it on the command line."""
+    return shlex.quote(f'"{text}"' if "," in text else text)
+
+
+def _quotable(texts, odd):
+    """One of some texts that may be quoted, as it is no single person's; None if there is none."""
+    counts = texts.counts
+    candidates = [(texts.unique[place].as_py(), counts[place]) for place in np.flatnonzero(odd)]
+    ranked = sorted(candidates, key=lambda pair: (pair[0].lower() not in MARKERS, -pair[1]))
+    text, count = ranked[0]
+    return text if count >= SEVERAL or text.lower() in MARKERS else None
+
+
+def _na(text):
+    return f"--na={shell(text)}" if text.startswith("-") else f"--na {shell(text)}"
+
+
+def _options(marks, format):
+    """The options that change the marks in use to others."""
+    decimal, thousands = marks
+    words = []
+    if decimal != format.decimal:
+        words.append(f"--decimal {shlex.quote(decimal)}")
+    if thousands is not None and thousands != format.thousands:
+        words.append(f"--thousands {shlex.quote(thousands)}")
+    return words

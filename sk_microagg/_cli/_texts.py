@@ -1,0 +1,86 @@
+"""The cells of a column as different texts, each looked at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The different texts of a column, without spaces around them.
+
+    Attributes
+    ----------
+    unique : pyarrow.Array of str
+        The texts that are not missing.
+
+    codes : ndarray of shape (n_cells,)
+        The position in `unique` for each cell, -1 if it is missing.
+    """
+
+    unique: pa.Array
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, cells, missing):
+        """Take them from a column.
+
+        Parameters
+        ----------
+        cells : pyarrow.ChunkedArray of str
+            The column.
+
+        missing : tuple of str
+            Texts that mean that a value is missing.
+
+        Returns
+        -------
+        texts : Texts
+            Its texts.
+        """
+        encoded = without_missing(cells, missing).combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):  # as pyarrow returns columns without a chunk
+            encoded = encoded.combine_chunks()
+        return cls(encoded.dictionary, encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+
+    @property
+    def n_missing(self):
+        """Number of cells that are missing."""
+        return int(np.count_nonzero(self.codes < 0))
+
+    @property
+    def n_known(self):
+        """Number of cells that are not missing."""
+        return len(self.codes) - self.n_missing
+
+    @property
+    def counts(self):
+        """How often each text occurs, as an array of integers."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.unique))
+
+    def matches(self, pattern):
+        """Whether each text matches a regular expression, as an array of bool."""
+        found = pc.match_substring_regex(self.unique, pattern)
+        return found.to_numpy(zero_copy_only=False).astype(bool)
+
+    def n_cells(self, is_of_them):
+        """Number of cells whose text is one of those that are marked."""
+        return int(self.counts[is_of_them].sum())
+
+    def spread(self, values, missing):
+        """Values of all cells, given those of the different texts and that of a missing cell."""
+        return np.append(values, missing)[self.codes]
+
+    def as_categories(self):
+        """The texts of all cells, None for missing ones."""
+        values = np.empty(len(self.unique) + 1, dtype=object)
+        values[:-1] = self.unique.to_pylist()
+        return values[self.codes]
+
+
+def without_missing(cells, missing):
+    """The cells without spaces around them, null where they are missing."""
+    cells = pc.utf8_trim_whitespace(cells)
+    return pc.if_else(pc.is_in(cells, pa.array(missing, cells.type)), None, cells)

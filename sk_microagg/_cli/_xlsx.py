@@ -1,0 +1,162 @@
+"""Tables in Excel files, through openpyxl."""
+
+import datetime
+from importlib import import_module
+
+import pyarrow as pa
+
+from sk_microagg._cli._errors import CommandError, one_line
+from sk_microagg._cli._format import FileStyle
+from sk_microagg._cli._header import check_header, holds_names, made_names
+
+# Formats of new dates; openpyxl has none for columns that it did not read.
+DATE_FORMAT, TIME_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
+
+MOST_ROWS = 1_048_576
+
+# What a column may hold to be of a type; the first that fits is its type.
+TYPES = [
+    ((bool,), pa.bool_()),
+    ((int,), pa.int64()),
+    ((int, float), pa.float64()),
+    ((datetime.datetime,), pa.timestamp("us")),
+]
+
+
+def require_openpyxl(path):
+    """Import openpyxl; raise if it is not installed."""
+    try:
+        return import_module("openpyxl")
+    except ImportError as error:
+        raise CommandError(
+            f"{path}: Excel files need openpyxl: install sk-microagg[table]."
+        ) from error
+
+
+def read_xlsx(path, format):
+    """Read a sheet of an Excel file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    format : Format
+        The sheet, texts that mean missing, and what is known about the header.
+
+    Returns
+    -------
+    cells : pyarrow.Table
+        The cells: columns of numbers, dates or truth values, and all others as text.
+
+    style : FileStyle
+        The formats in which Excel shows them.
+    """
+    openpyxl = require_openpyxl(path)
+    try:
+        book = openpyxl.load_workbook(path, data_only=True)
+    except OSError:
+        raise
+    except Exception as error:  # Broken files raise errors of several libraries.
+        raise CommandError(f"{path} is not an Excel file: {one_line(error)}") from error
+    rows = _rows(book, path, format)
+    if not rows:
+        raise CommandError(f"{path} is empty.")
+    first = [_text(cell.value) for cell in rows[0]]
+    has_names = holds_names(first, format.header)
+    names = first if has_names else made_names(len(first))
+    columns = [[row[place] for row in rows[has_names:]] for place in range(len(names))]
+    values = [[cell.value for cell in column] for column in columns]
+    if format.header == "check":
+        texts = [pa.array(map(_text, column), pa.string()) for column in values]
+        check_header(path, pa.Table.from_arrays(texts, names=names))
+    cells = [_typed(column, format.missing) for column in values]
+    number_formats = {
+        name: next((cell.number_format for cell in column if cell.value is not None), "General")
+        for name, column in zip(names, columns, strict=True)
+    }
+    return pa.Table.from_arrays(cells, names=names), FileStyle(number_formats=number_formats)
+
+
+def _rows(book, path, format):
+    """The rows of the sheet that are not blank, up to the last column that is used."""
+    if format.sheet is not None and format.sheet not in book.sheetnames:
+        sheets = ", ".join(map(repr, book.sheetnames))
+        raise CommandError(f"--sheet {format.sheet} is not in {path}, which has {sheets}.")
+    sheet = book[format.sheet or book.sheetnames[0]]
+    rows = [row for row in sheet.iter_rows() if any(cell.value is not None for cell in row)]
+    used = [place for row in rows for place, cell in enumerate(row) if cell.value is not None]
+    return [row[: max(used) + 1] for row in rows]
+
+
+def _typed(values, missing):
+    """The cells of a column as one type; as text if they have several, or some mean missing."""
+    known = [value for value in values if value is not None]
+    if known and not any(_text(value).strip() in missing for value in known):
+        if all(map(_is_midnight, known)):
+            days = [None if value is None else value.date() for value in values]
+            return pa.array(days, pa.date32())
+        for classes, kind in TYPES:
+            if all(type(value) in classes for value in known):
+                return pa.array(values, kind)
+    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+
+
+def _is_midnight(value):
+    return isinstance(value, datetime.datetime) and value.time() == datetime.time()
+
+
+def _text(value):
+    """The text of a cell, as a CSV file would have it."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if _is_midnight(value):
+        return str(value.date())
+    return str(value)
+
+
+def write_xlsx(cells, path, style):
+    """Write an Excel file; nulls are empty cells.
+
+    Parameters
+    ----------
+    cells : pyarrow.Table
+        The table.
+
+    path : path
+        The file.
+
+    style : FileStyle
+        The formats in which Excel shows the columns.
+    """
+    openpyxl = require_openpyxl(path)
+    if cells.num_rows >= MOST_ROWS:
+        raise CommandError(f"An Excel file has at most {MOST_ROWS} rows: write CSV or Parquet.")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    try:
+        for place, name in enumerate(cells.column_names, 1):
+            _write_cell(sheet.cell(1, place), name, "General")
+            number_format = (style.number_formats or {}).get(name, "General")
+            for row, value in enumerate(cells[name].to_pylist(), 2):
+                _write_cell(sheet.cell(row, place), value, number_format)
+    except openpyxl.utils.exceptions.IllegalCharacterError as error:
+        raise CommandError(
+            "A cell has a control character, which Excel files cannot hold: write CSV or Parquet."
+        ) from error
+    with open(path, "wb") as file:
+        book.save(file)
+
+
+def _write_cell(cell, value, number_format):
+    if value is None or value != value:
+        return
+    cell.value = value
+    if isinstance(value, str):
+        cell.data_type = "s"  # also what looks like a formula
+        return
+    if number_format in ("General", "@") and isinstance(value, datetime.date):
+        number_format = TIME_FORMAT if isinstance(value, datetime.datetime) else DATE_FORMAT
+    cell.number_format = number_format

@@ -1,0 +1,142 @@
+"""What the user says about single columns."""
+
+import pytest
+
+from sk_microagg._cli._columns import choose_columns
+from sk_microagg._cli._declared import Declared
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._parser import make_parser
+
+NAMES = ["age", "zip", "born", "size", "ill"]
+
+
+def declared(*arguments):
+    return Declared.of(make_parser().parse_args(["anonymize", "in.csv", "out.csv", *arguments]))
+
+
+def test_all_options():
+    found = declared(
+        *("--categorical", "zip", "--number", "age", "--date", "born=%d/%m/%Y"),
+        *("--ordinal", "size=small<medium < large", "--weights", "age=2,zip=0.5"),
+        *("--round", "age=1,0", "--categories", "mode"),
+    )
+    assert found == Declared(
+        kinds={"zip": "category", "size": "ordinal", "born": "date", "age": "number"},
+        date_patterns={"born": "%d/%m/%Y"},
+        orders={"size": ["small", "medium", "large"]},
+        weights={"age": 2.0, "zip": 0.5},
+        decimals={"age": 1, None: 0},
+        categories="mode",
+    )
+    assert (found.decimals_of("age"), found.decimals_of("zip")) == (1, 0)
+    found.check(choose_columns(NAMES, None, []))
+
+
+def test_nothing():
+    assert declared() == Declared()
+    assert Declared().decimals_of("age") is None
+
+
+def test_options_may_be_repeated():
+    assert declared("--date", "a", "--date", "b,c").kinds == dict.fromkeys("abc", "date")
+    assert declared("--round", "a=1", "--round", "2").decimals == {"a": 1, None: 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--number", "age", "--categorical", "age"], "is named by --categorical and by --number"),
+        (["--date", "age", "--ordinal", "age=1<2"], "is named by --ordinal and by --date"),
+        (["--date", "born=%d/%m"], "the pattern must have a year"),
+        (["--date", "born=%Y-%Q"], "the pattern must have a year"),
+        (["--ordinal", "size=small"], "write different values from the lowest"),
+        (["--ordinal", "size=a<b<a"], "write different values from the lowest"),
+    ],
+)
+def test_contradictions(arguments, message):
+    with pytest.raises(CommandError, match=message):
+        declared(*arguments)
+
+
+@pytest.mark.parametrize("option", ["categorical", "number", "date", "ordinal"])
+def test_columns_exist_and_are_used(option):
+    choice = choose_columns(NAMES, ["age"], ["zip"], sensitive=["ill"])
+    with pytest.raises(CommandError, match=f"--{option} names 'income', but the columns are"):
+        declared(f"--{option}", "income").check(choice)
+    with pytest.raises(CommandError, match=f"--{option} names 'zip', which is not anonymized"):
+        declared(f"--{option}", "zip").check(choice)
+    declared(f"--{option}", "age,ill").check(choice)
+
+
+@pytest.mark.parametrize("option", ["weights", "round"])
+def test_numbers_for_columns_that_are_used(option):
+    choice = choose_columns(NAMES, ["age"], ["zip"], sensitive=["ill"])
+    with pytest.raises(CommandError, match=f"--{option} names 'ill', which is not anonymized"):
+        declared(f"--{option}", "ill=2").check(choice)
+    declared(f"--{option}", "age=2").check(choice)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--weights", "age"],
+        ["--weights", "age=0"],
+        ["--weights", "age=x"],
+        ["--round", "age=x"],
+        ["--round", "age"],
+        ["--round", "99"],
+        ["--categories", "median"],
+        ["--decimal", "12"],
+        ["--thousands", "5"],
+        ["--encoding", "latin-99"],
+        ["--sep", ";;"],
+        ["--date", ""],
+    ],
+)
+def test_wrong_usage(capsys, arguments):
+    with pytest.raises(SystemExit) as error:
+        declared(*arguments)
+    assert error.value.code == 2
+    assert f"argument {arguments[0]}: " in capsys.readouterr().err
+
+
+def test_marks_that_mean_two_things(fails, write, tmp_path):
+    line = fails("anonymize", write("t.csv", "a\n1\n"), tmp_path / "out.csv", "--thousands", ".")
+    assert line == "--thousands . is the decimal mark as well: name another mark by --decimal."
+
+
+@pytest.mark.parametrize(
+    ("options", "ages"),
+    [([], "22"), (["--round", "1"], "21.5"), (["--round", "age=-1"], "20")],
+)
+def test_rounding(run, write, tmp_path, cells, options, ages):
+    path = write("t.csv", "age,size\n" + "".join(f"{20 + i},{i}.25\n" for i in range(4)))
+    output = tmp_path / "out.csv"
+    assert run("anonymize", path, output, "-k", 4, *options).code == 0
+    assert cells(output)["age"] == [ages] * 4
+
+
+def test_ordinals_are_released_as_values(run, write, tmp_path, cells):
+    sizes = ["small", "medium", "large"]
+    path = write("t.csv", "age,size\n" + "".join(f"{i // 4},{sizes[i // 4]}\n" for i in range(12)))
+    output = tmp_path / "out.csv"
+    options = ["--ordinal", "size=small<medium<large"]
+    assert run("anonymize", path, output, "-k", 12, *options).code == 0
+    assert cells(output)["size"] == ["medium"] * 12
+
+
+def test_a_hierarchy_makes_categories(run, fails, write, tmp_path, cells):
+    path = write("t.csv", "born\n" + "".join(f"2020-01-0{i // 2 + 1}\n" for i in range(6)))
+    (tmp_path / "h").mkdir()
+    write("h/born.csv", "".join(f"2020-01-0{day};January;*\n" for day in (1, 2, 3)))
+    options = ["-k", 6, "--hierarchies", tmp_path / "h"]
+    output = tmp_path / "out.csv"
+    assert "has a hierarchy" in fails("anonymize", path, output, *options, "--date", "born")
+    assert run("anonymize", path, output, *options).code == 0
+    assert cells(output)["born"] == ["January"] * 6
+
+
+@pytest.mark.parametrize("option", [["--weights", "x=2"], ["--number", "x"], ["--round", "1"]])
+def test_on_dask(fails, numbers, tmp_path, option):
+    line = fails("anonymize", numbers, tmp_path / "out", "--engine", "dask", *option)
+    assert line == f"{option[0]} needs --engine memory."

@@ -1,0 +1,284 @@
+"""Which kind a column has, why, and how its values are written."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sk_microagg._cli._declared import Declared
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._format import Format
+from sk_microagg._cli._kinds import column_of_text, why_no_numbers
+
+GERMAN = Format(decimal=",", thousands=".")
+AMERICAN = Format(thousands=",")
+
+
+def column(*cells, format=None, is_strict=True, **declared):
+    cells = pa.chunked_array([cells], pa.string())
+    return column_of_text(cells, "x", format or Format(), Declared(**declared), is_strict=is_strict)
+
+
+def declared(kind, *cells, **others):
+    return column(*cells, kinds={"x": kind}, **others)
+
+
+def line(*cells, **settings):
+    with pytest.raises(CommandError) as error:
+        column(*cells, **settings)
+    return str(error.value)
+
+
+def test_integers():
+    found = column("1", "-20", "+3", " 4 ", "0")
+    assert found.values.dtype == np.int64
+    assert found.values.tolist() == [1, -20, 3, 4, 0]
+    assert (found.kind, found.how) == ("number", "all 5 cells are integers")
+
+
+def test_floats():
+    found = column("1.10", "-2.", ".5", "1e3", "-4E-2", "0.5", "7")
+    assert found.values.dtype == np.float64
+    assert found.values.tolist() == [1.1, -2.0, 0.5, 1000.0, -0.04, 0.5, 7.0]
+    assert (found.kind, found.how) == ("number", "all 7 cells are numbers")
+
+
+@pytest.mark.parametrize("text", ["", " ", "NA", "NaN", "nan", "null", "NULL", "?", "*", "n.d."])
+def test_missing(text):
+    format = Format(missing=(*Format().missing, "n.d."))
+    numbers = column("1", text, "2", format=format)
+    np.testing.assert_array_equal(numbers.values, [1.0, np.nan, 2.0])
+    assert numbers.how == "all known cells are integers"
+    assert column("x", text, format=format).values.tolist() == ["x", None]
+
+
+@pytest.mark.parametrize("cell", ["x", "1_000", "0x1F", "inf", "--1", "1e", ".", "１２", "NA NA"])
+def test_categories(cell):
+    found = column("a", "b", cell, "")
+    assert (found.kind, found.values.tolist()) == ("category", ["a", "b", cell, None])
+
+
+@pytest.mark.parametrize("cell", ["01234", "-007", "00"])
+def test_leading_zeros_are_codes(cell):
+    found = column("1", cell)
+    assert (found.kind, found.how) == ("category", "some have leading zeros, as codes have")
+    assert found.values.tolist() == ["1", cell]
+    assert column("1", cell, "x").kind == "category"
+    numbers = declared("number", "1", cell)
+    assert (numbers.kind, numbers.values.tolist()) == ("number", [1, int(cell)])
+
+
+def test_integers_that_floats_cannot_represent_are_codes():
+    found = column("9007199254740993", "1")
+    assert found.values.tolist() == ["9007199254740993", "1"]
+    assert found.how == "some are integers of 2**53 or more, as codes are"
+    assert column("9007199254740991", "1").values.tolist() == [2**53 - 1, 1]
+
+
+def test_a_column_without_known_values_is_empty():
+    assert column("", "NA").kind == "empty"
+    assert column("", "NA").values.tolist() == [None, None]
+
+
+@pytest.mark.parametrize("cells", [("true", "False"), ("TRUE", "TRUE"), ("yes", "no", "")])
+def test_truth_values(cells):
+    found = column(*cells)
+    assert found.kind == "boolean"
+    assert found.values.tolist() == [cell or None for cell in cells]
+
+
+@pytest.mark.parametrize(
+    ("cells", "format", "values"),
+    [
+        (["1", "-20", "0"], None, [1, -20, 0]),
+        (["1.50", "-2.25"], None, [1.5, -2.25]),
+        (["1.5", "2", "-0.25"], None, [1.5, 2, -0.25]),
+        (["1,5", "-22"], GERMAN, [1.5, -22]),
+        (["1.200", "15", "-1.234.567,5"], GERMAN, [1200, 15, -1234567.5]),
+        (["2019", "2024"], GERMAN, [2019, 2024]),
+        (["12.5%", "3.0%"], None, [12.5, 3]),
+        (["12 %", "3 %"], None, [12, 3]),
+        (["$1,200", "-$35"], AMERICAN, [1200, -35]),
+        (["1.200 €", "35 €"], GERMAN, [1200, 35]),
+        (["1.200\N{NO-BREAK SPACE}€", "35\N{NO-BREAK SPACE}€"], GERMAN, [1200, 35]),
+        (["EUR 5.00", "EUR 7.50"], None, [5, 7.5]),
+        (["0.1234567890123456", "0.5"], None, [0.1234567890123456, 0.5]),
+    ],
+)
+def test_numbers_are_written_as_they_were(cells, format, values):
+    found = column(*cells, format=format)
+    assert found.kind == "number"
+    assert found.values.tolist() == values
+    assert [found.notation.text(value) for value in values] == cells
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimals"),
+    [(["1", "2"], 0), (["1.50", "2"], 2), (["1e3", "2"], None), (["0." + 20 * "1"], None)],
+)
+def test_decimals(cells, decimals):
+    assert column(*cells).notation.decimals == decimals
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_any_floats_are_read_as_they_are_written(values):
+    # One of them has an exponent, so that integers of any length are measurements.
+    found = column("1e0", *map(repr, values))
+    assert found.values.tolist() == [1.0, *values]
+    assert [float(found.notation.text(value)) for value in values] == values
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "unit"),
+    [
+        (["2020-01-31", "1969-12-31"], [18292, -1], "day"),
+        (["2020-01-31T10:00", "1970-01-01T00:01"], [26341080, 1], "minute"),
+        (["1970-01-01 00:00:01"], [1], "second"),
+        (["1970-01-01T00:00:01.5"], [1500], "millisecond"),
+        (["1970-01-01T01:00+01:00", "1970-01-01T02:00+01:00"], [60, 120], "minute"),
+        (["1970-01-01T00:00:10Z"], [10], "second"),
+        (["0999-01-01", "9999-12-31"], [-354650, 2932896], "day"),
+    ],
+)
+def test_iso_dates(cells, values, unit):
+    found = column(*cells)
+    assert (found.kind, found.notation.unit) == ("date", unit)
+    assert found.values.tolist() == values
+    written = [found.notation.text(value) for value in values]
+    assert [cell.replace(".5", ".500") for cell in cells] == written
+
+
+def test_times_of_different_zones_are_written_in_utc():
+    found = column("2020-01-01T01:00+01:00", "2020-07-01T02:00+02:00")
+    assert [*map(found.notation.text, found.values)] == [
+        "2020-01-01T00:00+00:00",
+        "2020-07-01T00:00+00:00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "pattern"),
+    [
+        (["31.12.2020", "1.2.2020"], None),
+        (["31/12/2020", "01/02/2020"], None),
+        (["12/31/2020", "01/02/2020"], None),
+        (["2020/12/31"], None),
+        (["20201231"], None),
+        (["31.12.2020 23:59"], None),
+        (["01/02/2020"], "%d/%m/%Y"),
+        (["31 Dec 2020"], "%d %b %Y"),
+    ],
+)
+def test_dates_of_other_formats_are_declared(cells, pattern):
+    found = declared("date", *cells, date_patterns={"x": pattern} if pattern else {})
+    assert found.kind == "date"
+    assert found.how.startswith("declared with --date, as ")
+    assert [*map(found.notation.text, found.values)] == cells
+
+
+def test_day_and_month_that_cannot_be_told_apart():
+    assert line("01/02/2020", "03/04/2020", kinds={"x": "date"}) == (
+        "x: day and month cannot be told apart: use --date x=%d/%m/%Y or --date x=%m/%d/%Y."
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["5", "6", "N/A"], "2 of 3 cells are numbers, 'N/A' is not one: use --na N/A; or use"),
+        (["5", "6", "--"], "2 of 3 cells are numbers, '--' is not one: use --na=--; or use"),
+        (["5"] * 4 + ["not a"] * 3, "4 of 7 cells are numbers, 'not a' is not one: use --na 'not"),
+        (["5", "6", "Jane Doe"], "2 of 3 cells are numbers, 1 are not: name texts that mean"),
+        (["5", "6", "Jane Doe", "-"], "'-' is not one"),
+        (["2020-01-31", "2020-02-31"], "1 of 2 cells are dates, 1 are not"),
+        (["2020-01-31", "unknown"], "'unknown' is not one: use --na unknown"),
+        (["1,5", "2"], "2 of 2 cells are numbers with other marks: use --decimal ,; or"),
+        (["1,500", "2"], "use --thousands , or --decimal ,, whichever is meant; or --categ"),
+        (["1,234,567", "2"], "use --thousands ,; or --categorical x."),
+        (["1.234,5", "2"], "use --decimal , --thousands .; or --categorical x."),
+        (["$1,234.50", "$2"], "use --thousands ,; or --categorical x."),
+        (["1 234", "2"], "use --thousands ' '; or --categorical x."),
+        (["5%", "6"], "its numbers have different symbols, % and none: write"),
+        (["$5", "5 $"], "its numbers have different symbols, $: write"),
+        (["€5", "$6"], "its numbers have different symbols, $ and €: write"),
+        (["31.12.2020", "1.2.2021"], "2 of 2 cells seem to be dates: use --date x, or --categ"),
+        (["12/31/20", "soon"], "1 of 2 cells seem to be dates"),
+        (["2020-01-01T10:00Z", "2020-01-01T10:00"], "some times have a time zone and some have"),
+    ],
+)
+def test_mistyped(cells, message):
+    found = line(*cells)
+    assert found.startswith("x: ")
+    assert message in found
+    assert "--categorical x" in found
+    assert "Jane" not in found
+    for settings in ({"is_strict": False}, {"kinds": {"x": "category"}}):
+        assert column(*cells, **settings).values.tolist() == cells
+
+
+def test_few_numbers_among_text_are_text():
+    assert column("Main Street", "5", "Church Road").kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "message"),
+    [
+        ("number", ["5", "x", "y"], "1 of 3 cells are numbers, 2 are not"),
+        ("number", ["1,5"], "use --decimal ,"),
+        ("number", ["5%", "6"], "different symbols"),
+        ("date", ["2020-01-01", "soon"], "1 of 2 cells are ISO dates, 1 are not"),
+        ("date", ["31.12.2020", "soon"], "not all cells are dates of one common format"),
+        ("date", ["2020-01-01T10:00Z", "2020-01-01T10:00"], "some times have a time zone"),
+        ("ordinal", ["low", "high"], "write it, as in --ordinal 'x=low<medium<high'"),
+    ],
+)
+def test_declared_otherwise(kind, cells, message):
+    assert message in line(*cells, kinds={"x": kind})
+
+
+def test_dates_that_do_not_fit_their_pattern():
+    settings = {"kinds": {"x": "date"}, "date_patterns": {"x": "%d/%m/%Y"}}
+    assert "1 of 2 cells are dates as %d/%m/%Y, 1 are not" in line(
+        "1/2/2020", "1/13/20", **settings
+    )
+
+
+def test_ordinals():
+    found = declared("ordinal", "high", "", "low", orders={"x": ["low", "medium", "high"]})
+    assert found.kind == "ordinal"
+    np.testing.assert_array_equal(found.values, [2, np.nan, 0])
+    assert [*map(found.notation.text, [0, 1.4, 2, 3])] == ["low", "medium", "high", "high"]
+    assert declared("ordinal", "10", "2").values.tolist() == [1, 0]
+    settings = {"kinds": {"x": "ordinal"}, "orders": {"x": ["low", "high"]}}
+    assert "2 of 3 cells are values of its order, 1 are not" in line(
+        "low", "low", "mid", **settings
+    )
+
+
+def test_why_no_numbers():
+    assert why_no_numbers(pd.Series([1, 2])) is None
+    assert why_no_numbers(pd.Series([1.0, 2.0])) is None
+    assert why_no_numbers(pd.Series([1.0, None])) == "has missing values"
+    assert why_no_numbers(pd.Series(["1", "2"])) == "holds categories"
+
+
+# Floats represent all microseconds of these years, and all seconds of any year.
+YEARS = st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2250, 1, 1))
+
+
+@given(st.lists(YEARS, min_size=1))
+def test_times_are_read_as_they_are_written(moments):
+    cells = [moment.isoformat(timespec="microseconds") for moment in moments]
+    found = column(*cells)
+    assert [*map(found.notation.text, found.values)] == cells
+
+
+@given(st.lists(st.datetimes(), min_size=1))
+def test_seconds_of_any_year_are_read_as_they_are_written(moments):
+    cells = [moment.isoformat(timespec="seconds") for moment in moments]
+    found = column(*cells)
+    assert [*map(found.notation.text, found.values)] == cells

@@ -1,0 +1,116 @@
+"""Columns that have types, as those of Parquet files."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from sk_microagg._cli._declared import Declared
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._format import Format
+from sk_microagg._cli._released import rounded_release, written_cells
+from sk_microagg._cli._typed import column_of_type
+
+
+def column(cells, kind=None, **kinds):
+    cells = pa.chunked_array([pa.array(cells, kind)])
+    return column_of_type(cells, "x", Format(), Declared(kinds=kinds))
+
+
+def test_numbers():
+    assert column([1, 2], pa.int8()).values.tolist() == [1, 2]
+    assert column([1.5, None], pa.float32()).values.dtype == np.float32
+    assert column([decimal.Decimal("1.50")]).values.tolist() == [1.5]
+    np.testing.assert_array_equal(column([1, None]).values, [1.0, np.nan])
+    assert column([1, 2], pa.int8()).how == "type int8"
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "decimals"),
+    [
+        ([1, 2], pa.int8(), 0),
+        ([1.0, 2.0], pa.float64(), 0),
+        ([1.5, None, 2.25], pa.float64(), 2),
+        ([1.1, 2.2], pa.float32(), 1),
+        ([1 / 3], pa.float64(), None),
+        ([decimal.Decimal("1.50")], None, 2),
+    ],
+)
+def test_decimals(cells, kind, decimals):
+    assert column(cells, kind).notation.decimals == decimals
+
+
+def test_categories():
+    assert column(["1", "NA"]).values.tolist() == ["1", "NA"]
+    words = column(["x", "x", None], pa.dictionary(pa.int8(), pa.string()))
+    assert (words.kind, words.values.tolist()) == ("category", ["x", "x", None])
+    assert column([2**60 + 1, 1]).values.tolist() == [str(2**60 + 1), "1"]
+    assert column([1, 2], x="category").values.tolist() == ["1", "2"]
+    truth = column([True, None])
+    assert (truth.kind, truth.values.tolist()) == ("boolean", ["True", None])
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.null()])
+def test_without_values(kind):
+    assert column([None, None], kind).kind == "empty"
+
+
+def test_text_that_is_declared():
+    assert column(["1", "12"], x="number").values.tolist() == [1, 12]
+    assert column(["2020-01-31"], x="date").values.tolist() == [18292]
+    assert column([3, 1, 2], x="ordinal").values.tolist() == [2, 0, 1]
+    with pytest.raises(CommandError, match="1 of 2 cells are numbers"):
+        column(["1", "soon"], x="number")
+
+
+@pytest.mark.parametrize("cell", [[1, 2], {"a": 1}, b"bytes"])
+def test_types_that_cannot_be_anonymized(cell):
+    with pytest.raises(CommandError, match=r"Column 'x' has type .*--drop"):
+        column([cell])
+
+
+NOON = datetime.datetime(2020, 1, 31, 12)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "unit", "mean"),
+    [
+        ([1, 4], pa.int8(), None, 2),
+        ([1.5, 3.0], pa.float32(), None, 2.2),
+        ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 4)], pa.date32(), "day", "2020-01-03"),
+        ([NOON, NOON.replace(minute=2)], pa.timestamp("ns"), "minute", "2020-01-31 12:01"),
+        (
+            [NOON, NOON.replace(second=2)],
+            pa.timestamp("ms", "UTC"),
+            "second",
+            "2020-01-31 12:00:01",
+        ),
+        ([NOON.replace(microsecond=2), NOON], pa.timestamp("us"), "microsecond", None),
+    ],
+)
+def test_means_keep_the_type(cells, kind, unit, mean):
+    found = column(cells, kind)
+    means = pd.DataFrame({"x": [found.values.mean()] * 2})
+    written = written_cells(rounded_release(means, [found])["x"], found)
+    assert written.type == kind
+    assert getattr(found.notation, "unit", None) == unit
+    if unit is None:
+        assert written.to_pylist() == [pytest.approx(mean)] * 2
+    elif mean is not None:
+        assert [*map(found.notation.text, means["x"])] == [mean] * 2
+        assert all(str(cell).startswith(mean) for cell in written.to_pylist())
+    else:
+        assert written.to_pylist() == [NOON.replace(microsecond=1)] * 2
+
+
+def test_intervals_of_dates_are_written_as_dates():
+    found = column([datetime.date(2020, 1, 1), None], pa.date32())
+    labels = pd.Series(["[18262, 18263.5]", "*", "18262"], dtype=object)
+    assert written_cells(labels, found).to_pylist() == [
+        "[2020-01-01, 2020-01-03]",
+        "*",
+        "2020-01-01",
+    ]

@@ -1,0 +1,159 @@
+"""Excel files, read and written."""
+
+import datetime
+import sys
+from collections import Counter
+
+import pytest
+
+openpyxl = pytest.importorskip("openpyxl", reason="Excel files need the extra 'table'")
+
+N, K = 24, 4
+DAY = datetime.datetime(2020, 1, 1)
+HEADER = ["age", "zip", "born", "seen", "share", "sex", "note"]
+
+
+def person(i):
+    group = i // K
+    return [
+        20 + 10 * group + i % 2,
+        f"0{group + 1:04d}",
+        DAY + datetime.timedelta(days=100 * group),
+        DAY + datetime.timedelta(hours=20 * group + 10),
+        round(0.25 + 0.1 * group, 2),
+        ["f", "m"][group % 2],
+        "=1+1" if i else None,
+    ]
+
+
+@pytest.fixture
+def book(tmp_path):
+    """An Excel file of people on its second sheet; the first has two numbers."""
+    path = tmp_path / "t.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["x", "y"], [1, 2.5], [2, 3.5]):
+        book.active.append(row)
+    sheet = book.create_sheet("people")
+    sheet.append(HEADER)
+    for i in range(N):
+        sheet.append(person(i))
+    for (cell,) in sheet["E2" : f"E{N + 1}"]:
+        cell.number_format = "0.0%"
+    for (cell,) in sheet["G3" : f"G{N + 1}"]:
+        cell.data_type = "s"
+    book.save(path)
+    return path
+
+
+def cells_of(path, sheet=None):
+    book = openpyxl.load_workbook(path)
+    return [[*row] for row in (book[sheet] if sheet else book.active).iter_rows()]
+
+
+def values_of(path):
+    return [[cell.value for cell in row] for row in cells_of(path)]
+
+
+def test_types_and_formats_are_kept(run, book, tmp_path):
+    output = tmp_path / "out.xlsx"
+    options = ["--sheet", "people", "--columns", "age,born,seen,share", "-k", K]
+    assert run("anonymize", book, output, *options).code == 0
+    header, *rows = cells_of(output)
+    assert [cell.value for cell in header] == HEADER
+    assert len(rows) == N
+    for i, row in enumerate(rows):
+        others = person(i)[1:]
+        assert row[0].value == 20 + 10 * (i // K)
+        assert [cell.value for cell in row[1:]] == others
+        assert row[4].number_format == "0.0%"
+        assert row[2].is_date
+        assert row[3].is_date
+    assert Counter(row[0].value for row in rows) == {20 + 10 * group: K for group in range(N // K)}
+    assert rows[1][6].data_type == "s"  # not a formula
+
+
+def test_categories_and_codes(run, book, tmp_path):
+    output = tmp_path / "out.xlsx"
+    options = ["--sheet", "people", "--columns", "age,zip,sex", "-k", K]
+    assert run("anonymize", book, output, *options).code == 0
+    rows = values_of(output)[1:]
+    assert min(Counter((row[0], row[1], row[5]) for row in rows).values()) >= K
+    assert {row[1] for row in rows} <= {*(f"0{group + 1:04d}" for group in range(N // K)), "*"}
+
+
+def test_the_first_sheet_by_default(run, book, tmp_path):
+    output = tmp_path / "out.xlsx"
+    assert run("anonymize", book, output, "-k", 2, "--round", 1).code == 0
+    assert values_of(output) == [["x", "y"], [1.5, 3], [1.5, 3]]
+
+
+def test_no_such_sheet(fails, book, tmp_path):
+    line = fails("anonymize", book, tmp_path / "out.csv", "--sheet", "persons")
+    assert line == f"--sheet persons is not in {book}, which has 'Sheet', 'people'."
+
+
+def test_texts_that_mean_missing_and_unchanged_cells(run, fails, tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["age", "note", None])
+    for i in range(10):
+        book.active.append([30 + i % 2 if i else "N/A", ["NA", 5, "x"][i % 3]])
+    path, output = tmp_path / "t.xlsx", tmp_path / "out.xlsx"
+    book.save(path)
+    options = ["--columns", "age", "-k", 2]
+    line = fails("anonymize", path, output, *options)
+    assert line.startswith("age: 9 of 10 cells are numbers, 'N/A' is not one")
+    assert run("anonymize", path, output, *options, "--na", "N/A").code == 0
+    assert [row[1] for row in values_of(output)[1:]] == [["NA", "5", "x"][i % 3] for i in range(10)]
+
+
+def test_to_and_from_csv(run, write, tmp_path, cells):
+    content = "age,height,born\n" + "".join(
+        f"{i // 4},1.{i // 4}0,2020-01-0{i // 4 + 1}\n" for i in range(8)
+    )
+    path = write("t.csv", content)
+    assert run("anonymize", path, tmp_path / "out.xlsx", "-k", 4).code == 0
+    assert values_of(tmp_path / "out.xlsx")[1] == [0, 1.0, DAY]
+    assert run("anonymize", tmp_path / "out.xlsx", tmp_path / "out.csv", "-k", 4).code == 0
+    assert cells(tmp_path / "out.csv") == {
+        "age": [*"00001111"],
+        "height": ["1.0"] * 4 + ["1.1"] * 4,
+        "born": ["2020-01-01"] * 4 + ["2020-01-02"] * 4,
+    }
+
+
+def test_without_a_header(run, fails, tmp_path):
+    book = openpyxl.Workbook()
+    for i in range(4):
+        book.active.append([i, "x"])
+    path, output = tmp_path / "t.xlsx", tmp_path / "out.xlsx"
+    book.save(path)
+    assert "seems to have no header" in fails("anonymize", path, output, "-k", 4)
+    assert run("anonymize", path, output, "-k", 4, "--no-header", "--columns", "c1").code == 0
+    assert values_of(output) == [["c1", "c2"], *[[2, "x"]] * 4]
+
+
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04 cut off"])
+def test_no_excel_file(fails, write, tmp_path, content):
+    line = fails("anonymize", write("t.xlsx", content), tmp_path / "out.csv")
+    assert "t.xlsx is not an Excel file: " in line
+
+
+def test_an_empty_sheet(fails, tmp_path):
+    openpyxl.Workbook().save(tmp_path / "t.xlsx")
+    assert fails("anonymize", tmp_path / "t.xlsx", tmp_path / "out.csv").endswith(
+        "t.xlsx is empty."
+    )
+
+
+def test_control_characters(fails, write, tmp_path):
+    path = write("t.csv", "x,note\n1,a\x07\n2,a\x07\n")
+    line = fails("anonymize", path, tmp_path / "out.xlsx", "-k", 2, "--columns", "x")
+    assert line.startswith("A cell has a control character, which Excel files cannot hold")
+
+
+def test_without_openpyxl(fails, write, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    line = fails("anonymize", write("t.xlsx", b""), tmp_path / "out.csv")
+    assert line.endswith("t.xlsx: Excel files need openpyxl: install sk-microagg[table].")
+    line = fails("anonymize", write("t.csv", "x\n1\n2\n"), tmp_path / "out.xlsx", "-k", 2)
+    assert line.endswith("Excel files need openpyxl: install sk-microagg[table].")
