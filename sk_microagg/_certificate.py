@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._bound import Certificate
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._scaling import scale
 from sk_microagg._utils._validation import check_number, check_records
 from sk_microagg.metrics._bound import loss_bound
 from sk_microagg.metrics._loss import information_loss
@@ -53,7 +52,10 @@ def certify(estimator, X, time_limit, verbose=0):
 
 def certificate_of(estimator, X, bound, trace):
     """The certificate from what `loss_bound` returned; raise if that is for something else."""
-    loss = information_loss(scaled_records(estimator, X), estimator.labels_)
+    if isinstance(estimator, TableAggregator):
+        loss = estimator.information_loss_
+    else:
+        loss = information_loss(scaled_records(estimator, X), estimator.labels_)
     bound = check_number("bound", bound, at_least=0, at_most=1)
     if bound > loss * (1 + ROUNDING):
         raise ValueError(
@@ -64,24 +66,24 @@ def certificate_of(estimator, X, bound, trace):
 
 
 def check_can_be_certified(estimator, claim):
-    """Raise unless an estimator is a fitted MicroAggregator; `claim` says what has to be one."""
-    if not isinstance(estimator, MicroAggregator):
+    """Raise unless a bound can be proven for an estimator; `claim` says what has to be one."""
+    if not isinstance(estimator, MicroAggregator | TableAggregator):
         raise TypeError(
-            f"{claim} a fitted MicroAggregator: a bound is proven for numbers without missing "
-            "values, in memory."
+            f"{claim} a fitted MicroAggregator or TableAggregator: a bound is proven for groups "
+            "that are released as averages, in memory."
         )
     check_is_fitted(estimator)
 
 
 def scaled_records(estimator, X):
     """The records, scaled as the estimator did."""
-    X = check_records(X)
+    X = check_records(X, allow_missing=True)
     shape = len(estimator.labels_), estimator.n_features_in_
     if X.shape != shape:
         raise ValueError(
             f"X of shape {X.shape} must be what the estimator was fitted on, of shape {shape}."
         )
-    return scale(estimator.scaler_, X)
+    return estimator._space.points(X)
 
 
 def check_bound_trace(trace):

@@ -3,9 +3,10 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._model._release import release_of
 from sk_microagg._utils._validation import check_count
-from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
+from sk_microagg.plotting._distributions import compare_columns
+from sk_microagg.plotting._estimators import before_and_after, categorical_columns
+from sk_microagg.plotting._panels import Note, draw_column
 from sk_microagg.plotting._style import import_pyplot
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
@@ -14,9 +15,9 @@ PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
 class AttributeDisplay:
     """The distribution of each column before and after, with one panel per column.
 
-    The original is a gray area, the release a dark line. Numbers are counted in bins, other values
-    by category: the most frequent categories, and one bar for all others. A column of numbers that
-    is released as text, for example as intervals, has a note instead.
+    The original is a gray area, the release a dark line. Numbers and dates are counted in bins,
+    other values by category: the most frequent categories, and one bar for all others. A column of
+    numbers that is released as text, for example as intervals, has a note instead.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
@@ -55,8 +56,8 @@ class AttributeDisplay:
 
         Parameters
         ----------
-        estimator : MicroAggregator or KAIM
-            A fitted estimator.
+        estimator : MicroAggregator, TableAggregator or KAIM
+            A fitted estimator. Of a TableAggregator, the quasi-identifiers are drawn.
 
         X : array-like or DataFrame of shape (n_samples, n_features)
             The records that the estimator was fitted on.
@@ -74,14 +75,11 @@ class AttributeDisplay:
             The display, after plotting.
         """
         check_is_fitted(estimator, "labels_")
-        names = None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None)
-        return cls.from_data(
-            X,
-            release_of(estimator.centroids_, estimator.labels_),
-            feature_names=names,
-            at_least=at_least,
-            ax=ax,
+        check_count("at_least", at_least)
+        columns = compare_columns(
+            *before_and_after(estimator, X), at_least, categorical_columns(estimator)
         )
+        return cls(columns=columns).plot(ax=ax)
 
     @classmethod
     def from_data(cls, X, release, feature_names=None, *, at_least=1, ax=None):

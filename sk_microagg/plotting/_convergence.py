@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._utils._numbers import percent
-from sk_microagg._utils._scaling import scale
 from sk_microagg._utils._statistics import total_sum_of_squares
-from sk_microagg._utils._validation import check_number, check_option, check_records
+from sk_microagg._utils._validation import check_number, check_option
+from sk_microagg.plotting._estimators import points_of
 from sk_microagg.plotting._style import BLUE, axes_for, percent_axis, tidy
 
 TIMES = {"iteration": (0, "iteration"), "seconds": (1, "seconds of search")}
@@ -108,7 +108,7 @@ class ConvergenceDisplay:
         if trace is None:
             raise ValueError(_why_no_trace(estimator))
         if X is not None and hasattr(estimator, "scaler_"):
-            total = total_sum_of_squares(scale(estimator.scaler_, check_records(X))) or None
+            total = total_sum_of_squares(points_of(estimator, X)) or None
         else:
             total = total_of(estimator, trace)
         return cls.from_data(trace, total=total, x=x, ax=ax)

@@ -1,7 +1,6 @@
-"""The distribution of a column before and after: what is drawn, and how."""
+"""The distribution of a column before and after: what is drawn."""
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,129 +8,17 @@ from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._shares import bound_in_words
 from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg.generalization._labels import ROOT, is_number
-from sk_microagg.plotting._style import FILL, INK, SOFT, percent_axis, short_numbers, tidy
+from sk_microagg.plotting._dates import numbers_of_dates
+from sk_microagg.plotting._panels import Bars, Histogram, Note
 
 MOST_BINS, FEWEST_BINS = 30, 5
-MOST_BARS, FEWEST_ROWS = 8, 5
-LONGEST_LABEL = 20
+MOST_BARS = 8
 LARGEST_COUNT = 2**50  # larger floats cannot represent halves
-OTHERS, GENERAL = "(others)", "(more general)"
+OTHERS, GENERAL, MISSING = "(others)", "(more general)", "(missing)"
 
 
-@dataclass(frozen=True)
-class Histogram:
-    """Shares of records in bins, which may differ in width.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-
-    edges : ndarray of shape (n_bins + 1,)
-        Edges of the bins.
-
-    before, after : ndarray of shape (n_bins,)
-        Share of the records in each bin.
-
-    unit : float
-        Width of a bin before merging.
-
-    are_integers : bool
-        Whether all original values are integers.
-
-    missing : tuple of two str
-        Share of the records with a missing value, before and after; a bound in words if they are
-        few.
-    """
-
-    name: str
-    edges: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-    unit: float
-    are_integers: bool
-    missing: tuple
-
-    def draw(self, ax):
-        """Draw the original as a gray area and the release as a line; a merged bin has its mean."""
-        widths = np.diff(self.edges) / self.unit
-        ax.stairs(self.before / widths, self.edges, fill=True, color=FILL, label="original")
-        ax.stairs(self.after / widths, self.edges, color=INK, linewidth=1.3, label="release")
-        percent_axis(ax.yaxis)
-        ax.locator_params(axis="x", nbins=5, integer=self.are_integers)
-        ax.locator_params(axis="y", nbins=4)
-        short_numbers(ax.xaxis)
-        if self.missing != ("0%", "0%"):
-            ax.set_xlabel("missing: {} before, {} after".format(*self.missing), fontsize="small")
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Shares of records in categories.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-
-    categories : list of str
-        The categories, most frequent first.
-
-    before, after : ndarray of shape (n_categories,)
-        Share of the records in each category.
-    """
-
-    name: str
-    categories: list
-    before: np.ndarray
-    after: np.ndarray
-
-    def draw(self, ax):
-        """Draw the original as gray bars and the release as thin bars in front."""
-        places = np.arange(len(self.categories))
-        ax.barh(places, self.before, height=0.8, color=FILL, label="original")
-        ax.barh(places, self.after, height=0.3, color=INK, label="release")
-        labels = [_shortened(category) for category in self.categories]
-        ax.set_yticks(places, labels=labels, fontsize="small", parse_math=False)
-        # Keep bars slim where there are few.
-        ax.set_ylim(max(len(places), FEWEST_ROWS) - 0.5, -0.5)
-        ax.tick_params(axis="y", length=0)
-        percent_axis(ax.xaxis)
-        ax.locator_params(axis="x", nbins=4)
-
-
-@dataclass(frozen=True)
-class Note:
-    """The reason why a column is not drawn.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-
-    text : str
-        The reason.
-    """
-
-    name: str
-    text: str
-
-    def draw(self, ax):
-        """Write the note."""
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-        ax.text(0.5, 0.5, self.text, ha="center", va="center", color=SOFT, transform=ax.transAxes)
-
-
-def draw_column(ax, column):
-    """Draw one column with its name as the title."""
-    column.draw(ax)
-    ax.set_title(_shortened(column.name, 40), fontsize="medium", loc="left", parse_math=False)
-    tidy(ax)
-
-
-def compare_columns(X, release, feature_names=None, at_least=1):
-    """Count the values of each column of two tables.
+def compare_columns(X, release, feature_names=None, at_least=1, categorical=()):
+    """Count the values of each column of two tables; `categorical` are numbers of columns.
 
     With `at_least` above 1, every bin or bar of the original stands for at least that number of
     records: bins and categories with fewer are merged. Bins then lie within the range of the
@@ -149,8 +36,10 @@ def compare_columns(X, release, feature_names=None, at_least=1):
     _check_order(X, release)
     names = column_names(X, len(before), feature_names)
     return [
-        _compare(name, old, new, at_least)
-        for name, old, new in zip(names, before, after, strict=True)
+        _count_categories(name, old, new, at_least)
+        if number in categorical
+        else _compare(name, old, new, at_least)
+        for number, (name, old, new) in enumerate(zip(names, before, after, strict=True))
     ]
 
 
@@ -174,16 +63,29 @@ def column_names(X, n_columns, given=None):
 
 
 def _compare(name, before, after, at_least):
-    old, new = _as_numbers(before), _as_numbers(after)
-    if (old is None) != (new is None):
-        return Note(name, "numbers are released as text" if new is None else "not drawn")
+    if all(getattr(column.dtype, "kind", "") == "b" for column in (before, after)):
+        return _count_categories(name, before, after, at_least)
+    (old, unit), (new, new_unit) = _as_numbers(before), _as_numbers(after)
+    if new is None and missing_cells(after).all():
+        return Note(name, "all values are missing")
+    if (old is None) != (new is None) or unit != new_unit:
+        what = "numbers" if unit is None else "dates"
+        return Note(name, f"{what} are released as text" if new is None else "not drawn")
     if old is None:
         return _count_categories(name, before, after, at_least)
-    return _count_numbers(name, old, new, at_least)
+    return _count_numbers(name, old, new, at_least, unit)
 
 
 def _as_numbers(column):
-    """The column as floats, with NaN for missing values; None if it does not contain numbers."""
+    """The column as floats, with NaN for missing values, and the unit of dates.
+
+    The numbers are None if the column contains other values.
+    """
+    numbers, unit = numbers_of_dates(column)
+    return (_plain_numbers(column), None) if unit is None else (numbers, unit)
+
+
+def _plain_numbers(column):
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
         return np.asarray(column, dtype=np.float64)
     cells, missing = np.array(cells_of(column), dtype=object), missing_cells(column)
@@ -194,7 +96,7 @@ def _as_numbers(column):
     return numbers
 
 
-def _count_numbers(name, old, new, at_least):
+def _count_numbers(name, old, new, at_least, unit_name=None):
     known = [values[np.isfinite(values)] for values in (old, new)]
     if not all(len(values) for values in known):
         return Note(name, "all values are missing")
@@ -222,6 +124,7 @@ def _count_numbers(name, old, new, at_least):
         tuple(
             bound or percent(share, digits=1) for bound, share in zip(bounds, missing, strict=True)
         ),
+        unit_name,
     )
 
 
@@ -269,7 +172,10 @@ def _merge(counts, at_least):
 
 
 def _count_categories(name, before, after, at_least):
-    old, new = (_labels(column) for column in (before, after))
+    # In a generalized table, nothing tells a missing value from the most general category.
+    is_generalized = any(isinstance(cell, str) and cell == ROOT for cell in cells_of(after))
+    missing = ROOT if is_generalized else MISSING
+    old, new = (_labels(column, missing) for column in (before, after))
     counts = Counter(old)
     ranked = sorted(counts, key=lambda label: (-counts[label], label))
     kept = [label for label in ranked if counts[label] >= at_least][:MOST_BARS]
@@ -290,14 +196,10 @@ def _count_categories(name, before, after, at_least):
     )
 
 
-def _labels(column):
-    """Categories as text; a missing value is the most general category."""
+def _labels(column, missing_label):
+    """Categories as text."""
     missing = missing_cells(column)
     return [
-        ROOT if is_missing else str(cell)
+        missing_label if is_missing else str(cell)
         for cell, is_missing in zip(cells_of(column), missing, strict=True)
     ]
-
-
-def _shortened(label, longest=LONGEST_LABEL):
-    return label if len(label) <= longest else f"{label[: longest - 1]}…"

@@ -4,10 +4,12 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._utils._scaling import scale
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._statistics import group_means, group_sizes
 from sk_microagg._utils._validation import check_count, check_records
+from sk_microagg.metrics._mixed import are_numbers
 from sk_microagg.plotting._distributions import column_names
+from sk_microagg.plotting._estimators import points_of
 from sk_microagg.plotting._plane import Plane, outline
 from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, axes_for, tidy
 
@@ -85,7 +87,7 @@ class PartitionDisplay:
 
         Parameters
         ----------
-        estimator : MicroAggregator
+        estimator : MicroAggregator or TableAggregator
             A fitted estimator.
 
         X : array-like of shape (n_samples, n_features)
@@ -102,14 +104,15 @@ class PartitionDisplay:
         display : PartitionDisplay
             The display, after plotting.
         """
-        if not hasattr(estimator, "scaler"):
+        if not hasattr(estimator, "scaler") and not isinstance(estimator, TableAggregator):
             raise TypeError(
-                f"estimator={estimator!r} must be a fitted MicroAggregator. For the groups "
-                "of others, use PartitionDisplay.from_data(X, estimator.labels_) with numeric X."
+                f"estimator={estimator!r} must be a fitted MicroAggregator or TableAggregator. For "
+                "the groups of others, use PartitionDisplay.from_data(X, estimator.labels_) with "
+                "numeric X."
             )
         check_is_fitted(estimator, "labels_")
-        if estimator.n_features_in_ > 1:
-            X = scale(estimator.scaler_, check_records(X))
+        if not (estimator.n_features_in_ == 1 and are_numbers(X)):
+            X = points_of(estimator, X)
         return cls.from_data(X, estimator.labels_, ax=ax, max_groups=max_groups)
 
     @classmethod

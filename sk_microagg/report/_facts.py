@@ -10,24 +10,11 @@ from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import bound_in_words, fewest_records, homogeneity_lines
 from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
-from sk_microagg.metrics import (
-    attribute_changes,
-    correlation_change,
-    generalization_loss,
-    homogeneity,
-    interval_disclosure,
-    rank_disclosure,
-    record_linkage,
-    uniqueness,
-)
+from sk_microagg.metrics import generalization_loss, homogeneity, uniqueness
 from sk_microagg.metrics._classes import row_classes
-from sk_microagg.metrics._numeric import check_pair
 from sk_microagg.plotting._distributions import column_names
+from sk_microagg.report._measures import measure_any_kind, measure_numbers
 from sk_microagg.report._sensitive import facts_beyond_k
-
-# A released value within this distance of the original one counts as close: in standard deviations
-# of its column, and in ranks as a share of the records.
-INTERVAL, RANKS = 0.1, 0.1
 
 
 @dataclass(frozen=True)
@@ -77,7 +64,13 @@ class Facts:
         in groups that share one value in it; None if these columns are not known.
 
     numbers : NumericFacts or None
-        Facts that exist only for a release of numbers.
+        Facts that exist only for a release of complete numbers.
+
+    mixed : MixedFacts or None
+        Facts that exist only for a release of averages, if some values are missing or no numbers.
+
+    risk : RiskFacts or None
+        Facts that exist for both; None if values were generalized.
 
     beyond_k : BeyondK
         Facts about sensitive columns, units and strata.
@@ -99,6 +92,8 @@ class Facts:
     dropped: list
     homogeneous: dict
     numbers: object
+    mixed: object
+    risk: object
     beyond_k: object
 
     @property
@@ -116,7 +111,7 @@ class Facts:
 
     def expected_matches(self):
         """The share of the records that an intruder is expected to re-identify, as text."""
-        linkage = self.numbers.linkage
+        linkage = self.risk.linkage
         if self.bound(linkage.linked) is None:
             return percent(linkage.expected_matches)
         # The exact share would disclose how many records are linked.
@@ -127,43 +122,13 @@ class Facts:
         return homogeneity_lines(self.homogeneous, self.n_records, self.k, most=None)
 
 
-@dataclass(frozen=True)
-class NumericFacts:
-    """What a report states about a release of numbers.
-
-    Attributes
-    ----------
-    changes : structured ndarray of shape (n_columns,)
-        Changes of mean, variance and quartiles.
-
-    correlations : CorrelationChange
-        Changes of correlations.
-
-    linkage : RecordLinkage
-        Risk that an intruder links records to the right row.
-
-    intervals, ranks : ndarray of shape (n_columns,)
-        For each column, the share of the records whose released value is close to the original
-        one, by value and by rank.
-
-    interval_width, rank_share : float
-        The distances that count as close, see :func:`sk_microagg.metrics.interval_disclosure` and
-        :func:`sk_microagg.metrics.rank_disclosure`.
-    """
-
-    changes: np.ndarray
-    correlations: object
-    linkage: object
-    intervals: np.ndarray
-    ranks: np.ndarray
-    interval_width: float
-    rank_share: float
-
-
-def collect_facts(X, release, estimator, source=None, passed=None, dropped=None, **roles):
+def collect_facts(
+    X, release, estimator, source=None, passed=None, dropped=None, pair=None, **roles
+):
     """Measure a release; `X` and `release` have the same shape, `passed` has the same rows.
 
-    `roles` are `sensitive`, `unit` and `strata`.
+    `pair` is a MixedPair of both if they are not numbers, and `roles` are `sensitive`, `unit` and
+    `strata`.
     """
     columns = columns_of(X, "X")
     names = column_names(
@@ -171,10 +136,13 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None,
         len(columns),
         None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None),
     )
+    numbers = mixed = risk = None
     if isinstance(estimator, Generalizer):
-        numbers, losses = None, _generalization_losses(X, release, estimator)
+        losses = _generalization_losses(X, release, estimator)
+    elif pair is None:
+        losses, numbers, risk = measure_numbers(X, release, estimator)
     else:
-        numbers, losses = _numeric_facts(X, release, estimator), _squared_losses(X, release)
+        losses, mixed, risk = measure_any_kind(pair, estimator)
     # Finding equal rows takes time: it is done once, not once per metric.
     classes = row_classes(release, "release")
     class_sizes = np.bincount(classes)
@@ -195,6 +163,8 @@ def collect_facts(X, release, estimator, source=None, passed=None, dropped=None,
         dropped=None if dropped is None else [printable(name) for name in dropped],
         homogeneous=None if passed is None else _homogeneous(release, passed),
         numbers=numbers,
+        mixed=mixed,
+        risk=risk,
         beyond_k=facts_beyond_k(classes, estimator, **roles),
     )
 
@@ -215,31 +185,6 @@ def _homogeneous(release, passed):
     names = map(printable, column_names(passed, len(columns)))
     shares = homogeneity(release, passed) if columns else []
     return {name: float(share) for name, share in zip(names, shares, strict=True)}
-
-
-def _numeric_facts(X, release, estimator):
-    return NumericFacts(
-        changes=attribute_changes(X, release),
-        correlations=correlation_change(X, release),
-        linkage=record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None)),
-        intervals=interval_disclosure(X, release, width=INTERVAL),
-        ranks=rank_disclosure(X, release, share=RANKS),
-        interval_width=INTERVAL,
-        rank_share=RANKS,
-    )
-
-
-def _squared_losses(X, release):
-    """Sum of squared changes of each column, as a share of its total sum of squares if above 0."""
-    X, release = check_pair(X, release)
-    losses = np.zeros(X.shape[1])
-    for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
-        spread = np.ptp(column)
-        if spread > 0:
-            deviations = (column - column.mean()) / spread
-            changes = (column - released) / spread
-            losses[j] = (changes @ changes) / (deviations @ deviations)
-    return losses
 
 
 def _generalization_losses(X, release, estimator):

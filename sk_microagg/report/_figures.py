@@ -11,13 +11,17 @@ from io import StringIO
 
 import numpy as np
 
+from sk_microagg._model._points import routing_of
 from sk_microagg._utils._shares import fewest_records
 from sk_microagg._utils._validation import check_records
+from sk_microagg.encoding import TableEncoder
 from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._mixed import are_numbers
 from sk_microagg.metrics._numeric import standard_deviations
 from sk_microagg.plotting._certificate import CertificateDisplay, losses_of
 from sk_microagg.plotting._convergence import ConvergenceDisplay
-from sk_microagg.plotting._distributions import Note, compare_columns, draw_column
+from sk_microagg.plotting._distributions import compare_columns
+from sk_microagg.plotting._panels import Note, draw_column
 from sk_microagg.plotting._plane import Plane
 from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, tidy
 
@@ -86,15 +90,17 @@ class SearchPicture:
     is_falling: bool
 
 
-def draw_columns(X, release, names, k, losses):
+def draw_columns(X, release, names, k, losses, categorical=()):
     """Draw columns before and after; if there are many, those with the highest loss.
+
+    `categorical` are the numbers of columns of categories, whatever their type.
 
     Returns
     -------
     pictures : list of Picture
         One per column, except for columns that cannot be drawn.
     """
-    columns = compare_columns(X, release, names, at_least=fewest_records(k))
+    columns = compare_columns(X, release, names, fewest_records(k), categorical)
     drawable = [j for j, column in enumerate(columns) if not isinstance(column, Note)]
     shown = sorted(drawable, key=lambda j: -losses[j])[:MOST_PANELS]
     return [
@@ -113,15 +119,13 @@ def draw_groups(release, k):
     groups : GroupsPicture or None
         The picture; None if there are fewer than two groups or two columns.
     """
-    release = check_records(release, name="release")
     classes = row_classes(release, "release")
     sizes = np.bincount(classes)
     groups = np.flatnonzero(sizes >= max(k, 2))
-    if len(groups) < 2 or release.shape[1] < 2:
+    scaled = _standardized(release)
+    if len(groups) < 2 or scaled.shape[1] < 2:
         return None
     rng = np.random.RandomState(0)
-    spreads = standard_deviations(release)
-    scaled = (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
     plane = Plane(scaled[_some(len(scaled), ROWS_FOR_THE_PLANE, rng)])
     first_rows = np.unique(classes, return_index=True)[1]
     shown = groups[_some(len(groups), MOST_GROUPS, rng)]
@@ -145,6 +149,15 @@ def draw_groups(release, k):
 
     picture = _as_svg(draw, PICTURE, "Groups of the release")
     return GroupsPicture(picture, len(shown), len(groups))
+
+
+def _standardized(release):
+    """The rows of a release as points, of which nothing is known but the release."""
+    if not are_numbers(release):
+        return routing_of(TableEncoder(release, 1).points(release))
+    release = check_records(release, name="release")
+    spreads = standard_deviations(release)
+    return (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
 
 
 def draw_search(trace, total):

@@ -1,14 +1,20 @@
 """How the release was made, as pairs of a name and a text."""
 
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._numbers import counted
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.report._parameters import describe, describe_parameter
+
+CATEGORIES = {
+    "mode": "the most frequent value of the group",
+    "generalize": "the lowest common node of their hierarchy, or *",
+}
 
 
 def method_of(estimator, facts):
     """The table, the treatment of its columns, and how the groups were made."""
     is_generalized = isinstance(estimator, Generalizer)
-    how = _how_generalized(estimator, facts) if is_generalized else _how_aggregated(estimator)
+    how = _how_generalized(estimator, facts) if is_generalized else _how_averaged(estimator, facts)
     smallest = counted(facts.smallest_group, "record")
     return [
         *_origin(facts),
@@ -45,15 +51,35 @@ def _beyond_k(facts):
         yield "Strata", f"{facts.n_strata:,}; no group has records of two strata"
 
 
-def _how_aggregated(estimator):
-    yield "Method", "Microaggregation: each record is replaced by the mean of its group."
+def _how_averaged(estimator, facts):
+    if isinstance(estimator, TableAggregator):
+        yield from _how_released(estimator)
+    else:
+        yield "Method", "Microaggregation: each record is replaced by the mean of its group."
+    if facts.mixed is not None:
+        yield "Missing in the original", facts.missing
     if getattr(estimator, "n_blocks_", 1) > 1:
         yield "Blocks", f"{estimator.n_blocks_:,}, each partitioned separately"
     for label, name in (("Groups built by", "builder"), ("Groups refined by", "refiner")):
         used = getattr(estimator, f"{name}_", getattr(estimator, name))
         yield label, "none" if used is None else describe(used)
-    scaler = getattr(estimator, "scaler_", estimator.scaler)
-    yield "Columns scaled by", "none" if scaler is None else describe(scaler)
+    if hasattr(estimator, "scaler"):
+        scaler = getattr(estimator, "scaler_", estimator.scaler)
+        yield "Columns scaled by", "none" if scaler is None else describe(scaler)
+
+
+def _how_released(estimator):
+    yield (
+        "Method",
+        "Microaggregation of whole tables: in each column, every record has the common value of "
+        "its group.",
+    )
+    yield "Numbers and dates released as", f"the {estimator.numbers} of the group"
+    yield "Categories released as", CATEGORIES[estimator.categories]
+    if estimator.hierarchies is not None:
+        yield "Hierarchies", describe_parameter("hierarchies", estimator.hierarchies)
+    if estimator.column_weights is not None:
+        yield "Column weights", describe(estimator.column_weights)
 
 
 def _how_generalized(estimator, facts):

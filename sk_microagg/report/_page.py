@@ -12,8 +12,8 @@ from sk_microagg.report._recipe import recipe_of
 FILTERS = {"counted": counted, "percent": percent, "signed": signed, "thousands": "{:,}".format}
 
 
-def render(X, release, estimator, facts, title, certificate=None):
-    """The report as HTML."""
+def render(X, release, estimator, facts, title, certificate=None, categorical=()):
+    """The report as HTML; `categorical` are the numbers of columns of categories."""
     trace = trace_of(estimator)
     return (
         _environment()
@@ -25,8 +25,10 @@ def render(X, release, estimator, facts, title, certificate=None):
             method=method_of(estimator, facts),
             certificate=certificate,
             certificate_picture=certificate and draw_certificate(certificate, estimator),
-            columns=draw_columns(X, release, facts.names, facts.k, facts.column_losses),
-            groups=None if facts.numbers is None else draw_groups(release, facts.k),
+            columns=draw_columns(
+                X, release, facts.names, facts.k, facts.column_losses, categorical
+            ),
+            groups=None if facts.risk is None else draw_groups(release, facts.k),
             search=None if trace is None else draw_search(trace, total_of(estimator, trace)),
             recipe=recipe_of(estimator, facts.beyond_k),
         )

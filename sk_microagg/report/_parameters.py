@@ -19,7 +19,14 @@ def describe(value):
 
 
 def describe_parameter(name, value):
-    """A parameter as text; of hierarchies, which contain values of the table, only the columns."""
-    if name == "hierarchies" and value:
+    """A parameter as text; if it contains values of the table, only the columns."""
+    if holds_values(name, value):
         return "given for " + ", ".join(map(str, value))
     return describe(value)
+
+
+def holds_values(name, value):
+    """Whether a parameter contains values of the table: hierarchies, or ordinal values in order."""
+    return bool(value) and (
+        name == "hierarchies" or (name == "ordinal" and isinstance(value, dict))
+    )

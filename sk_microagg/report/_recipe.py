@@ -8,9 +8,10 @@ from numbers import Integral
 import numpy as np
 import sklearn
 
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._version import __version__
-from sk_microagg.report._parameters import describe, describe_parameter
+from sk_microagg.report._parameters import describe, describe_parameter, holds_values
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def recipe_of(estimator, beyond_k):
     return Recipe(
         estimator=type(estimator).__name__,
         call=_call(estimator),
-        arguments=_arguments(beyond_k),
+        arguments=_arguments(estimator, beyond_k),
         seed=_seed(parameters.get("random_state")),
         has_time_limit=any(
             name.endswith("time_limit") and value for name, value in parameters.items()
@@ -78,14 +79,16 @@ def recipe_of(estimator, beyond_k):
 def _call(estimator):
     values = estimator.get_params(deep=False)
     written = [
-        f"{name}={'...' if name == 'hierarchies' else describe(values[name])}"
+        f"{name}={'...' if holds_values(name, values[name]) else describe(values[name])}"
         for name, parameter in signature(type(estimator)).parameters.items()
         if name == "k" or repr(values[name]) != repr(parameter.default)
     ]
     return f"{type(estimator).__name__}({', '.join(written)})"
 
 
-def _arguments(beyond_k):
+def _arguments(estimator, beyond_k):
+    if isinstance(estimator, TableAggregator):
+        return "X"  # Its parameters name the roles of columns.
     has_role = {
         "sensitive": bool(beyond_k.demands),
         "unit": beyond_k.n_units is not None,

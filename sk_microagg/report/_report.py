@@ -8,12 +8,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._extras import check_report_extra
 from sk_microagg._utils._files import released_file
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._validation import check_number
+from sk_microagg.encoding._frames import Frame
+from sk_microagg.plotting._estimators import categorical_columns
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._facts import collect_facts
+from sk_microagg.report._measures import mixed_pair
 from sk_microagg.report._page import render
 
 
@@ -42,13 +46,15 @@ def make_report(
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        The original columns that were anonymized.
+        The original columns that were anonymized; for a TableAggregator, the table that it was
+        fitted on.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The same columns, as released.
+        The same columns, as released; for a TableAggregator, what `fit_transform` returned.
 
-    estimator : MicroAggregator or KAIM
-        The fitted estimator that made the release.
+    estimator : MicroAggregator, TableAggregator or KAIM
+        The fitted estimator that made the release. A TableAggregator knows the roles of columns, so
+        that `passed`, `dropped`, `sensitive`, `unit` and `strata` need not be given.
 
     path : str or path-like
         The file to write. An existing file is replaced once the new one is complete.
@@ -85,7 +91,7 @@ def make_report(
         If given, the report states how far the loss is above the optimum, at most. Either the
         seconds to spend on a proof, or the bound and its trace from an earlier proof, as
         :func:`sk_microagg.metrics.loss_bound` returns them with `return_trace=True` for records
-        scaled as the estimator scales them. Only for MicroAggregator.
+        scaled as the estimator scales them. Only for MicroAggregator and TableAggregator.
 
     readers_of : str, path-like or None, default=None
         A file or a folder, such as the original table: only users who can read it can read the
@@ -148,18 +154,48 @@ def make_report(
     check_report_extra()
     _check_place(path)
     _check_tables(X, release, estimator)
+    if isinstance(estimator, TableAggregator):
+        passed, dropped, sensitive, unit, strata = _roles_in_table(
+            estimator, X, passed, dropped, sensitive, unit, strata
+        )
     _check_other_columns(passed, dropped, X)
     roles = {"sensitive": sensitive, "unit": unit, "strata": strata}
     _check_roles(roles, X)
     certificate = _certificate(certificate, estimator, X)
-    facts = collect_facts(X, release, estimator, source, passed, dropped, **roles)
-    page = render(X, release, estimator, facts, title, certificate)
+    pair = mixed_pair(X, release, estimator)
+    if pair is not None:
+        X, release = (_with_names(table) for table in (pair.original, pair.released))
+    facts = collect_facts(X, release, estimator, source, passed, dropped, pair, **roles)
+    categorical = categorical_columns(estimator)
+    page = render(X, release, estimator, facts, title, certificate, categorical)
     try:
         with released_file(path, readers_of) as draft:
             draft.write_text(page, encoding="utf-8")
     except OSError as error:
         raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error
     return path
+
+
+def _with_names(table):
+    """A frame with names for columns that came as an array."""
+    return table.rename(columns=lambda name: f"x{name}" if isinstance(name, int) else name)
+
+
+def _roles_in_table(estimator, X, passed, dropped, sensitive, unit, strata):
+    """Columns with a role in the table of a TableAggregator, where they are not given."""
+    table, roles = Frame(X).table, estimator._table_roles
+    unchanged = [name for name in roles.kept if name not in roles.quasi_identifiers]
+    if passed is None and unchanged:
+        passed = table[unchanged]
+    if dropped is None:
+        dropped = [str(name) for name in table.columns if name not in roles.kept]
+    if sensitive is None and roles.sensitive:
+        sensitive = table[roles.sensitive]
+    if unit is None and roles.unit is not None:
+        unit = table[roles.unit]
+    if strata is None and roles.strata:
+        strata = table[roles.strata]
+    return passed, dropped, sensitive, unit, strata
 
 
 def _check_place(path):
@@ -217,12 +253,11 @@ def _check_roles(roles, X):
 def _check_tables(X, release, estimator):
     check_is_fitted(estimator)
     if not hasattr(estimator, "information_loss_"):
-        raise TypeError(f"estimator={estimator!r} must be a fitted MicroAggregator or KAIM.")
-    shapes = [
-        (len(columns[0]), len(columns))
-        for columns in (columns_of(X, "X"), columns_of(release, "release"))
-    ]
-    if shapes[0] != shapes[1]:
+        raise TypeError(
+            f"estimator={estimator!r} must be a fitted MicroAggregator, TableAggregator or KAIM."
+        )
+    shapes = [_shape(X, "X"), _shape(release, "release")]
+    if shapes[0] != shapes[1] and not isinstance(estimator, TableAggregator):
         raise ValueError(f"release of shape {shapes[1]} must have the shape of X, {shapes[0]}.")
     n_fitted = len(estimator.labels_) if hasattr(estimator, "labels_") else shapes[0][0]
     if shapes[0] != (n_fitted, estimator.n_features_in_):
@@ -230,3 +265,8 @@ def _check_tables(X, release, estimator):
             f"X of shape {shapes[0]} must be what the estimator was fitted on, of shape "
             f"{(n_fitted, estimator.n_features_in_)}."
         )
+
+
+def _shape(table, name):
+    columns = columns_of(table, name)
+    return len(columns[0]), len(columns)

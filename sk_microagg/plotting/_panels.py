@@ -1,0 +1,137 @@
+"""The panel of a column before and after: a histogram, bars or a note."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sk_microagg.plotting._dates import DATES, DAYS, HOURS, date_axis
+from sk_microagg.plotting._style import FILL, INK, SOFT, percent_axis, short_numbers, tidy
+
+FEWEST_ROWS = 5
+LONGEST_LABEL = 20
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Shares of records in bins, which may differ in width.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+
+    edges : ndarray of shape (n_bins + 1,)
+        Edges of the bins.
+
+    before, after : ndarray of shape (n_bins,)
+        Share of the records in each bin.
+
+    unit : float
+        Width of a bin before merging.
+
+    are_integers : bool
+        Whether all original values are integers.
+
+    missing : tuple of two str
+        Share of the records with a missing value, before and after; a bound in words if they are
+        few.
+
+    unit_name : {"date", "days", "hours"} or None, default=None
+        What the numbers stand for, if they are dates, durations or times.
+    """
+
+    name: str
+    edges: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    unit: float
+    are_integers: bool
+    missing: tuple
+    unit_name: str | None = None
+
+    def draw(self, ax):
+        """Draw the original as a gray area and the release as a line; a merged bin has its mean."""
+        widths = np.diff(self.edges) / self.unit
+        ax.stairs(self.before / widths, self.edges, fill=True, color=FILL, label="original")
+        ax.stairs(self.after / widths, self.edges, color=INK, linewidth=1.3, label="release")
+        percent_axis(ax.yaxis)
+        ax.locator_params(axis="y", nbins=4)
+        notes = [self.unit_name] if self.unit_name in (DAYS, HOURS) else []
+        if self.unit_name == DATES:
+            date_axis(ax.xaxis)
+        else:
+            ax.locator_params(axis="x", nbins=5, integer=self.are_integers)
+            short_numbers(ax.xaxis)
+        if self.missing != ("0%", "0%"):
+            notes.append("missing: {} before, {} after".format(*self.missing))
+        if notes:
+            ax.set_xlabel("; ".join(notes), fontsize="small")
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Shares of records in categories.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+
+    categories : list of str
+        The categories, most frequent first.
+
+    before, after : ndarray of shape (n_categories,)
+        Share of the records in each category.
+    """
+
+    name: str
+    categories: list
+    before: np.ndarray
+    after: np.ndarray
+
+    def draw(self, ax):
+        """Draw the original as gray bars and the release as thin bars in front."""
+        places = np.arange(len(self.categories))
+        ax.barh(places, self.before, height=0.8, color=FILL, label="original")
+        ax.barh(places, self.after, height=0.3, color=INK, label="release")
+        labels = [_shortened(category) for category in self.categories]
+        ax.set_yticks(places, labels=labels, fontsize="small", parse_math=False)
+        # Keep bars slim where there are few.
+        ax.set_ylim(max(len(places), FEWEST_ROWS) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        percent_axis(ax.xaxis)
+        ax.locator_params(axis="x", nbins=4)
+
+
+@dataclass(frozen=True)
+class Note:
+    """The reason why a column is not drawn.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+
+    text : str
+        The reason.
+    """
+
+    name: str
+    text: str
+
+    def draw(self, ax):
+        """Write the note."""
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        ax.text(0.5, 0.5, self.text, ha="center", va="center", color=SOFT, transform=ax.transAxes)
+
+
+def draw_column(ax, column):
+    """Draw one column with its name as the title."""
+    column.draw(ax)
+    ax.set_title(_shortened(column.name, 40), fontsize="medium", loc="left", parse_math=False)
+    tidy(ax)
+
+
+def _shortened(label, longest=LONGEST_LABEL):
+    return label if len(label) <= longest else f"{label[: longest - 1]}…"

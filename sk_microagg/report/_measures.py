@@ -1,0 +1,141 @@
+"""What was lost and which risk remains, measured for a release of numbers or of any columns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sk_microagg._table_aggregator import TableAggregator
+from sk_microagg._utils._statistics import loss_share
+from sk_microagg.encoding._frames import is_missing
+from sk_microagg.generalization._base import Generalizer
+from sk_microagg.metrics import (
+    attribute_changes,
+    correlation_change,
+    interval_disclosure,
+    rank_disclosure,
+    record_linkage,
+)
+from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._disclosure import INTERVAL, RANKS, intervals_of, ranks_of
+from sk_microagg.metrics._linkage import linkage_of
+from sk_microagg.metrics._mixed import MixedPair, are_numbers, pair_of
+from sk_microagg.metrics._numeric import check_pair
+
+
+@dataclass(frozen=True)
+class RiskFacts:
+    """What a report states about the risk of a release of averages.
+
+    Attributes
+    ----------
+    linkage : RecordLinkage
+        Risk that an intruder links records to the right row.
+
+    intervals, ranks : ndarray of shape (n_columns,)
+        For each column, the share of the records whose released value is close to the original
+        one, by value and by rank.
+
+    interval_width, rank_share : float
+        The distances that count as close, see :func:`sk_microagg.metrics.interval_disclosure` and
+        :func:`sk_microagg.metrics.rank_disclosure`.
+    """
+
+    linkage: object
+    intervals: np.ndarray
+    ranks: np.ndarray
+    interval_width: float = INTERVAL
+    rank_share: float = RANKS
+
+
+@dataclass(frozen=True)
+class NumericFacts:
+    """What a report states about a release of numbers.
+
+    Attributes
+    ----------
+    changes : structured ndarray of shape (n_columns,)
+        Changes of mean, variance and quartiles.
+
+    correlations : CorrelationChange
+        Changes of correlations.
+    """
+
+    changes: np.ndarray
+    correlations: object
+
+
+@dataclass(frozen=True)
+class MixedFacts:
+    """What a report states about a release of columns of any kind.
+
+    Attributes
+    ----------
+    kinds : list of str
+        What each column was treated as.
+
+    missing_before, missing_after : ndarray of shape (n_columns,)
+        Share of the records with a missing value, in the original and in the release.
+    """
+
+    kinds: list
+    missing_before: np.ndarray
+    missing_after: np.ndarray
+
+
+def mixed_pair(X, release, estimator):
+    """The columns that were anonymized, as a MixedPair; None if all are numbers, or generalized."""
+    if isinstance(estimator, TableAggregator):
+        return pair_of(estimator, X, release)
+    if isinstance(estimator, Generalizer) or are_numbers(X, release):
+        return None
+    return MixedPair(X, release)
+
+
+def measure_numbers(X, release, estimator):
+    """Return the loss of each column, NumericFacts and RiskFacts."""
+    numbers = NumericFacts(attribute_changes(X, release), correlation_change(X, release))
+    risk = RiskFacts(
+        record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None)),
+        interval_disclosure(X, release),
+        rank_disclosure(X, release),
+    )
+    return _squared_losses(X, release), numbers, risk
+
+
+def _squared_losses(X, release):
+    """Sum of squared changes of each column, as a share of its total sum of squares if above 0."""
+    X, release = check_pair(X, release)
+    losses = np.zeros(X.shape[1])
+    for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
+        spread = np.ptp(column)
+        if spread > 0:
+            deviations = (column - column.mean()) / spread
+            changes = (column - released) / spread
+            losses[j] = (changes @ changes) / (deviations @ deviations)
+    return losses
+
+
+def measure_any_kind(pair, estimator):
+    """Return the loss of each column, MixedFacts and RiskFacts."""
+    missing_before, missing_after = (
+        np.array([is_missing(table[name]).mean() for name in table.columns])
+        for table in (pair.original, pair.released)
+    )
+    losses = getattr(estimator, "column_losses_", None)
+    if losses is None:
+        sums = pair.encoder.sums_of_squares(pair.original, estimator.labels_)
+        losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
+    kinds = getattr(estimator, "kinds_", None)
+    if kinds is None:
+        kinds = {column.name: column.kind for column in pair.encoder.columns}
+    classes = row_classes(pair.released, "release")
+    linked = pair.linked_rows(classes, getattr(estimator, "n_jobs", None))
+    # Of all records, as figures that stand for few of them are not shown.
+    known = 1.0 - missing_before
+    risk = RiskFacts(
+        linkage_of(classes, linked),
+        known * intervals_of(pair, INTERVAL),
+        known * ranks_of(pair, RANKS),
+    )
+    mixed = MixedFacts(list(kinds.values()), missing_before, missing_after)
+    return np.array(list(losses.values())), mixed, risk

@@ -1,0 +1,205 @@
+"""Reports on tables with categories, dates and missing values."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from tables.numbers import in_units
+from tables.pages import Reader
+from tables.patients import draw
+
+from sk_microagg import MicroAggregator, TableAggregator
+from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._shares import bound_in_words
+from sk_microagg.generalization import Hierarchy
+from sk_microagg.metrics import (
+    anonymity_level,
+    interval_disclosure,
+    loss_bound,
+    rank_disclosure,
+    record_linkage,
+)
+from sk_microagg.privacy import LDiversity
+from sk_microagg.report import make_report
+
+ROLES = {"drop": "name", "sensitive": "diagnosis", "categorical": ["code"]}
+NAMES = ["age", "income", "ward", "admitted", "code", "smoker"]
+
+
+def read(path):
+    return Reader(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "report.html"
+
+
+@pytest.fixture(scope="module")
+def table():
+    return draw()
+
+
+@pytest.fixture(scope="module")
+def aggregator(table):
+    return TableAggregator(k=4, privacy=LDiversity(2), **ROLES).fit(table)
+
+
+@pytest.fixture(scope="module")
+def release(table):
+    return TableAggregator(k=4, privacy=LDiversity(2), **ROLES).fit_transform(table)
+
+
+def test_facts(path, table, aggregator, release):
+    assert make_report(table, release, aggregator, path) == path
+    page = read(path)
+    assert page.row("Records") == ["150"]
+    assert page.row("Columns anonymized") == [f"6: {', '.join(NAMES)}"]
+    assert page.row("Columns released unchanged") == ["1: diagnosis"]
+    assert page.row("Columns dropped") == ["1: name"]
+    assert page.row("k achieved") == [str(anonymity_level(release[NAMES])), "requested: 4"]
+    assert page.row("Information loss")[0] == percent(aggregator.information_loss_)
+    assert page.row("Numbers and dates released as") == ["the mean of the group"]
+    assert page.row("Categories released as") == ["the most frequent value of the group"]
+    linkage = record_linkage(
+        table[NAMES].astype({"code": "category"}), release[NAMES].astype({"code": "category"})
+    )
+    assert page.row("Linked to the right row")[0] == percent(linkage.linked)
+    assert page.row("Expected re-identifications")[0] == percent(linkage.expected_matches)
+    assert "Every group satisfies LDiversity(l=2)" in "".join(page.text)
+    assert "the averages and most frequent values of these records" in "".join(page.text)
+
+
+def test_facts_of_columns(path, table, aggregator, release):
+    make_report(table, release, aggregator, path)
+    page = read(path)
+
+    def shown(share):
+        return bound_in_words(share, 150, 4) or percent(share)
+
+    kinds = ["number", "number", "category", "date", "category", "boolean"]
+    frames = [frame[NAMES].astype({"code": "category"}) for frame in (table, release)]
+    near, ranks = interval_disclosure(*frames), rank_disclosure(*frames)
+    for name, kind, close, ranked in zip(NAMES, kinds, near, ranks, strict=True):
+        treated_as, loss, before, after = page.row(name)
+        assert treated_as == kind
+        assert loss == percent(aggregator.column_losses_[name])
+        assert (before, after) == tuple(shown(t[name].isna().mean()) for t in (table, release))
+        known = table[name].notna().mean()
+        assert page.row(name, 2) == [shown(known * close), shown(known * ranked)]
+    assert page.row("admitted")[2] == "fewer than 4 records"
+
+
+def test_pictures(path, table, aggregator, release):
+    make_report(table, release, aggregator, path)
+    page = read(path)
+    for name in NAMES:
+        assert f"{name}, before and after" in page.labels
+    assert "Groups of the release" in page.labels
+
+
+def test_no_value_of_few_records_is_shown(path, table, aggregator, release):
+    make_report(table, release, aggregator, path)
+    html = path.read_text(encoding="utf-8")
+    assert "Cardiology" in html
+    for secret in ("Quarantine", "person 7", "I21", str(table["income"].max())):
+        assert secret not in html
+
+
+def test_orders_and_hierarchies_are_not_shown(path):
+    X = draw()[["ward", "code"]].fillna("Surgery")
+    tree = Hierarchy.from_nested({"house": ["Cardiology", "Surgery", "Oncology", "Quarantine"]})
+    aggregator = TableAggregator(
+        k=4, hierarchies={"ward": tree}, ordinal={"code": [10, 20, 31337, 99]}
+    )
+    make_report(X, aggregator.fit_transform(X), aggregator, path)
+    html = path.read_text(encoding="utf-8")
+    assert "Quarantine" not in html
+    assert "31337" not in html
+    page = read(path)
+    assert page.row("ordinal") == ["given for code"]
+    assert page.row("Hierarchies") == ["given for ward"]
+    assert page.row("ward")[0] == "hierarchy"
+    assert page.row("code")[0] == "ordinal"
+    call = "release = TableAggregator(k=4, ordinal=..., hierarchies=...).fit_transform(X)"
+    assert call in "".join(page.text)
+
+
+@pytest.mark.parametrize("form", ["polars", "objects"])
+def test_tables_of_other_libraries(path, tmp_path, form):
+    X = draw()[["age", "income", "ward", "smoker"]]
+    aggregator = TableAggregator(k=4)
+    make_report(X, aggregator.fit_transform(X), aggregator, path)
+    names = [*X.columns]
+    if form == "polars":
+        X = pl.from_pandas(X)
+    else:
+        X, names = X.astype(object).where(X.notna(), None).to_numpy(), ["x0", "x1", "x2", "x3"]
+    other_path = tmp_path / "other.html"
+    make_report(X, aggregator.fit_transform(X), aggregator, other_path)
+    page, other = read(path), read(other_path)
+    for name, other_name in zip(["age", "income", "ward", "smoker"], names, strict=True):
+        assert page.row(name) == other.row(other_name)
+        assert page.row(name, 2) == other.row(other_name, 2)
+    assert page.row("Linked to the right row") == other.row("Linked to the right row")
+
+
+def test_units_and_strata_of_the_table(path):
+    X = draw()
+    X["patient"] = np.arange(150) // 2
+    aggregator = TableAggregator(k=3, unit="patient", strata="smoker", drop="name")
+    make_report(X, aggregator.fit_transform(X), aggregator, path)
+    page = read(path)
+    assert page.row("Strata") == ["2; no group has records of two strata"]
+    assert "each group has records of at least 3 different units" in page.row("Units")
+    assert page.row("Columns dropped") == ["2: name, patient"]
+    assert page.row("Columns released unchanged") == ["1: smoker"]
+
+
+def test_numbers_with_missing_values(path):
+    X = pd.DataFrame(in_units(150), columns=["a", "b", "c"])
+    X.iloc[::4, 0] = np.nan
+    aggregator = MicroAggregator(k=4)
+    release = aggregator.fit_transform(X)
+    make_report(X, release, aggregator, path)
+    page = read(path)
+    assert page.row("Missing in the original") == ["8.4% of the cells, in 25.3% of the records"]
+    assert page.row("a")[0] == "number"
+    assert page.row("a")[2:] == ["25.3%", percent(np.isnan(release[:, 0]).mean())]
+    linkage = record_linkage(X, release)
+    assert page.row("Linked to the right row")[0] == percent(linkage.linked)
+    assert "Groups of the release" in page.labels
+
+
+@pytest.mark.parametrize("estimator", [TableAggregator(k=4), MicroAggregator(k=4)])
+def test_certificate(path, estimator):
+    X = pd.DataFrame(in_units(60), columns=["a", "b", "c"])
+    X.iloc[::4, 0] = np.nan
+    release = estimator.fit_transform(X)
+    make_report(X, release, estimator, path, certificate=0.2)
+    assert "How close to the optimum" in "".join(read(path).text)
+    bound, trace = loss_bound(in_units(60), 4, time_limit=0.2, return_trace=True)
+    proven = bound / 2, trace
+    make_report(X, release, estimator, path, certificate=proven)
+    assert "How close to the optimum" in "".join(read(path).text)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, release: (X, release[NAMES]), "^release has 6 columns: it must have the 7 that"),
+        (lambda X, release: (X[NAMES], release), r"^X of shape \(150, 6\) must be what the estim"),
+        (lambda X, release: (X, release.iloc[1:]), r"^release of shape \(149, 6\) must have the s"),
+    ],
+)
+def test_tables_that_do_not_match(path, table, aggregator, release, change, message):
+    with pytest.raises(ValueError, match=message):
+        make_report(*change(table, release), aggregator, path)
+    assert not path.exists()
+
+
+def test_shares_are_not_reported(path, table):
+    aggregator = TableAggregator(k=4, categories="shares", **ROLES)
+    release = aggregator.fit_transform(table)
+    with pytest.raises(ValueError, match=r"with categories='mode' or 'generalize'\.$"):
+        make_report(table, release, aggregator, path)
