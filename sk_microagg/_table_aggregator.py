@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
-from sk_microagg._table_roles import TableRoles, as_names
+from sk_microagg._table_roles import TableRoles, as_names, check_one_role
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import (
     loss_share,
@@ -21,6 +21,8 @@ from sk_microagg.encoding._frames import Frame, replace_columns
 from sk_microagg.generalization._hierarchy import TreeHierarchy
 from sk_microagg.generalization._mixed_table import read_hierarchy
 from sk_microagg.privacy import Rules
+
+LARGEST_WEIGHT = 1e12
 
 
 class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin, BaseEstimator):
@@ -59,7 +61,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
 
     ordinal : dict, list of str or None, default=None
         Columns whose values have an order: a dict of all values, lowest first, or a list of columns
-        whose values can be sorted. Ordered categorical types need not be named.
+        whose values can be sorted. Ordered categorical types need not be named. Only values that a
+        dict names, or that at least `k` records share, are released.
 
     hierarchies : dict or None, default=None
         Maps columns to a :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or
@@ -73,7 +76,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         share in the group, or as the lowest common node of their hierarchy, "*" at worst.
 
     numbers : {"mean", "median"}, default="mean"
-        How numbers, ordinal values and dates are released.
+        How numbers, ordinal values and dates are released. The median of an odd number of values is
+        one of them, and thus of one person.
 
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names. "auto" stands for
@@ -326,18 +330,19 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         kinds = {}
         if not (isinstance(self.categorical, str) and self.categorical == "from_dtype"):
             kinds = dict.fromkeys(as_names(self.categorical, "categorical", names), "category")
-        orders = {}
-        if isinstance(self.ordinal, dict):
-            as_names(list(self.ordinal), "ordinal", names)
-            orders = self.ordinal
-        else:
-            kinds |= dict.fromkeys(as_names(self.ordinal, "ordinal", names), "ordinal")
+        has_orders = isinstance(self.ordinal, dict)
+        orders = self.ordinal if has_orders else {}
+        ordinal = as_names(list(orders) if has_orders else self.ordinal, "ordinal", names)
+        hierarchies = _read_hierarchies(self.hierarchies, names)
+        check_one_role({"categorical": kinds, "ordinal": ordinal})
+        check_one_role({"hierarchies": hierarchies, "ordinal": ordinal})
+        kinds |= dict.fromkeys(ordinal, "ordinal")
         return TableEncoder(
             records,
             k,
             kinds=kinds,
             orders=orders,
-            hierarchies=_read_hierarchies(self.hierarchies, names),
+            hierarchies=hierarchies,
             weights=_check_weights(self.column_weights, names),
             decimals=_check_decimals(self.decimals, names),
         )
@@ -545,7 +550,7 @@ def _check_weights(weights, names):
         )
     as_names(list(weights), "column_weights", names)
     return {
-        name: check_number(f"column_weights[{name!r}]", weight, above=0)
+        name: check_number(f"column_weights[{name!r}]", weight, above=0, at_most=LARGEST_WEIGHT)
         for name, weight in weights.items()
     }
 

@@ -4,6 +4,8 @@ Only values that at least k records share have a coordinate. To any group, a val
 has costs the same, and values that few people have are not to be known to a fitted model.
 """
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
@@ -70,7 +72,15 @@ class CategoryColumn:
 
     def _factorize(self, column):
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        codes, different = pandas.factorize(column.astype(object))
+        cells = column.astype(object)
+        try:
+            codes, different = pandas.factorize(cells)
+        except TypeError as error:
+            kinds = {type(cell).__name__ for cell in cells if not isinstance(cell, Hashable)}
+            raise TypeError(
+                f"Column {self.name!r} of X holds {' and '.join(sorted(kinds))}, which cannot be "
+                "compared: it must hold numbers, text, dates or other single values."
+            ) from error
         return codes, pandas.Index(different, dtype=object)
 
     def _fit(self, column, counts):
@@ -136,7 +146,8 @@ class CategoryColumn:
         order = order[may_be_released[order]]
         found, best = np.unique(group[order], return_index=True)
         positions = np.full(n_groups, -1)
-        positions[found] = first[order[best]]
+        chosen = order[best]
+        positions[found] = np.where(code[chosen] == n_codes - 1, -1, first[chosen])
         if not can_be_missing(column) and len(found) < n_groups:
             most_frequent = np.argmax(in_table)
             if in_table[most_frequent] >= k:

@@ -114,6 +114,11 @@ def is_missing(column):
 
 def take(column, positions):
     """Cells of a pandas column at some positions, with its type; -1 for a missing cell."""
+    if column.dtype == object:
+        cells = column.to_numpy()[positions]
+        missing = column.to_numpy()[is_missing(column)]
+        cells[positions < 0] = missing[0] if len(missing) else None
+        return type(column)(cells, name=column.name, dtype=object)
     cells = column.array.take(positions, allow_fill=bool((positions < 0).any()))
     kind = column.dtype if isinstance(column.dtype, np.dtype) else None
     return type(column)(cells, name=column.name, dtype=kind)
