@@ -292,6 +292,7 @@ def test_generalized_values_are_true_of_all_members():
         assert cell in ("*", str(original))
 
 
+@pytest.mark.slow
 def test_hierarchies_in_files_of_arx(data_folder):
     folder = data_folder / "adult_hierarchies"
     names = ["education", "marital-status", "native-country"]

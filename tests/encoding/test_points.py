@@ -54,7 +54,7 @@ def test_equal_numbers(cells):
     assert_allclose(distances_of(points), oracle.number_distances(cells), atol=1e-12)
 
 
-@pytest.mark.parametrize("n_known", [1, 2, 3])
+@pytest.mark.parametrize("n_known", [2, 3])
 def test_numbers_of_fewer_than_k_records_differ_from_missing_ones_only(n_known):
     cells = [7.5, -3.25, 4.0][:n_known] + [None] * (9 - n_known)
     distances = distances_of(points_of(cells, 4, dtype="float64"))
