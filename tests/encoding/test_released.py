@@ -88,6 +88,7 @@ def test_the_only_known_number_of_a_group_is_not_released():
         ([None, 0.5, 0.25], "Float64", "auto", 0.38),
         ([Decimal("1.10"), Decimal("1.20"), Decimal("1.20")], object, "auto", Decimal("1.2")),
         ([Decimal("1.10"), Decimal("1.25")], object, 1, Decimal("1.2")),
+        ([Decimal(12), Decimal(17)], object, -1, Decimal(10)),
         ([3, 4, 4, None], object, "auto", 4),
         ([-0.5, 0.4], "float64", 0, 0.0),
     ],
