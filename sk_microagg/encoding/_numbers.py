@@ -111,9 +111,8 @@ class NumberColumn:
         if cell is not Decimal:
             return cell(round(value) if cell is int else value)
         # A float would bring digits that the column does not have.
-        return Decimal(
-            repr(value) if self.decimals is None else f"{value:.{max(self.decimals, 0)}f}"
-        )
+        digits = repr(value) if self.decimals is None else f"{value:.{max(self.decimals, 0)}f}"
+        return Decimal(digits)
 
 
 class DateColumn:
