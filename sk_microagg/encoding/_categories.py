@@ -97,9 +97,14 @@ class CategoryColumn:
             rows = np.array([[0.0], [np.sqrt(2.0)], [np.sqrt(0.5)], [np.sqrt(0.5)]])
         self.rows = standardized(rows, np.array([*counts, n_other, n_missing]))
 
+    def _find(self, column):
+        """Position of each cell in `values`; -1 for others."""
+        # With the type given, pandas does not look for another one that suits the objects.
+        return self._index.get_indexer(type(self._index)(column.astype(object), dtype=object))
+
     def codes(self, column):
         """Position of each cell in `rows`."""
-        codes = self._index.get_indexer(column.astype(object))
+        codes = self._find(column)
         return np.where(is_missing(column), -1, np.where(codes < 0, len(self.rows) - 2, codes))
 
     def points(self, column):
@@ -186,7 +191,7 @@ class CategoryColumn:
         indicators : ndarray of shape (n_samples, n_columns)
             1 where a record has the value, and 0 elsewhere.
         """
-        codes = self._index.get_indexer(column.astype(object))
+        codes = self._find(column)
         missing = is_missing(column)
         names = _different_names([label_of(value) for value in self.values], self.values)
         has_value = [(codes == code) & ~missing for code in range(len(self.values))]
