@@ -2,6 +2,7 @@
 
 import csv
 import io
+import pickle
 import warnings
 from collections import Counter
 from fractions import Fraction
@@ -185,6 +186,15 @@ def check_table(seed, library):
     released = cells_by_column(release)
     for name, cells in cells_by_column(table).items():
         assert_right_cells(name, released[name], cells, model.kinds_[name], groups, k)
+    assert_transform_is_the_release(model, table, released)
+
+
+def assert_transform_is_the_release(model, table, released):
+    if not model.exact_transform_:
+        return
+    moved = cells_by_column(pickle.loads(pickle.dumps(model)).transform(table))
+    for name, cells in released.items():
+        assert all(map(is_same, moved[name], cells))
 
 
 @every_library
