@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from marks import slow_but_first
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 from tables.mixed import COUNTRIES
@@ -37,7 +38,7 @@ AS_TABLE = {
 
 
 @pytest.mark.parametrize("numbers", NUMBERS)
-@pytest.mark.parametrize("form", AS_TABLE)
+@pytest.mark.parametrize("form", slow_but_first(AS_TABLE))
 def test_groups_of_complete_numbers_are_those_of_micro_aggregator(numbers, form):
     X = NUMBERS[numbers]
     expected = MicroAggregator(5).fit(X)
@@ -321,6 +322,7 @@ def test_hierarchies_in_files_of_arx(data_folder):
 # Same results
 
 
+@pytest.mark.slow
 def test_threads_change_nothing():
     table = patients(200).drop(columns=["name", "patient"])
     one = aggregator(block_size=40, n_jobs=1)

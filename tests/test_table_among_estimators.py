@@ -52,6 +52,7 @@ def test_scikit_learn_check_of_others(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @knows_training_data
 @with_checks(
     [TableAggregator(2, categories="shares"), TableAggregator(builder="cbfs", decimals=None)],
@@ -107,6 +108,7 @@ def test_in_a_pipeline_a_model_is_trained_on_the_release(X, y):
     assert_array_equal(pipeline.predict(new), by_hand.predict(moved))
 
 
+@pytest.mark.slow
 def test_shares_are_numbers_for_any_model(X, y):
     anonymizer = TableAggregator(4, categories="shares")
     X = X.fillna({"age": 50, "income": 1})
