@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._aggregation import Aggregation, find_cells
+from sk_microagg._aggregation import Aggregation, find_cells, hide_single_values
 from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import most_of, routing_of, squared_errors
 from sk_microagg._table_roles import TableRoles
@@ -54,7 +54,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
 
     ordinal : dict, list of str or None, default=None
         Columns whose values have an order: a dict of all values, lowest first, or a list of columns
-        whose values can be sorted. Ordered categorical types need not be named.
+        whose values can be sorted. Ordered categorical types need not be named. Only values that a
+        dict names, or that at least `k` records share, are released.
 
     hierarchies : dict or None, default=None
         Maps columns to a :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or
@@ -71,7 +72,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         share in the group, or as the lowest common node of their hierarchy, "*" at worst.
 
     numbers : {"mean", "median"}, default="mean"
-        How numbers, ordinal values and dates are released.
+        How numbers, ordinal values and dates are released. The median of an odd number of values is
+        one of them, and thus of one person.
 
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names. "auto" stands for
@@ -282,7 +284,11 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         released = encoder.released(
             records, labels, numbers=self.numbers, categories=self.categories
         )
-        exact_transform = groups.n_moved == 0
+        single_values = encoder.single_values(records, labels)
+        cells, n_moved = hide_single_values(
+            cells, single_values, points, labels, strata, self.n_jobs
+        )
+        exact_transform = groups.n_moved == n_moved == 0
         sums = encoder.sums_of_squares(records, labels)
         sse, total = (sum(part) for part in zip(*sums.values(), strict=True))
         task.call_on_fit_task_end(estimator=self, X=X)

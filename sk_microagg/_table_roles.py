@@ -67,7 +67,7 @@ class TableRoles:
         is_auto = isinstance(quasi_identifiers, str) and quasi_identifiers == "auto"
         if not is_auto or "auto" in names:
             given["quasi_identifiers"] = as_names(quasi_identifiers, "quasi_identifiers", names)
-        _check_one_role(given)
+        check_one_role(given)
         others = {name for columns in given.values() for name in columns}
         if "quasi_identifiers" not in given:
             given["quasi_identifiers"] = [name for name in names if name not in others]
@@ -90,6 +90,8 @@ def as_names(value, parameter, names):
     """Return a name, or a list of names, as a list; raise an error for an unknown one."""
     if value is None:
         return []
+    if hasattr(value, "tolist"):  # of NumPy or pandas
+        value = value.tolist()
     if not isinstance(value, list | tuple | set | frozenset) or (
         isinstance(value, tuple) and value in names
     ):
@@ -100,7 +102,8 @@ def as_names(value, parameter, names):
     return [name for name in names if name in value]
 
 
-def _check_one_role(given):
+def check_one_role(given):
+    """Raise an error if a column has several roles, of a dict from roles to columns."""
     seen = {}
     for role, columns in given.items():
         for name in columns:

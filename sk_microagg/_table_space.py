@@ -3,12 +3,15 @@
 import numpy as np
 
 from sk_microagg._model._points import SparsePoints
-from sk_microagg._table_roles import as_names
+from sk_microagg._table_roles import as_names, check_one_role
 from sk_microagg._utils._target_weights import target_weights
 from sk_microagg._utils._validation import check_number
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.generalization._hierarchy import TreeHierarchy
 from sk_microagg.generalization._mixed_table import read_hierarchy
+
+# Beyond this, rounding would hide all other columns.
+LARGEST_WEIGHT = 1e12
 
 
 def make_encoder(estimator, records, k, y):
@@ -37,16 +40,16 @@ def make_encoder(estimator, records, k, y):
     kinds = {}
     if not (isinstance(estimator.categorical, str) and estimator.categorical == "from_dtype"):
         kinds = dict.fromkeys(as_names(estimator.categorical, "categorical", names), "category")
-    orders = {}
-    if isinstance(estimator.ordinal, dict):
-        as_names(list(estimator.ordinal), "ordinal", names)
-        orders = estimator.ordinal
-    else:
-        kinds |= dict.fromkeys(as_names(estimator.ordinal, "ordinal", names), "ordinal")
+    has_orders = isinstance(estimator.ordinal, dict)
+    orders = estimator.ordinal if has_orders else {}
+    ordinal = as_names(list(orders) if has_orders else estimator.ordinal, "ordinal", names)
+    hierarchies = _read_hierarchies(estimator.hierarchies, names)
+    check_one_role({"categorical": kinds, "ordinal": ordinal})
+    check_one_role({"hierarchies": hierarchies, "ordinal": ordinal})
     options = {
-        "kinds": kinds,
+        "kinds": kinds | dict.fromkeys(ordinal, "ordinal"),
         "orders": orders,
-        "hierarchies": _read_hierarchies(estimator.hierarchies, names),
+        "hierarchies": hierarchies,
         "decimals": _check_decimals(estimator.decimals, names),
     }
     if isinstance(estimator.column_weights, str) and estimator.column_weights == "target":
@@ -94,7 +97,7 @@ def _check_weights(weights, names):
         )
     as_names(list(weights), "column_weights", names)
     return {
-        name: check_number(f"column_weights[{name!r}]", weight, above=0)
+        name: check_number(f"column_weights[{name!r}]", weight, above=0, at_most=LARGEST_WEIGHT)
         for name, weight in weights.items()
     }
 

@@ -1,11 +1,16 @@
 """The group that a record belongs to: its block, then its power cell within the block."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from sk_microagg._model._points import joined, routing_of, with_coordinates_of
+from sk_microagg._model._points import (
+    joined,
+    routing_of,
+    with_coordinates_of,
+    with_values,
+)
 from sk_microagg._model._power import nearest_cells
 from sk_microagg._model._router import Router
 
@@ -52,6 +57,10 @@ class Cells:
     def n_blocks(self):
         """Number of blocks."""
         return self.router.n_blocks
+
+    def with_coordinates(self, groups, columns, values):
+        """Return cells of which some centroids have other coordinates."""
+        return replace(self, centroids=with_values(self.centroids, groups, columns, values))
 
     def find(self, X, n_jobs=None):
         """Return the group of each record."""

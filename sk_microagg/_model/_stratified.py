@@ -32,10 +32,22 @@ class StratifiedCells:
         """Mean of each group, in the scaled space."""
         return joined([part.centroids for part in self.parts])
 
+    def _starts(self):
+        """Number of the first group of each stratum, followed by the number of all groups."""
+        return np.cumsum([0] + [len(part.weights) for part in self.parts])
+
+    def with_coordinates(self, groups, columns, values):
+        """Return cells of which some centroids have other coordinates."""
+        starts, parts = self._starts(), []
+        for part, start, end in zip(self.parts, starts[:-1], starts[1:], strict=True):
+            own = (groups >= start) & (groups < end)
+            parts.append(part.with_coordinates(groups[own] - start, columns[own], values[own]))
+        return StratifiedCells(tuple(parts))
+
     def find(self, X, n_jobs, strata):
         """Return the group of each record, given the number of its stratum."""
         groups = np.empty(len(X), dtype=np.intp)
-        starts = np.cumsum([0] + [len(part.weights) for part in self.parts])
+        starts = self._starts()
         for stratum, rows in rows_of_strata(strata):
             groups[rows] = starts[stratum] + self.parts[stratum].find(X[rows], n_jobs)
         return groups

@@ -4,6 +4,8 @@ Only values that at least k records share have a coordinate. To any group, a val
 has costs the same, and values that few people have are not to be known to a fitted model.
 """
 
+from collections.abc import Hashable
+
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
@@ -71,7 +73,15 @@ class CategoryColumn:
 
     def _factorize(self, column):
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        codes, different = pandas.factorize(column.astype(object))
+        cells = column.astype(object)
+        try:
+            codes, different = pandas.factorize(cells)
+        except TypeError as error:
+            kinds = {type(cell).__name__ for cell in cells if not isinstance(cell, Hashable)}
+            raise TypeError(
+                f"Column {self.name!r} of X holds {' and '.join(sorted(kinds))}, which cannot be "
+                "compared: it must hold numbers, text, dates or other single values."
+            ) from error
         return codes, pandas.Index(different, dtype=object)
 
     def _fit(self, column, counts):
@@ -89,10 +99,15 @@ class CategoryColumn:
             rows = csr_array((np.ones(len(places)), (places, coordinates)), shape=shape)
         self.rows = standardized(csr_array(rows), np.array([*counts, n_other, n_missing]))
 
+    def _find(self, column):
+        """Position of each cell in `values`; -1 for others."""
+        # With the type given, pandas does not look for another one that suits the objects.
+        return self._index.get_indexer(type(self._index)(column.astype(object), dtype=object))
+
     def codes(self, column):
         """Position of each cell in `rows`."""
         n_rows = self.rows.shape[0]
-        codes = self._index.get_indexer(column.astype(object))
+        codes = self._find(column)
         return np.where(is_missing(column), n_rows - 1, np.where(codes < 0, n_rows - 2, codes))
 
     def points(self, column):
@@ -154,7 +169,8 @@ class CategoryColumn:
         order = order[may_be_released[order]]
         found, best = np.unique(group[order], return_index=True)
         positions = np.full(n_groups, -1)
-        positions[found] = first[order[best]]
+        chosen = order[best]
+        positions[found] = np.where(code[chosen] == n_codes - 1, -1, first[chosen])
         if not can_be_missing(column) and len(found) < n_groups:
             most_frequent = np.argmax(in_table)
             if in_table[most_frequent] >= k:
@@ -193,7 +209,7 @@ class CategoryColumn:
         indicators : ndarray of shape (n_samples, n_columns)
             1 where a record has the value, and 0 elsewhere.
         """
-        codes = self._index.get_indexer(column.astype(object))
+        codes = self._find(column)
         missing = is_missing(column)
         names = _different_names([label_of(value) for value in self.values], self.values)
         has_value = [(codes == code) & ~missing for code in range(len(self.values))]

@@ -167,6 +167,32 @@ class TableEncoder:
             values = values * factors
         return values, flags * factors[self._space.with_missing]
 
+    def single_values(self, table, labels):
+        """Groups and coordinates whose mean would tell the only known value, and what to say there.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame
+            The records.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        Returns
+        -------
+        groups, columns : ndarray of int
+            The groups and the coordinates.
+
+        places : ndarray of float
+            Where missing values lie.
+        """
+        if not self._lines:
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+        values = self._without_few(self._values(table))
+        groups, columns, places = self._space.single_values(values, labels)
+        weights = np.sqrt([self._weights[column.name] for column in self._lines])
+        return groups, columns, places * weights[columns]
+
     def sums_of_squares(self, table, labels):
         """Squared errors of each column, within groups and in all.
 

@@ -40,7 +40,7 @@ class Frame:
         if hasattr(X, "iloc") and hasattr(X, "columns"):
             self.table, self.back = X, self._same_index
         elif hasattr(X, "get_columns"):
-            self.table, self._schema = self._of_arrow(X.to_arrow()), X.schema
+            self.table, self._schema = self._of_polars(X), X.schema
             self.back = self._to_polars
         elif hasattr(X, "column_names") and hasattr(X, "schema"):
             self.table, self._schema = self._of_arrow(X), X.schema
@@ -56,6 +56,15 @@ class Frame:
                 f"X of shape {self.table.shape} must have at least 1 record and 1 column."
             )
 
+    def _of_polars(self, X):
+        for name, kind in X.schema.items():
+            if str(kind) == "Object":
+                raise TypeError(
+                    f"Column {name!r} of X has the type Object of polars: it must have one of "
+                    "numbers, text, dates or booleans."
+                )
+        return self._of_arrow(X.to_arrow())
+
     def _of_arrow(self, table):
         """Arrow types do not turn integers with missing values into floats."""
         import_extra("pyarrow", "table", "A table of polars or Arrow")
@@ -63,7 +72,8 @@ class Frame:
         def keep(kind):
             return None if "dictionary" in str(kind) else self._pandas.ArrowDtype(kind)
 
-        return table.to_pandas(types_mapper=keep)
+        # Metadata may say that a column is an index, which would not be released.
+        return table.to_pandas(types_mapper=keep, ignore_metadata=True)
 
     def _of_array(self, X, estimator):
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
@@ -80,15 +90,19 @@ class Frame:
     def _to_polars(self, table):
         polars = import_extra("polars", "table", "A table of polars")
         frame = polars.from_arrow(self._as_arrow(table))
-        return frame.cast({name: kind for name, kind in self._schema.items() if name in frame})
+        return frame.cast({name: self._schema[name] for name in self._typed(table)})
 
     def _to_arrow(self, table):
         cells = self._as_arrow(table)
-        for number, name in enumerate(cells.column_names):
-            if name in self._schema.names:
-                field = self._schema.field(name)
-                cells = cells.set_column(number, field, cells.column(name).cast(field.type))
+        for name in self._typed(table):
+            field, number = self._schema.field(name), cells.column_names.index(name)
+            cells = cells.set_column(number, field, cells.column(name).cast(field.type))
         return cells
+
+    def _typed(self, table):
+        """Names of columns that have their old types. Generalized values are text."""
+        names = [*self._schema] if isinstance(self._schema, dict) else self._schema.names
+        return [name for name in table.columns if name in names and table[name].dtype != object]
 
     def _as_arrow(self, table):
         pyarrow = import_extra("pyarrow", "table", "A table of polars or Arrow")
@@ -114,6 +128,11 @@ def is_missing(column):
 
 def take(column, positions):
     """Cells of a pandas column at some positions, with its type; -1 for a missing cell."""
+    if column.dtype == object:
+        cells = column.to_numpy()[positions]
+        missing = column.to_numpy()[is_missing(column)]
+        cells[positions < 0] = missing[0] if len(missing) else None
+        return type(column)(cells, name=column.name, dtype=object)
     cells = column.array.take(positions, allow_fill=bool((positions < 0).any()))
     kind = column.dtype if isinstance(column.dtype, np.dtype) else None
     return type(column)(cells, name=column.name, dtype=kind)

@@ -14,6 +14,7 @@ from sk_microagg._utils._missing import means_of_known, too_few_known
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.encoding._dates import NANOSECONDS, dates_like, ticks_of
 from sk_microagg.encoding._frames import can_be_missing, is_missing
+from sk_microagg.encoding._kinds import kind_of
 
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12
@@ -64,7 +65,12 @@ class NumberColumn:
 
     def values(self, column):
         """The numbers as floats, with NaN where one is missing."""
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        try:
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Column {self.name!r} of X must hold numbers, as it did in fit."
+            ) from error
         largest = np.max(np.abs(values), initial=0.0, where=~np.isnan(values))
         if largest > LARGEST_VALUE:
             raise ValueError(
@@ -106,7 +112,8 @@ class NumberColumn:
         if cell is not Decimal:
             return cell(round(value) if cell is int else value)
         # A float would bring digits that the column does not have.
-        return Decimal(repr(value) if self.decimals is None else f"{value:.{self.decimals}f}")
+        digits = repr(value) if self.decimals is None else f"{value:.{max(self.decimals, 0)}f}"
+        return Decimal(digits)
 
 
 class DateColumn:
@@ -144,7 +151,11 @@ class DateColumn:
 
     def values(self, column):
         """The dates as floats, in steps, with NaN where one is missing."""
-        ticks, tick = ticks_of(column)
+        if is_missing(column).all():
+            return np.full(len(column), np.nan)
+        ticks, tick = ticks_of(column) if kind_of(column) == "date" else (None, None)
+        if tick is None or (tick == 0) != (self.step == 0):
+            raise ValueError(f"Column {self.name!r} of X must hold dates, as it did in fit.")
         values = ticks.astype(np.float64)
         if tick:
             values *= tick / self.step if tick >= self.step else 1.0

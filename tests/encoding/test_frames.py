@@ -1,0 +1,170 @@
+"""Tables of all libraries: types that come in come out, and what cannot be is an error."""
+
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+
+from sk_microagg import TableAggregator
+from sk_microagg.encoding._frames import can_be_missing, with_room
+from sk_microagg.encoding._kinds import kind_of
+from sk_microagg.metrics import anonymity_level
+
+N = 30
+RNG = np.random.default_rng(0)
+LETTERS = RNG.choice(list("abcd"), N)
+DIGITS = RNG.integers(0, 5, N)
+
+ARRAYS = {
+    "float": RNG.normal(size=(N, 2)),
+    "float32": RNG.normal(size=(N, 2)).astype("f4"),
+    "int": RNG.integers(0, 9, (N, 2)),
+    "int8": RNG.integers(0, 9, (N, 2)).astype("i1"),
+    "bool": RNG.random((N, 2)) < 0.5,
+    "text": RNG.choice(["a", "bb"], (N, 2)),
+    "bytes": RNG.choice([b"a", b"bb"], (N, 2)),
+    "days": RNG.integers(0, 9999, (N, 2)).astype("M8[D]"),
+    "seconds": RNG.integers(0, 9999, (N, 2)).astype("M8[s]"),
+    "durations": RNG.integers(0, 9999, (N, 2)).astype("m8[s]"),
+    "objects": np.column_stack([LETTERS.astype(object), DIGITS.astype(object)]),
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_arrays_keep_their_type(kind):
+    X = ARRAYS[kind]
+    release = TableAggregator(3).fit_transform(X)
+    assert (release.dtype, release.shape) == (X.dtype, X.shape)
+    assert anonymity_level(release) >= 3
+
+
+def test_arrays_without_room_for_missing_values_become_objects():
+    text = np.array([[f"code {j}"] for j in range(4)])
+    assert TableAggregator(2).fit_transform(text).tolist() == [[None]] * 4
+    codes = 2**60 + np.arange(4)[:, None]
+    assert TableAggregator(2).fit_transform(codes).tolist() == [[None]] * 4
+
+
+COLUMNS = {
+    "enum": pl.Series(LETTERS, dtype=pl.Enum(list("abcde"))),
+    "categorical": pl.Series(LETTERS, dtype=pl.Categorical),
+    "text": pl.Series(LETTERS),
+    "integers": pl.Series(DIGITS, dtype=pl.Int16),
+    "unsigned": pl.Series(DIGITS, dtype=pl.UInt64),
+    "float32": pl.Series(DIGITS / 10, dtype=pl.Float32),
+    "decimal": pl.Series(DIGITS).cast(pl.Decimal(10, 2)),
+    "boolean": pl.Series(DIGITS > 2),
+    "dates": pl.Series([date(2024, 3, 1) + timedelta(days=int(d)) for d in DIGITS]),
+    "times": pl.Series(DIGITS * 10**9, dtype=pl.Int64).cast(pl.Time),
+    "durations": pl.Series(DIGITS).cast(pl.Duration("ms")),
+    "instants": pl.Series(DIGITS * 10**6).cast(pl.Datetime("ms", "Europe/Berlin")),
+    "nothing": pl.Series([None] * N, dtype=pl.Null),
+}
+every_column = pytest.mark.parametrize("column", COLUMNS)
+
+
+@every_column
+@pytest.mark.parametrize("categories", ["mode", "generalize"])
+def test_polars_and_arrow_keep_their_schema(column, categories):
+    frame = pl.DataFrame({"a b": COLUMNS[column], "other": DIGITS})
+    model = TableAggregator(3, categories=categories, quasi_identifiers="a b")
+    release = model.fit_transform(frame)
+    is_text = categories == "generalize" and model.kinds_["a b"] in ("category", "boolean")
+    assert release.schema == (frame.schema | {"a b": pl.String} if is_text else frame.schema)
+    table = frame.to_arrow()
+    of_arrow = model.fit_transform(table)
+    assert_array_equal(model.labels_, model.fit(frame).labels_)
+    assert pl.DataFrame(of_arrow).equals(release)
+    assert is_text or of_arrow.schema == table.schema
+
+
+@pytest.mark.parametrize("leaves", [{"low": [0, 1], "high": [2, 3, 4]}, [0, 1, 2, 3, 4]])
+def test_generalized_integers_are_text(leaves):
+    frame = pl.DataFrame({"a": DIGITS, "b": RNG.normal(size=N)})
+    model = TableAggregator(3, hierarchies={"a": leaves}, categories="generalize")
+    for table in (frame, frame.to_arrow()):
+        release = pl.DataFrame(model.fit_transform(table))
+        assert release.schema == {"a": pl.String, "b": pl.Float64}
+
+
+def test_objects_of_polars_are_an_error():
+    frame = pl.DataFrame({"a": pl.Series([object()] * 5, dtype=pl.Object)})
+    with pytest.raises(TypeError, match="Column 'a' of X has the type Object of polars"):
+        TableAggregator(2).fit(frame)
+
+
+@pytest.mark.parametrize("cells", [[[1, 2]] * 5, [{"x": 1}] * 5], ids=["list", "struct"])
+def test_nested_columns_are_an_error(cells):
+    with pytest.raises(TypeError, match=r"Column 'a' of X holds \w+, which cannot be compared"):
+        TableAggregator(2).fit(pl.DataFrame({"a": cells}))
+
+
+PANDAS = {
+    "sparse": pd.Series(pd.arrays.SparseArray(RNG.choice([0.0, 1.0], N))),
+    "intervals": pd.Series(pd.cut(RNG.normal(size=N), 3)).astype("interval"),
+    "categories of dates": pd.Series(
+        pd.date_range("2020", periods=3)[DIGITS % 3], dtype="category"
+    ),
+    "strings of Python": pd.Series(LETTERS, dtype="string[python]"),
+    "strings of Arrow": pd.Series(LETTERS, dtype="string[pyarrow]"),
+}
+
+
+@pytest.mark.parametrize("column", PANDAS)
+def test_other_types_of_pandas(column):
+    frame = pd.DataFrame({"a": PANDAS[column], "b": DIGITS})
+    frame.index = pd.MultiIndex.from_product([range(N // 2), ["x", "y"]])
+    release = TableAggregator(3).fit_transform(frame)
+    assert release.dtypes.tolist() == frame.dtypes.tolist()
+    pd.testing.assert_index_equal(release.index, frame.index)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([1, 2], "number"),
+        ([1, None], "number"),
+        ([Decimal(1), None], "number"),
+        ([1, 2.5], "number"),
+        ([2**53], "category"),
+        ([-(2**53)], "category"),
+        ([2**53 - 1], "number"),
+        ([2**70, 1], "category"),
+        ([Decimal(2**60)], "category"),
+        ([True, None], "boolean"),
+        ([True, 1], "category"),
+        (["1", 1], "category"),
+        ([date(2024, 1, 1), None], "date"),
+        ([datetime(2024, 1, 1)], "date"),
+        ([datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=h))) for h in (1, 2)], "category"),
+        ([timedelta(1)], "date"),
+        ([pd.Period("2024-01", "M")], "date"),
+        ([b"x"], "category"),
+        ([None, None], "category"),
+    ],
+)
+def test_kinds_of_objects(cells, kind):
+    assert kind_of(pd.Series(cells, dtype=object)) == kind
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "int64"])
+def test_with_room(dtype):
+    column = pd.Series([0, 1]).astype(dtype)
+    assert not can_be_missing(column)
+    roomy = with_room(column)
+    assert can_be_missing(roomy)
+    assert roomy.tolist() == column.tolist()
+    assert with_room(roomy) is roomy
+
+
+def test_tables_of_arrow_lose_their_metadata_and_nothing_else():
+    frame = pd.DataFrame({"a": DIGITS}, index=[f"person {j}" for j in range(N)])
+    table = pa.Table.from_pandas(frame)  # The index is a column, and metadata say so.
+    release = TableAggregator(3, drop="__index_level_0__").fit_transform(table)
+    assert release.column_names == ["a"]
+    assert release.schema.metadata is None

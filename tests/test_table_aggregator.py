@@ -1,0 +1,351 @@
+"""TableAggregator: the groups of MicroAggregator, roles of columns, what transform returns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from marks import slow_but_first
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_iris
+from tables.mixed import COUNTRIES
+from tables.numbers import in_units
+
+from sk_microagg import MicroAggregator, TableAggregator
+from sk_microagg.metrics import anonymity_level, closeness
+from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.refiners import Annealing
+
+LEAVES = [leaf for leaves in COUNTRIES.values() for leaf in leaves]
+RNG = np.random.default_rng(0)
+NUMBERS = {
+    "random": RNG.normal(size=(60, 3)) * [1.0, 1000.0, 0.01],
+    "ties": RNG.integers(0, 3, size=(60, 2)).astype(float),
+    "integers": RNG.integers(0, 500, size=(60, 3)),
+    "float32": RNG.normal(size=(60, 3)).astype(np.float32),
+    "one column": RNG.lognormal(size=(60, 1)),
+    "one column with ties": RNG.integers(0, 9, size=(60, 1)),
+    "a constant column": np.column_stack([RNG.normal(size=60), np.full(60, 7.1)]),
+    "constant": np.full((20, 2), 3.0),
+    "n = k": RNG.normal(size=(5, 2)),
+    "n = 2k - 1": RNG.normal(size=(9, 2)),
+    "iris": load_iris().data,
+}
+AS_TABLE = {
+    "array": lambda X: X,
+    "list": lambda X: X.tolist(),
+    "frame": pd.DataFrame,
+    "objects": lambda X: X.astype(object),
+}
+
+
+@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("form", slow_but_first(AS_TABLE))
+def test_groups_of_complete_numbers_are_those_of_micro_aggregator(numbers, form):
+    X = NUMBERS[numbers]
+    expected = MicroAggregator(5).fit(X)
+    model = TableAggregator(5, decimals=None).fit(AS_TABLE[form](X))
+    assert_array_equal(model.labels_, expected.labels_)
+    assert model.exact_transform_ == expected.exact_transform_
+    if X.dtype.kind == "f" and form == "array":
+        np.testing.assert_allclose(model.centroids_, expected.centroids_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"builder": "cbfs"}, {"refiner": "local_search"}, {"block_size": 20}, {"refiner": None}],
+    ids=str,
+)
+def test_groups_are_those_of_micro_aggregator_with_other_parameters(parameters):
+    X = NUMBERS["random"]
+    labels = MicroAggregator(3, random_state=0, **parameters).fit_predict(X)
+    model = TableAggregator(3, random_state=0, **parameters)
+    assert_array_equal(model.fit_predict(X), labels)
+
+
+def patients(n=120, seed=0):
+    """Visits of patients, with columns of all roles."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "name": [f"person {j}" for j in range(n)],
+            "age": rng.integers(18, 90, n).astype(float),
+            "country": rng.choice(["France", "Spain", "India", "Japan", "Nepal"], n),
+            "patient": rng.integers(0, n // 3, n),
+            "visit": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+            "region": rng.choice(["north", "south"], n),
+            "illness": rng.choice(["flu", "gout", "cold", "none"], n),
+            "cost": rng.lognormal(size=n).round(2),
+            "is_new": rng.random(n) < 0.3,
+        },
+        index=rng.permutation(n) + 1000,
+    )
+    table.loc[table.index[rng.random(n) < 0.1], "age"] = np.nan
+    table.loc[table.index[rng.random(n) < 0.1], "country"] = None
+    return table
+
+
+QUASI_IDENTIFIERS = ["age", "country", "visit", "is_new"]
+ROLES = {
+    "sensitive": ["illness", "cost"],
+    "unit": "patient",
+    "strata": "region",
+    "drop": "name",
+}
+
+
+def aggregator(k=4, **parameters):
+    return TableAggregator(k, random_state=0, **parameters)
+
+
+def test_columns_by_their_roles():
+    table = patients()
+    release = aggregator(**ROLES).fit_transform(table)
+    left = [name for name in table if name not in ("name", "patient")]
+    assert release.columns.tolist() == left
+    pd.testing.assert_index_equal(release.index, table.index)
+    unchanged = ["region", "illness", "cost"]
+    pd.testing.assert_frame_equal(release[unchanged], table[unchanged])
+    released_rows = [release[name] for name in (*QUASI_IDENTIFIERS, "region")]
+    assert table["patient"].groupby(released_rows, dropna=False).nunique().min() >= 4
+    assert anonymity_level(release[QUASI_IDENTIFIERS]) >= 4
+
+
+def test_each_group_has_k_units():
+    table = patients()
+    model = aggregator(5, **ROLES).fit(table)
+    assert table["patient"].groupby(model.labels_).nunique().min() >= 5
+    assert table["region"].groupby(model.labels_).nunique().max() == 1
+    without = aggregator(5, drop=["name", "patient"], quasi_identifiers=QUASI_IDENTIFIERS)
+    assert table["patient"].groupby(without.fit_predict(table)).nunique().min() < 5
+
+
+def test_columns_that_have_no_role_are_released_as_they_are():
+    table = patients()
+    release = aggregator(quasi_identifiers=["age", "country"]).fit_transform(table)
+    others = [name for name in table if name not in ("age", "country")]
+    pd.testing.assert_frame_equal(release[others], table[others])
+    assert release.columns.tolist() == table.columns.tolist()
+    assert anonymity_level(release[["age", "country"]]) >= 4
+
+
+@pytest.mark.parametrize(
+    ("privacy", "sensitive", "n_illnesses", "distance"),
+    [
+        (LDiversity(3), "illness", 3, 1.0),
+        (TCloseness(0.2), "cost", 1, 0.2),
+        (
+            [LDiversity(2, column="illness"), TCloseness(0.25, column="cost")],
+            ["illness", "cost"],
+            2,
+            0.25,
+        ),
+    ],
+    ids=["l", "t", "both"],
+)
+def test_groups_satisfy_constraints_on_sensitive_columns(privacy, sensitive, n_illnesses, distance):
+    table = patients().drop(columns=["name", "patient"])
+    free = aggregator(sensitive=["illness", "cost"]).fit(table)
+    assert table["illness"].groupby(free.labels_).nunique().min() == 1
+    assert closeness(free.labels_, table["cost"]) > 0.25
+    quasi_identifiers = [*QUASI_IDENTIFIERS, "region"]
+    model = aggregator(quasi_identifiers=quasi_identifiers, sensitive=sensitive, privacy=privacy)
+    model.set_params(refiner=Annealing(max_iter=2000)).fit(table)
+    assert model.n_groups_ > 3
+    assert table["illness"].groupby(model.labels_).nunique().min() >= n_illnesses
+    assert closeness(model.labels_, table["cost"]) <= distance
+
+
+def test_transform_stays_within_strata():
+    table = patients()
+    model = aggregator(strata="region", drop=["name", "patient"]).fit(table)
+    new = patients(50, seed=1)
+    moved = model.transform(new)
+    assert moved["region"].tolist() == new["region"].tolist()
+    release = model.fit_transform(table)
+
+    def rows(table, region):
+        part = table.loc[table["region"] == region, QUASI_IDENTIFIERS]
+        return {*map(tuple, part.astype(str).to_numpy())}
+
+    for region in ("north", "south"):
+        assert rows(moved, region) <= rows(release, region)
+    assert not rows(moved, "north") & rows(release, "south")
+
+
+def test_an_unknown_stratum_is_an_error():
+    model = aggregator(strata="region", drop=["name", "patient"]).fit(patients())
+    new = patients(5, seed=1).assign(region="west")
+    with pytest.raises(ValueError, match="west"):
+        model.transform(new)
+
+
+# Transform, score, format
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_transform_of_the_training_data_is_the_release(seed):
+    table = patients(seed=seed).drop(columns=["name", "patient"])
+    model = aggregator()
+    release = model.fit_transform(table)
+    assert model.exact_transform_
+    pd.testing.assert_frame_equal(model.transform(table), release)
+    shuffled = table.sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(model.transform(shuffled), release.loc[shuffled.index])
+    assert model.score(table) == pytest.approx(-model.information_loss_, rel=1e-9)
+
+
+def test_new_values_and_new_missing_ones_are_transformed():
+    table = patients().drop(columns=["name", "patient"])
+    table["age"] = table["age"].fillna(50)
+    table["country"] = table["country"].fillna("Spain")
+    model = aggregator().fit(table)
+    new = patients(20, seed=1).drop(columns=["name", "patient"])
+    new["country"] = "Atlantis"
+    new.loc[new.index[:10], "age"] = np.nan
+    new.loc[new.index[5:15], "visit"] = pd.NaT
+    moved = model.transform(new)
+    known = {*map(tuple, model.centroids_.astype(str).to_numpy())}
+    names = list(model.centroids_.columns)
+    assert {*map(tuple, moved[names].astype(str).to_numpy())} <= known
+    assert "Atlantis" not in {*moved["country"]}
+    assert np.isfinite(model.score(new))
+
+
+def test_losses_of_columns_are_shares_of_their_variance():
+    table = patients().drop(columns=["name", "patient", "region", "illness", "cost"])
+    model = aggregator(column_weights={"visit": 20.0}).fit(table)
+    groups = model.labels_
+    days = (table["visit"] - table["visit"].min()).dt.days
+    within = ((days - days.groupby(groups).transform("mean")) ** 2).sum()
+    assert model.column_losses_["visit"] == pytest.approx(within / days.var(ddof=0) / len(days))
+    # The loss of a category is that of its Gini impurity.
+    impurity = 1 - (table["is_new"].value_counts(normalize=True) ** 2).sum()
+    of_groups = (
+        table["is_new"]
+        .groupby(groups)
+        .transform(lambda part: 1 - (part.value_counts(normalize=True) ** 2).sum())
+    )
+    assert model.column_losses_["is_new"] == pytest.approx(
+        of_groups.astype(float).mean() / impurity
+    )
+    assert list(model.column_losses_) == list(table)
+    equal = aggregator().fit(table)
+    assert model.column_losses_["visit"] < equal.column_losses_["visit"]
+
+
+def test_medians_are_those_of_pandas():
+    table = pd.DataFrame(in_units(), columns=["a", "b", "c", "d"][: in_units().shape[1]])
+    model = aggregator(numbers="median", decimals=None)
+    release = model.fit_transform(table)
+    expected = table.groupby(model.labels_).transform("median")
+    pd.testing.assert_frame_equal(release, expected)
+
+
+@pytest.mark.parametrize(
+    ("decimals", "expected"),
+    [("auto", (2, 0)), (0, (0, 0)), (None, (9, 9)), ({"price": 1}, (1, 0)), ({"age": 1}, (2, 1))],
+    ids=str,
+)
+def test_decimals(decimals, expected):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"price": rng.integers(0, 10**5, 60) / 100, "age": rng.integers(0, 90, 60) * 1.0}
+    )
+    release = aggregator(7, decimals=decimals).fit_transform(table)
+    for name, places in zip(table, expected, strict=True):
+        assert np.array_equal(release[name].round(places), release[name]) == (places < 9)
+        assert not np.array_equal(release[name].round(places - 1), release[name])
+
+
+def test_shares_and_their_format():
+    table = patients().drop(columns=["name", "patient", "illness"])
+    model = aggregator(categories="shares", strata="region")
+    release = model.fit_transform(table)
+    countries = [name for name in release if name.startswith("country=")]
+    assert {*countries} == {f"country={name}" for name in (*LEAVES, "(missing)")}
+    np.testing.assert_allclose(release[countries].sum(axis=1), 1)
+    expected = (table["country"] == "Japan").groupby(model.labels_).transform("mean")
+    np.testing.assert_allclose(release["country=Japan"], expected)
+    formatted = model.format(table)
+    assert list(formatted) == list(release) == list(model.get_feature_names_out())
+    assert_array_equal(formatted["country=Japan"], table["country"] == "Japan")
+    assert_array_equal(formatted["age"], table["age"])
+    assert formatted.dtypes.tolist() == release.dtypes.tolist()
+    new = table.assign(country="Atlantis")
+    assert not model.format(new)[countries].to_numpy().any()
+
+
+def test_format_leaves_records_as_they_are_but_for_dropped_columns():
+    table = patients()
+    model = aggregator(**ROLES).fit(table)
+    pd.testing.assert_frame_equal(model.format(table), table.drop(columns=["name", "patient"]))
+
+
+def test_generalized_values_are_true_of_all_members():
+    table = patients().drop(columns=["name", "patient", "region", "illness", "cost"])
+    model = aggregator(categories="generalize", hierarchies={"country": COUNTRIES})
+    release = model.fit_transform(table)
+    assert model.kinds_["country"] == "hierarchy"
+    assert {*release["country"]} <= {*LEAVES, *COUNTRIES, "*"}
+    assert {*release["country"]} & {*COUNTRIES}
+    for cell, original in zip(release["country"], table["country"], strict=True):
+        assert cell in ("*", original) or original in COUNTRIES[cell]
+    for cell, original in zip(release["is_new"], table["is_new"], strict=True):
+        assert cell in ("*", str(original))
+
+
+@pytest.mark.slow
+def test_hierarchies_in_files_of_arx(data_folder):
+    folder = data_folder / "adult_hierarchies"
+    names = ["education", "marital-status", "native-country"]
+    adult = pd.read_csv(data_folder / "adult.csv", na_values="?", sep=None, engine="python")
+    adult = (
+        adult[[*names, "age"]]
+        .head(400)
+        .apply(lambda column: column.str.strip() if column.dtype.kind not in "if" else column)
+    )
+    hierarchies = {name: folder / f"{name}.csv" for name in names}
+    paths = {
+        name: {row.split(";")[0]: row.split(";") for row in path.read_text().splitlines()}
+        for name, path in hierarchies.items()
+    }
+    model = aggregator(5, categories="generalize", hierarchies=hierarchies)
+    release = model.fit_transform(adult)
+    assert anonymity_level(release) >= 5
+    for name in names:
+        for label in range(model.n_groups_):
+            members = model.labels_ == label
+            above = [paths[name].get(cell, ["*"]) for cell in adult.loc[members, name].fillna("*")]
+            lowest = next(node for node in above[0] if all(node in path for path in above))
+            assert {*release.loc[members, name]} == {lowest}
+
+
+# Same results
+
+
+@pytest.mark.slow
+def test_threads_change_nothing():
+    table = patients(200).drop(columns=["name", "patient"])
+    one = aggregator(block_size=40, n_jobs=1)
+    two = aggregator(block_size=40, n_jobs=2)
+    pd.testing.assert_frame_equal(one.fit_transform(table), two.fit_transform(table))
+    assert_array_equal(one.labels_, two.labels_)
+    new = patients(50, seed=1).drop(columns=["name", "patient"])
+    pd.testing.assert_frame_equal(one.transform(new), two.transform(new))
+
+
+def test_a_second_fit_and_other_names_change_nothing():
+    table = patients().drop(columns=["name", "patient"])
+    release = aggregator().fit_transform(table)
+    pd.testing.assert_frame_equal(aggregator().fit_transform(table), release)
+    renamed = aggregator().fit_transform(table.set_axis(range(7), axis=1))
+    pd.testing.assert_frame_equal(renamed.set_axis(table.columns, axis=1), release)
+
+
+def test_the_table_is_not_changed():
+    table = patients()
+    copy = table.copy(deep=True)
+    model = aggregator(**ROLES)
+    release = model.fit_transform(table)
+    release.loc[:, "illness"] = "changed"
+    model.transform(table)
+    pd.testing.assert_frame_equal(table, copy)
