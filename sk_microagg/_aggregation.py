@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from sk_microagg._blocks import aggregate_strata, check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_if_one_group
 from sk_microagg._utils._validation import check_k, check_n_jobs, check_option, check_verbose
@@ -130,45 +128,6 @@ class Aggregation:
         rules.check(labels, "The release has groups")
         warn_if_one_group(labels, method.k, strata, rules)
         return labels, groups, cells
-
-
-def hide_single_values(cells, single_values, scaled, labels, strata, n_jobs):
-    """Replace means that would tell the only known value of a group.
-
-    Parameters
-    ----------
-    cells : Cells or StratifiedCells
-        The power cells.
-
-    single_values : tuple of ndarray
-        Groups, columns, and what to say there instead of the mean.
-
-    scaled : ndarray of shape (n_samples, n_features) or SparsePoints
-        The records.
-
-    labels : ndarray of shape (n_samples,)
-        Group of each record.
-
-    strata : Strata or None
-        The strata of the records.
-
-    n_jobs : int or None
-        Number of threads.
-
-    Returns
-    -------
-    cells : Cells or StratifiedCells
-        Cells without these means.
-
-    n_moved : int
-        Number of records that lie in the cell of another group now.
-    """
-    groups, columns, places = single_values
-    if not len(groups):
-        return cells, 0
-    cells = cells.with_coordinates(groups, columns, places)
-    numbers = () if strata is None else (strata.numbers,)
-    return cells, int(np.sum(cells.find(scaled, n_jobs, *numbers) != labels))
 
 
 def find_cells(cells, scaled, n_jobs, fitted_strata, strata):

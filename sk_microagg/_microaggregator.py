@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._aggregation import Aggregation, find_cells, hide_single_values
+from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
@@ -278,10 +278,9 @@ class MicroAggregator(
             records, scaled, rounding, method, rules, strata, task
         )
         information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
+        # Means that would tell the only known value of a group are not kept.
         single_values = space.single_values(records, labels)
-        cells, n_moved = hide_single_values(
-            cells, single_values, scaled, labels, strata, self.n_jobs
-        )
+        cells, n_moved = cells.with_coordinates(*single_values, scaled, labels)
         exact_transform = groups.n_moved == n_moved == 0
         training_digest = None if exact_transform else digest(records)
         task.call_on_fit_task_end(estimator=self, X=X)
@@ -296,7 +295,7 @@ class MicroAggregator(
         self.n_groups_ = len(groups.sizes)
         self.n_blocks_ = cells.n_blocks
         self.centroids_ = groups.centroids
-        self.weights_ = groups.weights
+        self.weights_ = cells.weights
         self.sse_ = groups.sse
         self.information_loss_ = information_loss
         self.exact_transform_ = exact_transform

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._aggregation import Aggregation, find_cells, hide_single_values
+from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import most_of, routing_of, squared_errors
 from sk_microagg._table_roles import TableRoles
@@ -284,10 +284,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         released = encoder.released(
             records, labels, numbers=self.numbers, categories=self.categories
         )
+        # Means that would tell the only known value of a group are not kept.
         single_values = encoder.single_values(records, labels)
-        cells, n_moved = hide_single_values(
-            cells, single_values, points, labels, strata, self.n_jobs
-        )
+        cells, n_moved = cells.with_coordinates(*single_values, points, labels)
         exact_transform = groups.n_moved == n_moved == 0
         sums = encoder.sums_of_squares(records, labels)
         sse, total = (sum(part) for part in zip(*sums.values(), strict=True))

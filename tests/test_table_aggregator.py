@@ -190,7 +190,8 @@ def test_transform_of_the_training_data_is_the_release(seed):
     pd.testing.assert_frame_equal(model.transform(table), release)
     shuffled = table.sample(frac=1, random_state=0)
     pd.testing.assert_frame_equal(model.transform(shuffled), release.loc[shuffled.index])
-    assert model.score(table) == pytest.approx(-model.information_loss_, rel=1e-9)
+    # Where a single value of a group is known, the model holds another point than the mean.
+    assert model.score(table) <= -model.information_loss_ * (1 - 1e-9)
 
 
 def test_new_values_and_new_missing_ones_are_transformed():

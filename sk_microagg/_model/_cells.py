@@ -11,7 +11,7 @@ from sk_microagg._model._points import (
     with_coordinates_of,
     with_values,
 )
-from sk_microagg._model._power import nearest_cells
+from sk_microagg._model._power import nearest_cells, weights_of_points
 from sk_microagg._model._router import Router
 
 # Records of a block that are worth a thread of their own.
@@ -58,9 +58,42 @@ class Cells:
         """Number of blocks."""
         return self.router.n_blocks
 
-    def with_coordinates(self, groups, columns, values):
-        """Return cells of which some centroids have other coordinates."""
-        return replace(self, centroids=with_values(self.centroids, groups, columns, values))
+    def with_coordinates(self, groups, columns, values, X, labels):
+        """Change coordinates of some centroids, and find new weights where they change.
+
+        Parameters
+        ----------
+        groups, columns : ndarray of int
+            The groups and the columns.
+
+        values : ndarray of float
+            The new coordinates.
+
+        X : ndarray of shape (n_samples, n_features) or SparsePoints
+            The training records.
+
+        labels : ndarray of shape (n_samples,)
+            Group of each of them.
+
+        Returns
+        -------
+        cells : Cells
+            The new cells.
+
+        n_moved : int
+            Number of records that do not lie in the cell of their own group.
+        """
+        centroids = with_values(self.centroids, groups, columns, values)
+        weights, n_moved = self.weights.copy(), 0
+        changed = np.unique(np.searchsorted(self.starts, groups, side="right") - 1)
+        for block, rows in self.router.rows_of_blocks(routing_of(X)):
+            if block in changed:
+                cells = slice(self.starts[block], self.starts[block + 1])
+                own_centroids, points = with_coordinates_of(centroids[cells], X[rows])
+                own_labels = labels[rows] - self.starts[block]
+                weights[cells], found = weights_of_points(points, own_labels, own_centroids)
+                n_moved += int(np.sum(found != own_labels))
+        return replace(self, centroids=centroids, weights=weights), n_moved
 
     def find(self, X, n_jobs=None):
         """Return the group of each record."""

@@ -32,17 +32,27 @@ class StratifiedCells:
         """Mean of each group, in the scaled space."""
         return joined([part.centroids for part in self.parts])
 
+    @property
+    def weights(self):
+        """Power weight of each group."""
+        return np.concatenate([part.weights for part in self.parts])
+
     def _starts(self):
         """Number of the first group of each stratum, followed by the number of all groups."""
         return np.cumsum([0] + [len(part.weights) for part in self.parts])
 
-    def with_coordinates(self, groups, columns, values):
-        """Return cells of which some centroids have other coordinates."""
-        starts, parts = self._starts(), []
+    def with_coordinates(self, groups, columns, values, X, labels):
+        """Change coordinates of some centroids: see `Cells.with_coordinates`."""
+        starts, parts, n_moved = self._starts(), [], 0
         for part, start, end in zip(self.parts, starts[:-1], starts[1:], strict=True):
             own = (groups >= start) & (groups < end)
-            parts.append(part.with_coordinates(groups[own] - start, columns[own], values[own]))
-        return StratifiedCells(tuple(parts))
+            rows = np.flatnonzero((labels >= start) & (labels < end))
+            part, n_own = part.with_coordinates(
+                groups[own] - start, columns[own], values[own], X[rows], labels[rows] - start
+            )
+            parts.append(part)
+            n_moved += n_own
+        return StratifiedCells(tuple(parts)), n_moved
 
     def find(self, X, n_jobs, strata):
         """Return the group of each record, given the number of its stratum."""
