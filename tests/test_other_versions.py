@@ -90,6 +90,6 @@ class NotOurs:
 
 def test_mistakes_of_others_are_not_ours():
     model = MicroAggregator(k=4, scaler=None).fit(X)
-    model.scaler_ = NotOurs()
+    model._space._scaler = NotOurs()
     with pytest.raises(AttributeError, match="no_such_attribute"):
         model.transform(X)
