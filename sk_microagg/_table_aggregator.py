@@ -124,7 +124,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         `sse_` as a share of the total sum of squares, from 0 to 1.
 
     column_losses_ : dict
-        The same for each quasi-identifier.
+        What each quasi-identifier loses, from 0 to 1: the share of its variance, or, for
+        categories, how often two records of the same group differ, relative to any two of the
+        table.
 
     kinds_ : dict
         By the name of each quasi-identifier, what it was treated as: "number", "ordinal", "date",
@@ -290,6 +292,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         exact_transform = groups.n_moved == n_moved == 0
         sums = encoder.sums_of_squares(records, labels)
         sse, total = (sum(part) for part in zip(*sums.values(), strict=True))
+        column_losses = encoder.losses(records, labels)
         task.call_on_fit_task_end(estimator=self, X=X)
 
         # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
@@ -302,7 +305,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         self.n_blocks_ = cells.n_blocks
         self.sse_ = sse
         self.information_loss_ = loss_share(sse, total)
-        self.column_losses_ = {name: loss_share(*pair) for name, pair in sums.items()}
+        self.column_losses_ = column_losses
         self.kinds_ = {column.name: column.kind for column in encoder.columns}
         self.exact_transform_ = exact_transform
         self.n_iter_ = groups.n_iter

@@ -7,9 +7,10 @@ has costs the same, and values that few people have are not to be known to a fit
 from collections.abc import Hashable
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, eye_array
 
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._statistics import loss_share
 from sk_microagg.encoding._frames import (
     can_be_missing,
     is_missing,
@@ -120,6 +121,20 @@ class CategoryColumn:
         of_rows = np.zeros(self.rows.shape[0])
         of_rows[: len(order)] = order / max(len(order), 1)
         return of_rows[self.codes(column)]
+
+    def loss(self, column, labels):
+        """How often two records of the same group differ, relative to any two of the table.
+
+        Rare values count here, although they have no coordinate. Missing values are a value.
+        """
+        codes, different = self._factorize(column)
+        codes = np.where(codes < 0, len(different), codes)
+        one_hot = eye_array(len(different) + 1, format="csr")
+        within, total = (
+            _sum_of_squares(one_hot, codes, groups, len(different) + 1)
+            for groups in (labels, np.zeros_like(labels))
+        )
+        return loss_share(within, total)
 
     def sums_of_squares(self, column, labels):
         """Squared errors within groups, and those of all cells together."""

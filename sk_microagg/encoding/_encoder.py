@@ -7,7 +7,12 @@ from sk_microagg._model._points import SparsePoints
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._space import ScaledSpace
-from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
+from sk_microagg._utils._statistics import (
+    group_means,
+    loss_share,
+    squared_error,
+    total_sum_of_squares,
+)
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.encoding._kinds import kind_of
@@ -222,6 +227,29 @@ class TableEncoder:
             weight = self._weights[column.name]
             sums[column.name] = weight * within, weight * total
         return {name: sums[name] for name in table.columns}
+
+    def losses(self, table, labels):
+        """What each column loses, from 0 to 1.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame
+            The records.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        Returns
+        -------
+        losses : dict
+            By the name of each column, the share of its variance that groups lose; for categories,
+            how often two records of the same group differ, relative to any two of the table.
+        """
+        sums = self.sums_of_squares(table, labels)
+        losses = {name: loss_share(*pair) for name, pair in sums.items()}
+        for column in self._categories:
+            losses[column.name] = column.loss(table[column.name], labels)
+        return losses
 
     def released(self, table, labels, *, numbers="mean", categories="mode"):
         """The row that each group is released as.

@@ -1,0 +1,94 @@
+"""The certificate of whole tables, points of many coordinates, and weights by a target."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_microagg import TableAggregator
+from sk_microagg.encoding import TableEncoder, _encoder
+from sk_microagg.metrics import anonymity_level, information_loss, loss_bound
+
+
+def visits(n=120, n_codes=12, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 90, n)),
+            "code": rng.choice([f"{code:03d}" for code in range(n_codes)], n),
+            "cost": rng.gamma(2.0, 100.0, n).round(2),
+        }
+    )
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_certificate_is_the_bound_of_the_points(k):
+    table = visits()
+    aggregator = TableAggregator(k=k).fit(table)
+    points = TableEncoder(table, k).points(table)
+    found = aggregator.certificate(table, time_limit=2)
+    assert found.loss == pytest.approx(information_loss(points, aggregator.labels_))
+    assert 0 < found.bound <= found.loss * (1 + 1e-9)
+    assert found.bound == pytest.approx(loss_bound(points, k, time_limit=2), rel=0.02)
+    assert found.trace[-1, 1] == found.bound
+
+
+def test_certificate_needs_the_table_of_fit():
+    table = visits()
+    aggregator = TableAggregator(k=3).fit(table)
+    with pytest.raises(ValueError, match="X of 60 records must be what the estimator was fitted"):
+        aggregator.certificate(table.head(60))
+    with pytest.raises(ValueError, match="time_limit=0 must be a number above"):
+        aggregator.certificate(table, time_limit=0)
+
+
+@pytest.fixture
+def few_dense_coordinates(monkeypatch):
+    monkeypatch.setattr(_encoder, "MAX_DENSE", 8)
+
+
+def test_sparse_points_give_the_same_groups_as_dense_ones(monkeypatch):
+    table = visits(300, 20)
+    new = visits(100, 25, seed=1)
+    dense = TableAggregator(k=3).fit(table)
+    transformed, score = dense.transform(new), dense.score(new)
+    monkeypatch.setattr(_encoder, "MAX_DENSE", 8)
+    sparse = TableAggregator(k=3).fit(table)
+    np.testing.assert_array_equal(sparse.labels_, dense.labels_)
+    assert sparse.information_loss_ == pytest.approx(dense.information_loss_)
+    assert sparse.column_losses_ == pytest.approx(dense.column_losses_)
+    pd.testing.assert_frame_equal(sparse.transform(new), transformed)
+    assert sparse.score(new) == pytest.approx(score)
+
+
+@pytest.mark.usefixtures("few_dense_coordinates")
+def test_blocks_of_sparse_points():
+    table = visits(2000, 200)
+    aggregator = TableAggregator(k=3, block_size=500)
+    release = aggregator.fit_transform(table)
+    assert aggregator.n_blocks_ >= 4
+    assert anonymity_level(release) >= 3
+    assert aggregator.exact_transform_
+    pd.testing.assert_frame_equal(aggregator.transform(table), release)
+    found = aggregator.certificate(table, time_limit=1)
+    assert 0 <= found.bound <= found.loss
+    by_strata = TableAggregator(k=3, strata="stratum")
+    stratified = table.assign(stratum=np.arange(2000) % 2)
+    release = by_strata.fit_transform(stratified)
+    assert anonymity_level(release) >= 3
+    assert by_strata.exact_transform_
+    pd.testing.assert_frame_equal(by_strata.transform(stratified), release)
+
+
+def test_columns_count_by_what_they_tell_of_the_target():
+    table = visits(400)
+    plain = TableAggregator(k=5).fit(table)
+    weighted = TableAggregator(k=5, column_weights="target").fit(table, table["cost"] > 150)
+    assert weighted.column_losses_["cost"] < plain.column_losses_["cost"]
+    assert weighted.column_losses_["code"] > plain.column_losses_["code"]
+    numbers = TableAggregator(k=5, column_weights="target").fit(table, table["cost"] * 2.5)
+    assert numbers.column_losses_["cost"] < plain.column_losses_["cost"]
+
+
+def test_weights_by_the_target_need_one():
+    with pytest.raises(ValueError, match="column_weights='target' needs y"):
+        TableAggregator(k=5, column_weights="target").fit(visits())
