@@ -1,8 +1,9 @@
 """Distances between some points and many records by products: quick, but rounded.
 
 With many columns, boxes spare few distances. |x - y|² - w = |x|² + |y|² - w - 2 x · y, which takes
-half the arithmetic of the differences, and vector instructions do several records at a time. Large
-terms cancel, so callers measure again where rounding could matter.
+half the arithmetic of the differences, and vector instructions do several records at a time. Points
+of categories are mostly 0, and take much less. Large terms cancel, so callers measure again where
+rounding could matter.
 """
 
 import numpy as np
@@ -28,26 +29,32 @@ cdef extern from *:
     __attribute__((target_clones("avx512f", "avx2", "default")))
     #endif
     static void skm_lower_keys(const double *factors, const double *squares, const double *points,
+                               const int *columns, const Py_ssize_t *n_used,
                                const double *own_squares, Py_ssize_t n_points, Py_ssize_t n_columns,
                                Py_ssize_t n_chunks, double *__restrict keys,
                                double *__restrict least) {
         // The factors of a chunk stay in the nearest cache while all points meet them.
         for (Py_ssize_t chunk = 0; chunk < n_chunks; ++chunk)
             for (Py_ssize_t row = 0; row < n_points; ++row) {
-                const double *f = factors + chunk * n_columns * 64;
+                const double *base = factors + chunk * n_columns * 64;
                 const double *x = points + row * n_columns;
+                const int *column = columns + row * n_columns;
                 double *key = keys + (row * n_chunks + chunk) * 64;
                 double low[8];
                 for (int i = 0; i < 64; ++i) key[i] = squares[chunk * 64 + i] + own_squares[row];
                 Py_ssize_t j = 0;
-                for (; j + 4 <= n_columns; j += 4, f += 4 * 64) {
-                    const double x0 = x[j], x1 = x[j + 1], x2 = x[j + 2], x3 = x[j + 3];
-                    for (int i = 0; i < 64; ++i)
-                        key[i] += (x0 * f[i] + x1 * f[64 + i])
-                                  + (x2 * f[128 + i] + x3 * f[192 + i]);
-                }
-                for (; j < n_columns; ++j, f += 64)
+                // Without zeros, four columns at a time take a third of the time.
+                if (n_used[row] == n_columns)
+                    for (const double *f = base; j + 4 <= n_columns; j += 4, f += 4 * 64) {
+                        const double x0 = x[j], x1 = x[j + 1], x2 = x[j + 2], x3 = x[j + 3];
+                        for (int i = 0; i < 64; ++i)
+                            key[i] += (x0 * f[i] + x1 * f[64 + i])
+                                      + (x2 * f[128 + i] + x3 * f[192 + i]);
+                    }
+                for (; j < n_used[row]; ++j) {
+                    const double *f = base + column[j] * 64;
                     for (int i = 0; i < 64; ++i) key[i] += x[j] * f[i];
+                }
                 for (int lane = 0; lane < 8; ++lane) low[lane] = key[lane];
                 for (int i = 8; i < 64; i += 8)
                     for (int lane = 0; lane < 8; ++lane)
@@ -59,8 +66,9 @@ cdef extern from *:
     }
     """
     void skm_lower_keys(const double *factors, const double *squares, const double *points,
-                        const double *own_squares, Py_ssize_t n_points, Py_ssize_t n_columns,
-                        Py_ssize_t n_chunks, double *keys, double *least) noexcept nogil
+                        const int *columns, const Py_ssize_t *n_used, const double *own_squares,
+                        Py_ssize_t n_points, Py_ssize_t n_columns, Py_ssize_t n_chunks,
+                        double *keys, double *least) noexcept nogil
 
 
 @cython.final
@@ -70,7 +78,8 @@ cdef class KeyProducts:
         cdef Py_ssize_t n_columns = X.shape[1]
         self.n_chunks = (X.shape[0] + CHUNK - 1) // CHUNK
         with np.errstate(over="ignore", invalid="ignore"):
-            middle = np.mean(X, axis=0)
+            # Not the mean: columns of categories are 0 for most records, and zeros are skipped.
+            middle = np.median(X, axis=0)
             centered = np.asarray(X) - middle
             squares = (1.0 - PRODUCT_ROUNDING) * np.einsum("ij,ij->i", centered, centered)
         if weights is not None:
@@ -86,6 +95,8 @@ cdef class KeyProducts:
         self.middle = middle
         self.are_finite = bool(np.isfinite(squares).all())
         self.points.resize(PRODUCT_POINTS * n_columns)
+        self.columns.resize(PRODUCT_POINTS * n_columns)
+        self.n_used.resize(PRODUCT_POINTS)
         self.own_squares.resize(PRODUCT_POINTS)
         self.keys.resize(PRODUCT_POINTS * self.n_chunks * CHUNK)
         self.least.resize(PRODUCT_POINTS * self.n_chunks)
@@ -101,12 +112,19 @@ cdef class KeyProducts:
 
     cdef void set_point(self, Py_ssize_t row, const double *point) noexcept nogil:
         """Set one of up to PRODUCT_POINTS points to multiply."""
-        cdef Py_ssize_t j, n_columns = self.middle.shape[0]
+        cdef Py_ssize_t j, n_used = 0, n_columns = self.middle.shape[0]
         cdef double *centered = &self.points[row * n_columns]
+        cdef int *columns = &self.columns[row * n_columns]
+        cdef double value
         self.own_squares[row] = 0.0
         for j in range(n_columns):
-            centered[j] = point[j] - self.middle[j]
-            self.own_squares[row] += centered[j] * centered[j]
+            value = point[j] - self.middle[j]
+            if value != 0.0:
+                centered[n_used] = value
+                columns[n_used] = <int>j
+                n_used += 1
+                self.own_squares[row] += value * value
+        self.n_used[row] = n_used
         self.own_squares[row] *= 1.0 - PRODUCT_ROUNDING
 
     cdef void multiply(self, Py_ssize_t n_points) noexcept nogil:
@@ -118,6 +136,8 @@ cdef class KeyProducts:
             &self.factors[0],
             &self.squares[0],
             self.points.data(),
+            self.columns.data(),
+            self.n_used.data(),
             self.own_squares.data(),
             n_points,
             self.middle.shape[0],

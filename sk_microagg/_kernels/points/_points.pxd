@@ -122,6 +122,8 @@ cdef class KeyProducts:
     cdef bint are_finite
     cdef Py_ssize_t n_chunks
     cdef vector[double] points
+    cdef vector[int] columns
+    cdef vector[Py_ssize_t] n_used
     cdef vector[double] own_squares
     cdef vector[double] keys
     cdef vector[double] least
