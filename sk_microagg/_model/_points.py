@@ -85,6 +85,13 @@ def joined(parts):
     return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
+def with_values(centroids, groups, columns, values):
+    """Centroids with other values at some places."""
+    changed = centroids.tolil() if issparse(centroids) else centroids.copy()
+    changed[groups, columns] = values
+    return csr_array(changed) if issparse(centroids) else changed
+
+
 def with_coordinates_of(centroids, points):
     """Centroids and points as arrays with the coordinates that some of the centroids have.
 

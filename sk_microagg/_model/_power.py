@@ -6,7 +6,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sk_microagg._kernels import ExchangeGraph, Partition, Pool, center_weights
 from sk_microagg._model._line import cells_on_a_line, weights_on_a_line
-from sk_microagg._utils._statistics import group_sizes
+from sk_microagg._utils._statistics import group_sizes, twins_of
 
 # Rounds in which all weights move toward the center of what the records allow. More rounds do not
 # protect better against an intruder who looks for records near the walls between cells.
@@ -38,7 +38,7 @@ def near_walls(X, centroids, weights, rounding):
     return distances[:, 1] - distances[:, 0] <= max_change
 
 
-def power_weights(X, labels, centroids, twins):
+def power_weights(X, labels, centroids, twins, has_other_points=False):
     """Compute weights with which every record lies in the power cell of its own group.
 
     Weights are near the center of what the records allow, and have as few digits as possible: none
@@ -54,10 +54,13 @@ def power_weights(X, labels, centroids, twins):
         Group of each record, numbered from 0.
 
     centroids : ndarray of shape (n_groups, n_features)
-        Means of the groups.
+        Means of the groups, or other points for some of them.
 
     twins : ndarray of shape (n_samples,)
         A number shared by identical records, or -1 for a unique record.
+
+    has_other_points : bool, default=False
+        Whether some centroids are not the means.
 
     Returns
     -------
@@ -70,7 +73,10 @@ def power_weights(X, labels, centroids, twins):
     if X.shape[1] == 1:
         weights = weights_on_a_line(X[:, 0], labels, centroids[:, 0])
         return weights, None if weights is None else nearest_cells(X, centroids, weights)
-    graph = ExchangeGraph(Partition(X, labels, int(group_sizes(labels).min())), twins)
+    partition = Partition(X, labels, int(group_sizes(labels).min()))
+    if has_other_points:
+        partition.place_centroids(centroids)
+    graph = ExchangeGraph(partition, twins)
     for n_records in (min(N_TO_TRY, len(X)), len(X)):
         graph.add_near(n_records=n_records)
         graph.start()
@@ -85,6 +91,21 @@ def power_weights(X, labels, centroids, twins):
             return weights, cells
         if not graph.find_potentials():
             return None, None
+
+
+def weights_of_points(X, labels, points):
+    """Return weights for points that are not the means of all groups, and the cells of records.
+
+    All weights are 0 if there are none with which every record lies in the cell of its own group.
+    """
+    is_block = labels.min() == 0 and len(np.unique(labels)) == labels.max() + 1 == len(points)
+    weights = cells = None
+    if is_block and X.shape[1] > 1:
+        weights, cells = power_weights(X, labels, points, twins_of(X), has_other_points=True)
+    if weights is None:
+        weights = np.zeros(len(points))
+        cells = nearest_cells(X, points, weights)
+    return weights, cells
 
 
 def _centered(walls, weights):

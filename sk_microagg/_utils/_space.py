@@ -132,6 +132,35 @@ class ScaledSpace:
         records[:, self._unused] = 0.0
         return records
 
+    def single_values(self, records, labels):
+        """Where a single value of a group is known, so that its mean in the space would tell it.
+
+        Parameters
+        ----------
+        records : ndarray of shape (n_records, n_features)
+            The numbers, NaN where one is missing.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        Returns
+        -------
+        groups, columns : ndarray of int
+            The groups and the scaled columns.
+
+        places : ndarray of float
+            Where missing values of these columns lie, which is to be said of these groups instead.
+        """
+        scaled = scale(self._scaler, self._without_unused(records))
+        found = [np.empty((0, 2), dtype=np.intp)]
+        sizes = np.bincount(labels)
+        for column in np.flatnonzero(np.isnan(scaled).any(axis=0)):
+            n_known = np.bincount(labels, ~np.isnan(scaled[:, column]), len(sizes))
+            groups = np.flatnonzero((n_known == 1) & (sizes > 1))
+            found.append(np.column_stack([groups, np.full(len(groups), column)]))
+        groups, columns = np.concatenate(found).T
+        return groups, columns, (self._means * self._factors)[columns]
+
     def rounding(self, records, points):
         """How much coordinates may differ if records become points in another batch or order.
 

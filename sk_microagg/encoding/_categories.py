@@ -60,9 +60,10 @@ class CategoryColumn:
     kind = "category"
 
     def __init__(self, column, k):
+        self.name = column.name
         codes, different = self._factorize(column)
         counts = np.bincount(codes[codes >= 0], minlength=len(different))
-        self._fit(column, self._choose_values(column.name, different, counts, k))
+        self._fit(column, self._choose_values(different, counts, k))
 
     @classmethod
     def of_counts(cls, name, different, counts, n_missing, k):
@@ -91,13 +92,13 @@ class CategoryColumn:
             The column.
         """
         column = cls.__new__(cls)
-        shared = column._choose_values(name, different, counts, k)
+        column.name = name
+        shared = column._choose_values(different, counts, k)
         column._fit_counts(shared, int(counts.sum() - shared.sum()), n_missing)
         return column
 
-    def _choose_values(self, name, different, counts, k):
+    def _choose_values(self, different, counts, k):
         """Set the values with a coordinate; return the numbers of records with these."""
-        self.name = name
         order = np.argsort(-counts, kind="stable")
         order = order[counts[order] >= k]
         self.values = [different[code] for code in order]
@@ -277,7 +278,8 @@ def mode_positions(codes, in_table, labels, n_groups, k):
     Returns
     -------
     positions : ndarray of shape (n_groups,)
-        Position of the first such record of each group; -1 if no value may be released.
+        Position of the first such record of each group; -1 if most values are missing, or if no
+        value may be released.
     """
     n_codes = len(in_table)
     pairs, first, in_group = np.unique(
@@ -289,7 +291,8 @@ def mode_positions(codes, in_table, labels, n_groups, k):
     order = order[may_be_released[order]]
     found, best = np.unique(group[order], return_index=True)
     positions = np.full(n_groups, -1)
-    positions[found] = first[order[best]]
+    chosen = order[best]
+    positions[found] = np.where(code[chosen] == n_codes - 1, -1, first[chosen])
     return positions
 
 

@@ -268,6 +268,32 @@ class TableEncoder:
             sums[column.name] = weight * within, weight * total
         return {column.name: sums[column.name] for column in self.columns}
 
+    def single_values_of(self, numbers, labels):
+        """Groups and coordinates whose mean would tell the only known value, and what to say there.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_records, n_columns)
+            The records, as `numbers` gives them.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        Returns
+        -------
+        groups, columns : ndarray of int
+            The groups and the coordinates.
+
+        places : ndarray of float
+            Where missing values lie.
+        """
+        if not self._lines:
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+        values = self._without_few(self._values(numbers))
+        groups, columns, places = self._space.single_values(values, labels)
+        weights = np.sqrt([self._weights[column.name] for column in self._lines])
+        return groups, columns, places * weights[columns]
+
     def released(self, table, labels, *, numbers="mean", categories="mode"):
         """The row that each group is released as.
 

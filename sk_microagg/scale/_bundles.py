@@ -3,14 +3,19 @@
 A bundle is a few neighboring blocks, as many as one task processes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sk_microagg._blocks import aggregate_block
-from sk_microagg._model._points import SparsePoints, routing_of, with_coordinates_of
-from sk_microagg._model._power import nearest_cells
+from sk_microagg._model._points import (
+    SparsePoints,
+    routing_of,
+    with_coordinates_of,
+    with_values,
+)
+from sk_microagg._model._power import nearest_cells, weights_of_points
 from sk_microagg.scale._files import written_by_worker
 from sk_microagg.scale._survey import Moments
 
@@ -155,7 +160,11 @@ class Aggregate:
         coding = self.row_format.coding
         averaged = coding.averaged(records, points)
         labels, groups = aggregate_block(averaged, points, self.rounding, method, seed, rules)
-        return labels, coding.finish(self.space, groups, records, labels)
+        groups = coding.finish(self.space, groups, records, labels)
+        if np.isnan(records).any():
+            single_values = self.space.single_values(records, labels)
+            groups = _without(single_values, groups, points, labels)
+        return labels, groups
 
     def _suits(self, rows):
         """Whether the rows of a block satisfy all constraints as one group."""
@@ -167,6 +176,18 @@ def _extremes(figures):
     """The smallest and the largest figure for each constraint, given several for each."""
     by_rule = zip(*figures, strict=True)
     return np.array([[np.min(one), np.max(one)] for one in map(np.hstack, by_rule)]).reshape(-1, 2)
+
+
+def _without(single_values, groups, points, labels):
+    """The groups without means that would tell the only known value of one of them."""
+    those, columns, places = single_values
+    if not len(those):
+        return groups
+    centroids = with_values(groups.scaled_centroids, those, columns, places)
+    own_centroids, own_points = with_coordinates_of(centroids, points)
+    weights, cells = weights_of_points(own_points, labels, own_centroids)
+    n_moved = groups.n_moved + int(np.sum(cells != labels))
+    return replace(groups, scaled_centroids=centroids, weights=weights, n_moved=n_moved)
 
 
 def _all_shown(parts):

@@ -293,6 +293,31 @@ cdef class Partition(BasePartition):
         sources = {self.group_of[record] for record in records}
         return self.create(np.array(records, dtype=np.intp)), sorted(sources)
 
+    def place_centroids(self, const double[:, ::1] points):
+        """Take other points than the means for the centroids of all groups, until records move.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_groups, n_columns), float64
+            The point of each group, in the order of their numbers, of which none may be left out.
+        """
+        cdef Py_ssize_t group
+        cdef size_t i
+        if points.shape[0] != self.n_groups or points.shape[1] != self.n_columns:
+            raise ValueError(
+                f"Points of shape {(points.shape[0], points.shape[1])} for {self.n_groups} groups "
+                f"of {self.n_columns} columns."
+            )
+        self.update()
+        self.index = None
+        self.centroids[: self.n_groups] = points
+        for group in range(self.n_groups):
+            self.distances(group, &self.centroids[group, 0], self.measured)
+            self.radius[group] = 0.0
+            for i in range(self.measured.size()):
+                self.own_distance[self.members[group][i]] = self.measured[i]
+                self.radius[group] = max(self.radius[group], sqrt(self.measured[i]))
+
     # Searches
 
     cdef Hit _nearest_other(self, const double *point, Py_ssize_t group,

@@ -96,18 +96,38 @@ def test_the_release_is_that_of_table_aggregator(shuffle, block_size):
     assert on_dask.exact_transform_ == in_memory.exact_transform_
     assert on_dask.information_loss_ == pytest.approx(in_memory.information_loss_)
     assert on_dask.scaler_ is None
-    new = draw(50, seed=1)
-    new_rows = on_dask.transform(dd.from_pandas(new, npartitions=2))
-    assert_frame_equal(new_rows.compute(), in_memory.transform(new))
+    assert on_dask.exact_transform_
+    assert_frame_equal(on_dask.transform(X).compute(), release.compute())
 
 
-def test_few_columns_of_few_rows():
-    table = draw(120)[["age", "ward", "birth", "illness"]]
-    parameters = {"k": 3, "refiner": None}
-    on_dask = DaskMicroAggregator(columns=["age", "ward", "birth"], **parameters)
+def test_new_rows():
+    names = ["age", "ward", "town", "seen", "stage"]
+    table, new = draw(120)[[*names, "illness"]], draw(50, seed=1)[[*names, "illness"]]
+    table["stage"] = table["stage"].fillna("I")
+    new.loc[::3, "ward"] = "a new one"
+    new["stage"] = new["stage"].cat.set_categories(["II", "IV"])
+    parameters = {"k": 3, "refiner": "exchange"}
+    on_dask = DaskMicroAggregator(columns=names, **parameters)
     release = on_dask.fit_transform(dd.from_pandas(table, npartitions=2)).compute()
-    in_memory = TableAggregator(quasi_identifiers=["age", "ward", "birth"], **parameters)
+    in_memory = TableAggregator(quasi_identifiers=names, **parameters)
     assert_frame_equal(release, in_memory.fit_transform(table))
+    new_rows = on_dask.transform(dd.from_pandas(new, npartitions=2)).compute()
+    assert_frame_equal(new_rows, in_memory.transform(new))
+
+
+def test_a_model_does_not_tell_the_only_known_value_of_a_group(tmp_path):
+    table = pd.DataFrame({"income": [np.nan] * 60, "ward": ["A", "B"] * 30, "age": 0})
+    table.loc[:19, "income"] = 100.0 + np.arange(20)
+    table.loc[40, "income"] = 987_654.0
+    table.loc[40:, "age"] = 90
+    aggregator = DaskMicroAggregator(k=20, folder=tmp_path).fit(dd.from_pandas(table, 2))
+    [file] = tmp_path.rglob("*.npz")
+    encoder = aggregator._space.encoder
+    own, others = encoder.points_of(np.array([[987_654.0, 0, 90], [np.nan, 0, 90]]))[:, 0]
+    means = np.load(file)["scaled-0"][:, 0]
+    told = others + (own - others) / np.arange(1, 61)  # by the mean of a group of any size
+    assert not np.isclose(means[:, None], told, rtol=1e-9).any()
+    assert np.isclose(means, others).any()
 
 
 @pytest.mark.slow
