@@ -55,7 +55,7 @@ def make_encoder(estimator, records, k, y):
     if isinstance(estimator.column_weights, str) and estimator.column_weights == "target":
         weights = _weights_by_target(TableEncoder(records, k, **options), records, y)
     else:
-        weights = _check_weights(estimator.column_weights, names)
+        weights = check_weights(estimator.column_weights, names)
     return TableEncoder(records, k, weights=weights, **options)
 
 
@@ -87,7 +87,8 @@ def _weights_by_target(encoder, records, y):
     return target_weights(matrix, column_of, y) if len(column_of) else {}
 
 
-def _check_weights(weights, names):
+def check_weights(weights, names):
+    """Return the weights of columns as a dict, each of them checked."""
     if weights is None:
         return {}
     if not isinstance(weights, dict):

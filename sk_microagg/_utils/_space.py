@@ -154,7 +154,7 @@ class ScaledSpace:
         scaled = scale(self._scaler, self._without_unused(records))
         found = [np.empty((0, 2), dtype=np.intp)]
         sizes = np.bincount(labels)
-        for column in self.with_missing:
+        for column in np.flatnonzero(np.isnan(scaled).any(axis=0)):
             n_known = np.bincount(labels, ~np.isnan(scaled[:, column]), len(sizes))
             groups = np.flatnonzero((n_known == 1) & (sizes > 1))
             found.append(np.column_stack([groups, np.full(len(groups), column)]))

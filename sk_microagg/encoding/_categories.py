@@ -66,11 +66,47 @@ class CategoryColumn:
         self.name = column.name
         codes, different = self._factorize(column)
         counts = np.bincount(codes[codes >= 0], minlength=len(different))
+        self._fit(column, self._choose_values(different, counts, k))
+
+    @classmethod
+    def of_counts(cls, name, different, counts, n_missing, k):
+        """The column of a table of which only the numbers of records are known.
+
+        Parameters
+        ----------
+        name : object
+            Name of the column.
+
+        different : pandas.Index
+            The different values, in the order in which they first occur.
+
+        counts : ndarray of shape (n_different,)
+            Number of records with each of them.
+
+        n_missing : int
+            Number of records without a value.
+
+        k : int
+            Values that fewer records share have no coordinate.
+
+        Returns
+        -------
+        column : CategoryColumn
+            The column.
+        """
+        column = cls.__new__(cls)
+        column.name = name
+        shared = column._choose_values(different, counts, k)
+        column._fit_counts(shared, int(counts.sum() - shared.sum()), n_missing)
+        return column
+
+    def _choose_values(self, different, counts, k):
+        """Set the values with a coordinate; return the numbers of records with these."""
         order = np.argsort(-counts, kind="stable")
         order = order[counts[order] >= k]
         self.values = [different[code] for code in order]
         self._index = different.take(order)
-        self._fit(column, counts[order])
+        return counts[order]
 
     def _factorize(self, column):
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
@@ -87,7 +123,9 @@ class CategoryColumn:
 
     def _fit(self, column, counts):
         n_missing = int(is_missing(column).sum())
-        n_other = len(column) - counts.sum() - n_missing
+        self._fit_counts(counts, len(column) - counts.sum() - n_missing, n_missing)
+
+    def _fit_counts(self, counts, n_other, n_missing):
         self._has_missing, self._has_other = n_missing > 0, n_other > 0
         n_values = len(counts)
         if n_values == 2 and n_other == n_missing == 0:
@@ -111,16 +149,27 @@ class CategoryColumn:
         codes = self._find(column)
         return np.where(is_missing(column), n_rows - 1, np.where(codes < 0, n_rows - 2, codes))
 
+    def numbers(self, column):
+        """Position of each cell in `rows` as a float, with NaN where a value is missing."""
+        codes = self.codes(column)
+        return np.where(codes == self.rows.shape[0] - 1, np.nan, codes)
+
+    def codes_of_numbers(self, numbers):
+        """Positions in `rows`, given floats; all that are larger stand for other values."""
+        n_rows = self.rows.shape[0]
+        codes = np.where(np.isnan(numbers), n_rows - 1, np.minimum(numbers, n_rows - 2))
+        return codes.astype(np.intp)
+
     def points(self, column):
         """Coordinates of each cell, as a sparse array."""
         return self.rows[self.codes(column)]
 
-    def places(self, column):
-        """Place of each cell in the order of all values, from 0 to 1; 0 for missing and others."""
+    def places(self, codes):
+        """Places in the order of all values, from 0 to 1, given codes; 0 for missing and others."""
         order = np.argsort(np.argsort([label_of(value) for value in self.values])) + 1
         of_rows = np.zeros(self.rows.shape[0])
         of_rows[: len(order)] = order / max(len(order), 1)
-        return of_rows[self.codes(column)]
+        return of_rows[codes]
 
     def loss(self, column, labels):
         """How often two records of the same group differ, relative to any two of the table.
@@ -136,9 +185,9 @@ class CategoryColumn:
         )
         return loss_share(within, total)
 
-    def sums_of_squares(self, column, labels):
-        """Squared errors within groups, and those of all cells together."""
-        codes, n_rows = self.codes(column), self.rows.shape[0]
+    def sums_of_squares(self, codes, labels):
+        """Squared errors within groups, and those of all cells together, given codes."""
+        n_rows = self.rows.shape[0]
         return tuple(
             _sum_of_squares(self.rows, codes, groups, n_rows)
             for groups in (labels, np.zeros_like(labels))
@@ -175,18 +224,8 @@ class CategoryColumn:
         n_codes = len(different) + 1
         codes = np.where(codes < 0, n_codes - 1, codes)
         in_table = np.bincount(codes, minlength=n_codes)
-        pairs, first, in_group = np.unique(
-            labels * n_codes + codes, return_index=True, return_counts=True
-        )
-        group, code = np.divmod(pairs, n_codes)
-        may_be_released = (in_group > 1) | (in_table[code] >= k) | (code == n_codes - 1)
-        order = np.lexsort((code, -in_table[code], -in_group, group))
-        order = order[may_be_released[order]]
-        found, best = np.unique(group[order], return_index=True)
-        positions = np.full(n_groups, -1)
-        chosen = order[best]
-        positions[found] = np.where(code[chosen] == n_codes - 1, -1, first[chosen])
-        if not can_be_missing(column) and len(found) < n_groups:
+        positions = mode_positions(codes, in_table, labels, n_groups, k)
+        if not can_be_missing(column) and (positions < 0).any():
             most_frequent = np.argmax(in_table)
             if in_table[most_frequent] >= k:
                 positions[positions < 0] = np.flatnonzero(codes == most_frequent)[0]
@@ -244,6 +283,47 @@ def _different_names(names, values):
         name if names.count(name) == 1 else repr(value)
         for name, value in zip(names, values, strict=True)
     ]
+
+
+def mode_positions(codes, in_table, labels, n_groups, k):
+    """A record of each group that has its most frequent value.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_records,)
+        The values; the last code is that of missing ones.
+
+    in_table : ndarray of shape (n_codes,)
+        How many records of the table have each value.
+
+    labels : ndarray of shape (n_records,)
+        Group of each record, numbered from 0.
+
+    n_groups : int
+        Number of groups.
+
+    k : int
+        Smallest size of a group.
+
+    Returns
+    -------
+    positions : ndarray of shape (n_groups,)
+        Position of the first such record of each group; -1 if most values are missing, or if no
+        value may be released.
+    """
+    n_codes = len(in_table)
+    pairs, first, in_group = np.unique(
+        labels * n_codes + codes, return_index=True, return_counts=True
+    )
+    group, code = np.divmod(pairs, n_codes)
+    may_be_released = (in_group > 1) | (in_table[code] >= k) | (code == n_codes - 1)
+    order = np.lexsort((code, -in_table[code], -in_group, group))
+    order = order[may_be_released[order]]
+    found, best = np.unique(group[order], return_index=True)
+    positions = np.full(n_groups, -1)
+    chosen = order[best]
+    positions[found] = np.where(code[chosen] == n_codes - 1, -1, first[chosen])
+    return positions
 
 
 def standardized(rows, counts):

@@ -80,31 +80,95 @@ class TableEncoder:
     """
 
     def __init__(self, table, k, *, kinds=(), orders=(), hierarchies=(), weights=(), decimals=()):
-        self.k = k
         options = {
             "kinds": dict(kinds),
             "orders": dict(orders),
             "hierarchies": dict(hierarchies),
             "decimals": dict(decimals),
         }
-        self.columns = [_make_column(table[name], k, **options) for name in table.columns]
-        self._categories = [c for c in self.columns if not isinstance(c, ON_A_LINE)]
-        self._weights = {name: float(dict(weights).get(name, 1.0)) for name in table.columns}
+        columns = [_make_column(table[name], k, **options) for name in table.columns]
+        self._set_columns(columns, k, dict(weights))
+        self._fit_lines(self.numbers(table))
+
+    @classmethod
+    def of_columns(cls, columns, k, weights, numbers):
+        """The encoder of columns that were made one by one.
+
+        Parameters
+        ----------
+        columns : list
+            An object per column, of one of the classes for its kind.
+
+        k : int
+            Smallest size of a group.
+
+        weights : dict
+            By the name of a column, its weight; 1 for others.
+
+        numbers : ndarray of shape (n_records, n_columns)
+            Records as `numbers` gives them, to which the variance of what lies on a line refers.
+
+        Returns
+        -------
+        encoder : TableEncoder
+            The encoder.
+        """
+        encoder = cls.__new__(cls)
+        encoder._set_columns(columns, k, weights)
+        encoder._fit_lines(numbers)
+        return encoder
+
+    def _set_columns(self, columns, k, weights):
+        self.k = k
+        self.columns = columns
+        self._lines = [column for column in columns if isinstance(column, ON_A_LINE)]
+        self._categories = [column for column in columns if not isinstance(column, ON_A_LINE)]
+        self._weights = {column.name: float(weights.get(column.name, 1.0)) for column in columns}
         for column in self._categories:
             self._weights[column.name] *= WEIGHT_OF_CATEGORIES
-        self._fit_lines(table)
 
-    def _fit_lines(self, table):
+    def _fit_lines(self, numbers):
         """Standardize what lies on a line, as MicroAggregator does, to the last digit."""
-        self._lines = [column for column in self.columns if isinstance(column, ON_A_LINE)]
         self._space = ScaledSpace(make_scaler("standard"))
         if self._lines:
-            values = self._values(table)
+            values = self._values(numbers)
             self._has_few = (~np.isnan(values)).sum(axis=0) < self.k
             self._space.fit(self._without_few(values))
 
-    def _values(self, table):
-        return np.column_stack([column.values(table[column.name]) for column in self._lines])
+    def numbers(self, table):
+        """The cells of records as numbers.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame
+            The records.
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_records, n_columns)
+            What lies on a line by its value, a category by its code; NaN where one is missing.
+        """
+        return np.column_stack(
+            [
+                (column.values if isinstance(column, ON_A_LINE) else column.numbers)(
+                    table[column.name]
+                )
+                for column in self.columns
+            ]
+        )
+
+    def _values(self, numbers):
+        """A copy of the columns on a line."""
+        places = [place for place, c in enumerate(self.columns) if isinstance(c, ON_A_LINE)]
+        return np.ascontiguousarray(numbers[:, places])
+
+    def _codes(self, numbers):
+        """By the name of each column of categories, the codes of its cells."""
+        return {
+            column.name: column.codes_of_numbers(numbers[:, place])
+            for place, column in enumerate(self.columns)
+            if not isinstance(column, ON_A_LINE)
+        }
 
     def _without_few(self, values):
         """Values of which fewer than k are known are all equal: a mean would tell of few people."""
@@ -125,21 +189,25 @@ class TableEncoder:
             The points: numbers, ranks and dates first, then what tells that one of these is
             missing, then categories.
         """
-        lines, flags = self._lines_of(table)
+        return self.points_of(self.numbers(table))
+
+    def points_of(self, numbers):
+        """As `points`, for cells as `numbers` gives them."""
+        lines, flags = self._lines_of(numbers)
+        codes = self._codes(numbers)
         weight_of = {name: np.sqrt(weight) for name, weight in self._weights.items()}
         categories = [
-            column.points(table[column.name]) * weight_of[column.name]
-            for column in self._categories
+            column.rows[codes[column.name]] * weight_of[column.name] for column in self._categories
         ]
         n_coordinates = sum(part.shape[1] for part in (lines, flags, *categories))
         if n_coordinates == 0:  # Records that have nothing to tell them apart are at one place.
-            return np.zeros((len(table), 1))
+            return np.zeros((len(numbers), 1))
         if n_coordinates <= MAX_DENSE:
             return np.concatenate([lines, flags, *(part.toarray() for part in categories)], axis=1)
         matrix = hstack([csr_array(lines), csr_array(flags), *categories], format="csr")
         few = [part.toarray() for part in categories if part.shape[1] <= MAX_FOR_ROUTING]
         many = [
-            self._order_of(column, table)
+            self._order_of(column, codes[column.name])
             for column, part in zip(self._categories, categories, strict=True)
             if part.shape[1] > MAX_FOR_ROUTING
         ]
@@ -156,17 +224,15 @@ class TableEncoder:
         column_of[:] = names
         return column_of
 
-    def _order_of(self, column, table):
+    def _order_of(self, column, codes):
         """The place of each value in the order of the values, as a column of variance 1 or so."""
-        return column.places(table[column.name])[:, None] * np.sqrt(
-            12.0 * self._weights[column.name]
-        )
+        return column.places(codes)[:, None] * np.sqrt(12.0 * self._weights[column.name])
 
-    def _lines_of(self, table):
+    def _lines_of(self, numbers):
         """Coordinates of numbers, ranks and dates, and of where these are missing."""
         if not self._lines:
-            return np.empty((len(table), 0)), np.empty((len(table), 0))
-        values, flags = self._space.parts(self._without_few(self._values(table)))
+            return np.empty((len(numbers), 0)), np.empty((len(numbers), 0))
+        values, flags = self._space.parts(self._without_few(self._values(numbers)))
         factors = np.sqrt([self._weights[column.name] for column in self._lines])
         if np.any(factors != 1.0):
             values = values * factors
@@ -191,12 +257,7 @@ class TableEncoder:
         places : ndarray of float
             Where missing values lie.
         """
-        if not self._lines:
-            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
-        values = self._without_few(self._values(table))
-        groups, columns, places = self._space.single_values(values, labels)
-        weights = np.sqrt([self._weights[column.name] for column in self._lines])
-        return groups, columns, places * weights[columns]
+        return self.single_values_of(self.numbers(table), labels)
 
     def sums_of_squares(self, table, labels):
         """Squared errors of each column, within groups and in all.
@@ -215,18 +276,49 @@ class TableEncoder:
             By the name of each column, the sum of squared distances to the means of the groups, and
             to the mean of all records.
         """
+        return self.sums_of_squares_of(self.numbers(table), labels)
+
+    def sums_of_squares_of(self, numbers, labels):
+        """As `sums_of_squares`, for cells as `numbers` gives them."""
         sums = {}
-        lines, flags = self._lines_of(table)
+        lines, flags = self._lines_of(numbers)
+        codes = self._codes(numbers)
         for place, column in enumerate(self._lines):
             own_flags = flags[:, self._space.with_missing == place]
             points = np.concatenate([lines[:, [place]], own_flags], axis=1)
             within = squared_error(points, group_means(points, labels), labels)
             sums[column.name] = within, total_sum_of_squares(np.ascontiguousarray(points))
         for column in self._categories:
-            within, total = column.sums_of_squares(table[column.name], labels)
+            within, total = column.sums_of_squares(codes[column.name], labels)
             weight = self._weights[column.name]
             sums[column.name] = weight * within, weight * total
-        return {name: sums[name] for name in table.columns}
+        return {column.name: sums[column.name] for column in self.columns}
+
+    def single_values_of(self, numbers, labels):
+        """Groups and coordinates whose mean would tell the only known value, and what to say there.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_records, n_columns)
+            The records, as `numbers` gives them.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        Returns
+        -------
+        groups, columns : ndarray of int
+            The groups and the coordinates.
+
+        places : ndarray of float
+            Where missing values lie.
+        """
+        if not self._lines:
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+        values = self._without_few(self._values(numbers))
+        groups, columns, places = self._space.single_values(values, labels)
+        weights = np.sqrt([self._weights[column.name] for column in self._lines])
+        return groups, columns, places * weights[columns]
 
     def losses(self, table, labels):
         """What each column loses, from 0 to 1.

@@ -93,11 +93,11 @@ class HierarchyColumn(CategoryColumn):
     def codes(self, column):
         return self.codes_of(self.rows.shape[0], column)
 
-    def places(self, column):
-        """Place of each cell among the leaves, which are in the order of the tree, from 0 to 1."""
+    def places(self, codes):
+        """Places among the leaves, which are in the order of the tree, from 0 to 1."""
         of_rows = np.zeros(self.rows.shape[0])
         of_rows[: self.n_leaves] = np.arange(1, self.n_leaves + 1) / self.n_leaves
-        return of_rows[self.codes(column)]
+        return of_rows[codes]
 
     def codes_of(self, n_rows, column):
         """Position of each cell in so many rows."""

@@ -3,13 +3,19 @@
 A bundle is a few neighboring blocks, as many as one task processes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from sk_microagg._blocks import aggregate_block
-from sk_microagg._model._power import nearest_cells
-from sk_microagg._utils._scaling import scale
+from sk_microagg._model._points import (
+    SparsePoints,
+    routing_of,
+    with_coordinates_of,
+    with_values,
+)
+from sk_microagg._model._power import nearest_cells, weights_of_points
 from sk_microagg.scale._files import written_by_worker
 from sk_microagg.scale._survey import Moments
 
@@ -39,13 +45,14 @@ def make_bundles(sizes, row_bytes, seeds):
     return bundles
 
 
-def route(rows, scaler, router, row_format):
-    """Find the block of each row; return the blocks, and the moments of the scaled rows."""
+def route(rows, space, router, row_format):
+    """Find the block of each row; return the blocks, and the moments of the points."""
     records = row_format.records(rows)
     if not len(records):
         return np.empty(0, dtype=np.intp), Moments.of(records)
-    scaled = scale(scaler, records)
-    return router.route(scaled, row_format.strata(rows)), Moments.of(scaled)
+    points = space.points(records)
+    blocks = router.route(routing_of(points), row_format.strata(rows))
+    return blocks, Moments.of(points.matrix if isinstance(points, SparsePoints) else points)
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,9 @@ class Summary:
     figures : ndarray of shape (n_rules, 2)
         For each constraint the smallest and the largest figure of any group.
 
+    shown : tuple of ndarray
+        For each column the codes of the categories that groups are released as; none for numbers.
+
     unsuited : list of int
         Blocks that violate a constraint even as one group: they have no groups.
     """
@@ -82,6 +92,7 @@ class Summary:
     n_moved: int
     n_iter: int
     figures: np.ndarray
+    shown: tuple
     unsuited: list
 
     @classmethod
@@ -94,6 +105,7 @@ class Summary:
             sum(summary.n_moved for summary in summaries),
             sum(summary.n_iter for summary in summaries),
             _extremes([summary.figures for summary in summaries if not summary.unsuited]),
+            _all_shown([summary.shown for summary in summaries if not summary.unsuited]),
             [block for summary in summaries for block in summary.unsuited],
         )
 
@@ -102,7 +114,7 @@ class Summary:
 class Aggregate:
     """Microaggregate blocks, and write what `transform` needs of them into a folder."""
 
-    scaler: object
+    space: object
     rounding: np.ndarray
     router: object
     method: object
@@ -115,19 +127,19 @@ class Aggregate:
         if unsuited:
             releases = list(map(self.row_format.records, blocks))  # They are not released.
             return releases, Summary(
-                0, np.empty(0, np.int32), 0.0, 0, 0, np.empty((0, 2)), unsuited
+                0, np.empty(0, np.int32), 0.0, 0, 0, np.empty((0, 2)), (), unsuited
             )
         releases, groups_of, figures, n_near_cuts = [], [], [], 0
         for rows, seed in zip(blocks, bundle.seeds, strict=True):
             records, rules = self.row_format.records(rows), self.row_format.rules(rows)
-            scaled = scale(self.scaler, records)
+            points = self.space.points(records)
             method = self.method.for_a_block()
-            labels, groups = aggregate_block(records, scaled, self.rounding, method, seed, rules)
+            labels, groups = self._grouped(records, points, method, seed, rules)
             if rules:
                 rules.check(labels, "A block has groups")
                 figures.append([rule.figures(labels) for rule in rules.rules])
             strata = self.row_format.strata(rows)
-            n_near_cuts += self.router.n_near_cuts(scaled, self.rounding, strata)
+            n_near_cuts += self.router.n_near_cuts(routing_of(points), self.rounding, strata)
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
         _save_model(self.model_folder, bundle, groups_of)
@@ -139,8 +151,20 @@ class Aggregate:
             n_near_cuts + sum(groups.n_moved for groups in groups_of),
             sum(groups.n_iter for groups in groups_of),
             _extremes(figures),
+            _all_shown([self.row_format.coding.shown(groups.centroids) for groups in groups_of]),
             [],
         )
+
+    def _grouped(self, records, points, method, seed, rules):
+        """Labels and groups of the rows of a block, with what they are released as."""
+        coding = self.row_format.coding
+        averaged = coding.averaged(records, points)
+        labels, groups = aggregate_block(averaged, points, self.rounding, method, seed, rules)
+        groups = coding.finish(self.space, groups, records, labels)
+        if np.isnan(records).any():
+            single_values = self.space.single_values(records, labels)
+            groups = _without(single_values, groups, points, labels)
+        return labels, groups
 
     def _suits(self, rows):
         """Whether the rows of a block satisfy all constraints as one group."""
@@ -154,11 +178,28 @@ def _extremes(figures):
     return np.array([[np.min(one), np.max(one)] for one in map(np.hstack, by_rule)]).reshape(-1, 2)
 
 
+def _without(single_values, groups, points, labels):
+    """The groups without means that would tell the only known value of one of them."""
+    those, columns, places = single_values
+    if not len(those):
+        return groups
+    centroids = with_values(groups.scaled_centroids, those, columns, places)
+    own_centroids, own_points = with_coordinates_of(centroids, points)
+    weights, cells = weights_of_points(own_points, labels, own_centroids)
+    n_moved = groups.n_moved + int(np.sum(cells != labels))
+    return replace(groups, scaled_centroids=centroids, weights=weights, n_moved=n_moved)
+
+
+def _all_shown(parts):
+    """The codes that some blocks show, for each column."""
+    return tuple(np.unique(np.concatenate(codes)) for codes in zip(*parts, strict=True))
+
+
 @dataclass(frozen=True)
 class Assign:
     """Assign rows to the groups of their blocks."""
 
-    scaler: object
+    space: object
     model_folder: object
     row_format: object
 
@@ -167,11 +208,12 @@ class Assign:
         releases = []
         with _open_model(self.model_folder, bundle) as model:
             for number, records in enumerate(map(self.row_format.records, blocks)):
-                centroids, scaled, weights = (
-                    model[f"{name}-{number}"] for name in ("centroids", "scaled", "weights")
-                )
+                centroids, weights = model[f"centroids-{number}"], model[f"weights-{number}"]
                 if len(records):
-                    cells = nearest_cells(scale(self.scaler, records), scaled, weights)
+                    scaled, points = with_coordinates_of(
+                        _load_centroids(model, f"scaled-{number}"), self.space.points(records)
+                    )
+                    cells = nearest_cells(points, scaled, weights)
                     releases.append(centroids[cells])
                 else:
                     releases.append(centroids[:0])
@@ -182,10 +224,27 @@ def _save_model(folder, bundle, groups_of):
     arrays = {}
     for number, groups in enumerate(groups_of):
         arrays[f"centroids-{number}"] = groups.centroids
-        arrays[f"scaled-{number}"] = groups.scaled_centroids
+        arrays |= _as_arrays(f"scaled-{number}", groups.scaled_centroids)
         arrays[f"weights-{number}"] = groups.weights
     with written_by_worker(_model_file(folder, bundle)) as draft, open(draft, "wb") as file:
         np.savez(file, **arrays)
+
+
+def _as_arrays(name, centroids):
+    """Centroids, dense or sparse, as arrays with names."""
+    if not issparse(centroids):
+        return {name: centroids}
+    parts = {"data": centroids.data, "indices": centroids.indices, "indptr": centroids.indptr}
+    return {f"{name}-{part}": array for part, array in parts.items()} | {
+        f"{name}-shape": np.array(centroids.shape)
+    }
+
+
+def _load_centroids(model, name):
+    if name in model:
+        return model[name]
+    parts = (model[f"{name}-{part}"] for part in ("data", "indices", "indptr"))
+    return csr_array(tuple(parts), shape=tuple(model[f"{name}-shape"]))
 
 
 def _open_model(folder, bundle):

@@ -12,13 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._blocks import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
 from sk_microagg._utils._progress import ProgressLine
-from sk_microagg._utils._scaling import make_scaler, own_floats, rounding_of, scale
+from sk_microagg._utils._scaling import make_scaler
+from sk_microagg._utils._space import ScaledSpace
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._validation import check_count, check_k, check_verbose
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign
+from sk_microagg.scale._coding import TableCoding, check_options
 from sk_microagg.scale._grouping import Grouping, check_rows
 from sk_microagg.scale._parts import Parts, as_list, is_path
 from sk_microagg.scale._release import Release, read
@@ -33,9 +35,10 @@ SMALLEST_SAMPLE_IN_GROUPS = 20
 
 
 class DaskMicroAggregator(BaseEstimator):
-    """Make numeric columns of a table larger than memory k-anonymous, on Dask.
+    """Make columns of a table larger than memory k-anonymous, on Dask.
 
-    It works as :class:`~sk_microagg.MicroAggregator` does in blocks: a kd-tree of cuts, fitted on a
+    It works as :class:`~sk_microagg.MicroAggregator` does in blocks, and for columns of other kinds
+    than numbers as :class:`~sk_microagg.TableAggregator` does: a kd-tree of cuts, fitted on a
     sample, assigns each row to a block, and each block is microaggregated on its own, by any
     worker. It runs on the current :class:`dask.distributed.Client`, or in threads of this process
     if there is none.
@@ -46,8 +49,16 @@ class DaskMicroAggregator(BaseEstimator):
         Smallest size of a group.
 
     columns : list or None, default=None
-        The columns to anonymize, the quasi-identifiers: numeric and without missing values. Other
-        columns are released unchanged. None for all columns.
+        The columns to anonymize, the quasi-identifiers. Other columns are released unchanged. None
+        for all columns. If all of them have numeric types, the release has their means. Otherwise
+        all keep their types: numbers and dates are means, rounded, and categories, booleans and
+        text the most frequent value of the group. Values may be missing.
+
+    categorical : "from_dtype" or list, default="from_dtype"
+        Columns of numbers to treat as categories, in addition to those whose type says so.
+
+    column_weights : dict or None, default=None
+        How much columns count, by their names; 1 for those that are not named.
 
     builder : str or Builder, default="mdav"
         Makes the groups of a block, as in :class:`~sk_microagg.MicroAggregator`. The groups of a
@@ -57,7 +68,8 @@ class DaskMicroAggregator(BaseEstimator):
         Improves the groups of a block, as there. A time limit applies to each block.
 
     scaler : "standard", transformer or None, default="standard"
-        The space in which rows are compared, as there, but fitted on the sample.
+        The space in which rows are compared, as there, but fitted on the sample. It must be
+        "standard" for columns of other kinds than numbers, and with `column_weights`.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, as there:
@@ -74,7 +86,8 @@ class DaskMicroAggregator(BaseEstimator):
     sample_size : int, default=250000
         Number of rows, drawn uniformly, on which scaler and cuts are fitted: at least 1000 and at
         least 20 `k`, since a smaller sample would disclose single rows. If the table has no more
-        rows than that, the release is that of :class:`~sk_microagg.MicroAggregator`.
+        rows than that, the release is that of :class:`~sk_microagg.MicroAggregator`, or of
+        :class:`~sk_microagg.TableAggregator`.
 
     shuffle : {"auto", "disk", "memory"}, default="auto"
         How rows travel to their blocks and back: by files in `folder`, or by Dask's shuffle, which
@@ -122,8 +135,13 @@ class DaskMicroAggregator(BaseEstimator):
     n_iter_ : int
         Number of iterations of the refiner, over all blocks.
 
+    kinds_ : dict
+        By the name of each column that is anonymized, what it was treated as: "number", "ordinal",
+        "date", "boolean" or "category".
+
     builder_, refiner_, scaler_ : objects
-        The builder, the refiner and the fitted scaler used; None if there is none.
+        The builder, the refiner and the fitted scaler used; None if there is none. Columns of other
+        kinds than numbers have no scaler.
 
     n_features_in_ : int
         Number of columns that are anonymized.
@@ -133,13 +151,18 @@ class DaskMicroAggregator(BaseEstimator):
 
     See Also
     --------
-    sk_microagg.MicroAggregator : For tables that fit into memory.
+    sk_microagg.MicroAggregator : For tables of numbers that fit into memory.
+    sk_microagg.TableAggregator : For tables of any kind that fit into memory.
 
     Notes
     -----
     The rows of each block are counted before any is released, and a block with fewer than 2k is
     merged with its sibling. The last step counts the level of anonymity of the whole release, with
     the strata if there are any; nothing is released if it is below `k`.
+
+    For columns of other kinds than numbers, one more pass counts how many rows share each value,
+    which must fit into memory, since a value that fewer than `k` rows share has no place in a
+    model. A category travels to its block as a number.
 
     Results depend on the data, the order of the partitions and the seed, not on workers that come
     and go: files appear only when they are complete, and a task that runs twice gives the same.
@@ -168,6 +191,8 @@ class DaskMicroAggregator(BaseEstimator):
         k=5,
         *,
         columns=None,
+        categorical="from_dtype",
+        column_weights=None,
         builder="mdav",
         refiner="auto",
         scaler="standard",
@@ -181,6 +206,8 @@ class DaskMicroAggregator(BaseEstimator):
     ):
         self.k = k
         self.columns = columns
+        self.categorical = categorical
+        self.column_weights = column_weights
         self.builder = builder
         self.refiner = refiner
         self.scaler = scaler
@@ -315,9 +342,10 @@ class DaskMicroAggregator(BaseEstimator):
             strata = [] if self._strata is None else self._strata.columns
             parts = self._parts(X, list(self.feature_names_in_), folder, strata=strata)
             parts = parts.without(self._unit).with_roles(Roles(strata=self._strata))
+            parts = parts.with_coding(self._coding.for_new_rows(parts, self._space))
             shuffle = self._make_shuffle(sum(parts.lengths()), parts)
-            shuffle.route(parts, self.scaler_, self._router)
-            work = Assign(self.scaler_, self._model, parts.format)
+            shuffle.route(parts, self._space, self._router)
+            work = Assign(self._space, self._model, parts.format)
             shuffle.work(work, self._bundles, np.arange(self.n_blocks_ + 1))
             written = release.write(self._replaced(parts, shuffle), folder, parts)
         return written if folder is None else read(path)
@@ -335,22 +363,20 @@ class DaskMicroAggregator(BaseEstimator):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
 
         parts = parts.with_roles(self._find_roles(parts.frame, method, **roles))
+        parts = parts.with_coding(self._find_coding(parts))
         sample = parts.sample(seed, size)
         sizes = np.array(parts.roles.sizes or [sample.n_rows])  # of strata
         check_rows(sizes.sum(), sample.n_rows)
         records, rules = parts.format.records(sample.rows), parts.format.rules(sample.rows)
         method = Method(check_k(self.k, sample.n_rows), method.builder, method.refiner)
-        if scaler is not None:
-            scaler.fit(own_floats(scaler, records))
-        scaled = scale(scaler, records)
-        rounding = rounding_of(scaler, records, scaled)
+        space, points, rounding = parts.coding.fit_space(scaler, records)
         strata = parts.format.strata(sample.rows)
         block_size = check_block_size(self.block_size, method.k)
-        router = fit_router(scaled, strata, sizes, block_size, method.k, rules)
+        router = fit_router(points, strata, sizes, block_size, method.k, rules)
         method = method.under(rules, self.builder) if rules else method.for_columns(len(rounding))
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
-        grouping = Grouping(parts, scaler, rounding, method, seed, sample.n_rows, self.folder)
+        grouping = Grouping(parts, space, rounding, method, seed, sample.n_rows, self.folder)
         grouped = grouping.run(router, self._make_shuffle, self._say)
         summary = grouped.summary
         if rules and np.any(are_one_group(sizes, summary.group_sizes) & (sizes >= 2 * method.k)):
@@ -364,7 +390,8 @@ class DaskMicroAggregator(BaseEstimator):
         self.feature_names_in_ = np.array(parts.columns, dtype=object)
         self.builder_ = method.builder
         self.refiner_ = method.refiner
-        self.scaler_ = scaler
+        self.scaler_ = scaler if isinstance(space, ScaledSpace) else None
+        self.kinds_ = parts.coding.kinds(parts.columns)
         self.n_rows_ = sample.n_rows
         self.n_blocks_ = grouped.router.n_blocks
         self.block_sizes_ = grouped.sizes
@@ -374,7 +401,8 @@ class DaskMicroAggregator(BaseEstimator):
         self.information_loss_ = loss_share(summary.sse, grouped.moments.sum_of_squares)
         self.exact_transform_ = summary.n_moved == 0
         self.n_iter_ = summary.n_iter
-        self._dtype = parts.dtype
+        self._space = space
+        self._coding = parts.coding.as_released(summary.shown)
         self._unit = parts.unit
         self._strata = parts.roles.strata
         self._figures = summary.figures
@@ -401,6 +429,20 @@ class DaskMicroAggregator(BaseEstimator):
         self._say("looking at the columns that constraints and strata are about")
         return find_roles(frame, check_k(self.k, math.inf), constraints, unit, strata)
 
+    def _find_coding(self, parts):
+        """Take what the encoding of columns of any kind needs from the whole table."""
+        categorical, weights = check_options(parts.columns, self.categorical, self.column_weights)
+        if parts.coding is not None and not categorical and not weights:
+            return parts.coding
+        if not (isinstance(self.scaler, str) and self.scaler == "standard"):
+            raise ValueError(
+                f"scaler={self.scaler!r} must be 'standard' for columns of other kinds than "
+                "numbers, and with column_weights."
+            )
+        self._say("looking at the values of all columns")
+        k = check_k(self.k, math.inf)
+        return TableCoding.of(parts.frame[parts.columns], k, categorical, weights)
+
     def _check_sample_size(self):
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
         least = max(SMALLEST_SAMPLE, SMALLEST_SAMPLE_IN_GROUPS * k)
@@ -422,7 +464,7 @@ class DaskMicroAggregator(BaseEstimator):
 
     def _replaced(self, parts, shuffle):
         """The table with the rows that a shuffle brings back in its columns."""
-        return parts.with_released(shuffle.released(), self._dtype, self._model)
+        return parts.with_released(shuffle.released(), self._coding, self._model)
 
     def _say(self, what):
         if self.verbose:

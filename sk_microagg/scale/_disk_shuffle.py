@@ -26,12 +26,12 @@ class DiskShuffle:
         self.there = TemporaryFolder(folder, "rows-")
         self.back = TemporaryFolder(folder, "release-")
 
-    def route(self, parts, scaler, router):
+    def route(self, parts, space, router):
         """Write all rows, sorted by block; return rows per block and moments, by partition."""
         self.n_parts = len(parts)
         with self.there.removed_on_failure(), self.back.removed_on_failure():
             return dask.compute(
-                *parts.map(_write_part, scaler, router, parts.format, self.there, self.back)
+                *parts.map(_write_part, space, router, parts.format, self.there, self.back)
             )
 
     def work(self, work, bundles, edges):
@@ -58,8 +58,8 @@ class DiskShuffle:
         return [read(part, self.n_bundles, self.back) for part in range(self.n_parts)]
 
 
-def _write_part(rows, part, scaler, router, row_format, there, back):
-    blocks, moments = route(rows, scaler, router, row_format)
+def _write_part(rows, part, space, router, row_format, there, back):
+    blocks, moments = route(rows, space, router, row_format)
     order = np.argsort(blocks, kind="stable")
     n_rows = np.bincount(blocks, minlength=router.n_blocks)
     save(there / f"rows-{part}.npy", rows[order])

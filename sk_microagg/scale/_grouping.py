@@ -57,11 +57,11 @@ class Grouping:
     parts : Parts
         The table.
 
-    scaler : transformer or None
-        The fitted scaler.
+    space : ScaledSpace or EncodedSpace
+        The space in which rows are compared.
 
-    rounding : ndarray of shape (n_scaled_columns,)
-        How much scaled columns may differ when rows are scaled in other batches.
+    rounding : ndarray of shape (n_coordinates,)
+        How much coordinates may differ when rows become points in other batches.
 
     method : Method
         How the rows of a block are grouped.
@@ -77,7 +77,7 @@ class Grouping:
     """
 
     parts: object
-    scaler: object
+    space: object
     rounding: np.ndarray
     method: object
     seed: int
@@ -122,18 +122,19 @@ class Grouping:
 
     def _attempt(self, router, shuffle, say):
         parts, k = self.parts, self.method.k
-        n_rows, moments = zip(*shuffle.route(parts, self.scaler, router), strict=True)
+        n_rows, moments = zip(*shuffle.route(parts, self.space, router), strict=True)
         sizes = np.sum(n_rows, axis=0)
         check_rows(self.n_rows, sizes.sum())
         router, new_block = router.without_small_blocks(sizes, 2 * k)
         edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
         sizes = np.add.reduceat(sizes, edges[:-1])
-        row_bytes = parts.format.width * parts.format.no_rows().itemsize
+        row_width = max(parts.format.width, len(self.rounding))
+        row_bytes = row_width * parts.format.no_rows().itemsize
         bundles = make_bundles(sizes, row_bytes, router.seeds(self.seed))
         say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
 
         with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
-            work = Aggregate(self.scaler, self.rounding, router, self.method, model, parts.format)
+            work = Aggregate(self.space, self.rounding, router, self.method, model, parts.format)
             summary = Summary.merged(shuffle.work(work, bundles, edges))
         return Grouped(shuffle, router, sizes, bundles, model, summary, Moments.merged(moments))
 

@@ -14,9 +14,9 @@ PLACE = ["part", "row", "block"]
 class MemoryShuffle:
     """Rows in transit, in the memory of the workers."""
 
-    def route(self, parts, scaler, router):
+    def route(self, parts, space, router):
         """Find the blocks of all rows; return rows per block and moments, by partition."""
-        self.parts, self.route_arguments = parts, (scaler, router, parts.format)
+        self.parts, self.route_arguments = parts, (space, router, parts.format)
         return dask.compute(*parts.map(_count, *self.route_arguments))
 
     def work(self, work, bundles, edges):
@@ -58,8 +58,8 @@ def _sent(rows, address, n_addresses):
     return rows.set_index(address, divisions=divisions, drop=False).to_delayed()
 
 
-def _count(rows, part, scaler, router, row_format):
-    blocks, moments = route(rows, scaler, router, row_format)
+def _count(rows, part, space, router, row_format):
+    blocks, moments = route(rows, space, router, row_format)
     return np.bincount(blocks, minlength=router.n_blocks), moments
 
 
@@ -70,8 +70,8 @@ def _frame(rows, part, blocks):
     )
 
 
-def _addressed(rows, part, scaler, router, row_format, edges, starts):
-    blocks, _ = route(rows, scaler, router, row_format)
+def _addressed(rows, part, space, router, row_format, edges, starts):
+    blocks, _ = route(rows, space, router, row_format)
     blocks = np.searchsorted(edges, blocks, side="right") - 1
     bundle = np.searchsorted(starts, blocks, side="right") - 1
     return _frame(rows, part, blocks).assign(bundle=bundle)

@@ -10,6 +10,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
+from sk_microagg.scale._coding import NumberCoding, are_numbers
 from sk_microagg.scale._merge import compute_merged
 from sk_microagg.scale._roles import Roles
 from sk_microagg.scale._rows import RowFormat
@@ -31,8 +32,8 @@ class Parts:
     columns : list
         The quasi-identifiers.
 
-    dtype : numpy.dtype
-        Their float type.
+    coding : NumberCoding, TableCoding, NewRowCoding or None
+        How their values become numbers that travel; None if that is not known yet.
 
     unit : str or None, default=None
         A column that is not released.
@@ -43,7 +44,7 @@ class Parts:
 
     frame: object
     columns: list
-    dtype: np.dtype
+    coding: object
     unit: object = None
     roles: Roles = field(default_factory=Roles)
 
@@ -73,13 +74,17 @@ class Parts:
                     f"columns={columns!r}: {name!r} must be there once, in `columns` and in X, "
                     f"which has the columns {list(X.columns)!r}."
                 )
-            if not pd.api.types.is_numeric_dtype(X.dtypes[name]):
-                raise ValueError(
-                    f"columns={columns!r}: {name!r} has type {X.dtypes[name]}; all must be numeric."
-                )
-        dtype = X._meta[columns].to_numpy().dtype
-        dtype = dtype if dtype == np.float32 else np.dtype(np.float64)
-        return cls(X, columns, dtype, unit)
+            if pd.api.types.is_complex_dtype(X.dtypes[name]):
+                raise TypeError(f"columns={columns!r}: {name!r} holds complex numbers.")
+        coding = None
+        if are_numbers(X.dtypes[name] for name in columns):
+            dtype = X._meta[columns].to_numpy().dtype
+            coding = NumberCoding(dtype if dtype == np.float32 else np.dtype(np.float64))
+        return cls(X, columns, coding, unit)
+
+    def with_coding(self, coding):
+        """The same table, with the values of its columns in a coding."""
+        return replace(self, coding=coding)
 
     def with_roles(self, roles):
         """The same table, with values of other columns in each row that travels."""
@@ -92,7 +97,7 @@ class Parts:
     @property
     def format(self):
         """How rows travel."""
-        return RowFormat(self.columns, self.dtype, self.roles)
+        return RowFormat(self.columns, self.coding, self.roles)
 
     def __len__(self):
         return self.frame.npartitions
@@ -131,7 +136,7 @@ class Parts:
         is_counter = dask.delayed(_is_counter, pure=False)
         return not all(dask.compute(*map(is_counter, self.frame.index.to_delayed())))
 
-    def with_released(self, released, dtype, model):
+    def with_released(self, released, coding, model):
         """The table with the columns replaced, given tasks for the released rows of each part.
 
         The result keeps a reference to the folder of the model, since the work of a lost worker is
@@ -140,10 +145,10 @@ class Parts:
         frame = self.frame if self.unit is None else self.frame.drop(columns=[self.unit])
         categories = self._used_categories()
         no_rows = np.empty((0, len(self.columns)))
-        meta = _replace(frame._meta, no_rows, self.columns, dtype, categories)
-        put = dask.delayed(_replace, pure=False)
+        meta = _replace(frame._meta, no_rows, self.columns, coding, categories)
+        put, coding = dask.delayed(_replace, pure=False), dask.delayed(coding, traverse=False)
         parts = [
-            put(part, rows, self.columns, dtype, categories, model)
+            put(part, rows, self.columns, coding, categories, model)
             for part, rows in zip(frame.to_delayed(), released, strict=True)
         ]
         return dd.from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
@@ -222,7 +227,7 @@ def _categories(frame):
     }
 
 
-def _replace(frame, rows, columns, dtype, categories, model=None):
+def _replace(frame, rows, columns, coding, categories, model=None):
     """Replace the values in some columns; remove metadata and categories that do not occur."""
     if len(rows) != len(frame):
         raise RuntimeError(
@@ -230,8 +235,8 @@ def _replace(frame, rows, columns, dtype, categories, model=None):
         )
     frame = frame.copy(deep=False)
     frame.attrs = {}
-    for j, name in enumerate(columns):
-        frame[name] = rows[:, j].astype(dtype)
+    for name, cells in coding.columns_of(rows, columns).items():
+        frame[name] = cells.array if isinstance(cells, pd.Series) else cells
     for name, used in categories.items():
         frame[name] = frame[name].cat.set_categories(used)
     return frame

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._utils._validation import check_records
 from sk_microagg.scale._roles import Roles
 
 
@@ -17,15 +16,15 @@ class RowFormat:
     columns : list
         The columns that are anonymized.
 
-    dtype : numpy.dtype
-        Their float type.
+    coding : NumberCoding, TableCoding or NewRowCoding
+        How their values become numbers.
 
     roles : Roles
         What else travels.
     """
 
     columns: list
-    dtype: np.dtype
+    coding: object
     roles: Roles
 
     @property
@@ -40,20 +39,20 @@ class RowFormat:
 
     def no_rows(self):
         """Rows as they travel, but none of them."""
-        return np.empty((0, self.width), np.float64 if self.roles.width else self.dtype)
+        return np.empty((0, self.width), np.float64 if self.roles.width else self.coding.dtype)
 
     def encode(self, frame):
         """The rows of a part of the table."""
         if not len(frame):
             return self.no_rows()
-        records = check_records(frame[self.columns], dtype=self.dtype)
+        records = self.coding.encode(frame[self.columns])
         if not self.roles.width:
             return records
         return np.column_stack([records, self.roles.encode(frame)])
 
     def records(self, rows):
-        """The columns that are anonymized, in their own type."""
-        return np.ascontiguousarray(rows[:, : len(self.columns)], self.dtype)
+        """The columns that are anonymized, in their own float type."""
+        return np.ascontiguousarray(rows[:, : len(self.columns)], self.coding.dtype)
 
     def rules(self, rows):
         """What groups of these rows must satisfy beyond their size."""

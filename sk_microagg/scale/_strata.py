@@ -2,11 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import dask
 import numpy as np
 import pandas as pd
 
+from sk_microagg._model._points import (
+    MIN_RECORDS,
+    SparsePoints,
+    has_few_coordinates,
+    routing_of,
+)
 from sk_microagg._model._router import Router
 from sk_microagg._model._stratified import StratifiedRouter, rows_of_strata
 from sk_microagg.privacy._counts import GroupCounts
@@ -124,13 +131,13 @@ def _summed(by_column, roles):
     return sums
 
 
-def fit_router(scaled, strata, sizes, block_size, k, rules):
+def fit_router(points, strata, sizes, block_size, k, rules):
     """Fit the cuts of each stratum on its rows in a sample of the table.
 
     Parameters
     ----------
-    scaled : ndarray of shape (n_sampled, n_scaled_columns)
-        The sample, in the scaled space.
+    points : ndarray of shape (n_sampled, n_coordinates) or SparsePoints
+        The points of the sample.
 
     strata : ndarray of shape (n_sampled,)
         Number of the stratum of each of its rows.
@@ -153,20 +160,31 @@ def fit_router(scaled, strata, sizes, block_size, k, rules):
         The blocks.
     """
     routers = [Router.of_one_block()] * len(sizes)
+    is_sparse = isinstance(points, SparsePoints)
     for stratum, rows in rows_of_strata(strata):
         share = len(rows) / sizes[stratum]
         # A row of the sample stands for many rows, but belongs to one person.
         smallest = max(math.ceil(2 * k * share), k)
         own_rules = rules.of(rows)
+        own_points = points[rows]
         routers[stratum] = Router.fit(
-            scaled[rows],
+            routing_of(own_points),
             block_size * share,
             smallest,
             k,
             own_rules.suit_block if rules else None,
             own_rules.units,
+            partial(_has_few_coordinates, own_points, share) if is_sparse else None,
         )
     return StratifiedRouter(tuple(routers))
+
+
+def _has_few_coordinates(points, share, rows):
+    """Whether some rows of the sample, with those that they stand for, can be one block."""
+    if share == 1.0:
+        return has_few_coordinates(points, rows)
+    # A sample does not tell how many coordinates the rows have that it stands for.
+    return len(rows) < 2 * MIN_RECORDS * share
 
 
 def are_one_group(sizes, group_sizes):

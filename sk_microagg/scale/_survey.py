@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+from scipy.sparse import issparse
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,12 @@ class Moments:
 
     @classmethod
     def of(cls, X):
-        """Moments of an array of rows."""
-        if not len(X):
+        """Moments of an array of rows, dense or sparse."""
+        if not X.shape[0]:
             return cls(0, np.zeros(X.shape[1]), 0.0)
         mean = X.mean(axis=0)
+        if issparse(X):
+            return cls(X.shape[0], mean, float(X.power(2).sum() - X.shape[0] * (mean @ mean)))
         return cls(len(X), mean, float(((X - mean) ** 2).sum()))
 
     @classmethod
@@ -79,8 +82,8 @@ class Moments:
 
     def _merge(self, other):
         n_rows = self.n_rows + other.n_rows
-        if not n_rows:
-            return self
+        if not self.n_rows or not other.n_rows:
+            return self if self.n_rows else other
         apart = other.mean - self.mean
         return Moments(
             n_rows,

@@ -80,10 +80,6 @@ def test_an_index_is_a_column(run, visits, tmp_path):
     [
         ([], "'name' has type"),
         (["--columns", "age,ward"], "'ward' has type"),
-        (
-            ["--columns", "age,height,missing", "--drop", "name"],
-            "takes columns without missing values: Input X contains NaN",
-        ),
         (["--columns", "nothing"], "the columns are 'name', 'age'"),
         ([*CHOICE, "-k", 91], "k=91 must be at most the number of records"),
         (["--columns", "age", "--hierarchies", "x"], "--hierarchies needs --engine memory"),

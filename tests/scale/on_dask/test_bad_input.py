@@ -36,9 +36,6 @@ def test_a_table_that_is_not_on_dask(table, make):
         (["age", "height"], r"^columns=\['age', 'height'\]: 'height' must be there once.*'visits'"),
         ("height", r"^columns=\['height'\]: 'height' must be there once.*'visits'"),
         (["age", "age"], r"^columns=\['age', 'age'\]: 'age' must be there once"),
-        (["age", "town"], r"^columns=\['age', 'town'\]: 'town' has type str.*must be numeric"),
-        (["day"], r"^columns=\['day'\]: 'day' has type datetime64.*must be numeric"),
-        (None, r"^columns=\['visits', .*\]: 'town' has type str.*must be numeric"),
         ([], r"^columns=\[\] must name at least one column"),
     ],
 )
@@ -95,7 +92,7 @@ def test_bad_npartitions(X, npartitions, error):
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(np.nan, "X contains NaN"), (np.inf, "X contains infinity"), (1e200, "values as large as")],
+    [(np.inf, "X contains infinity"), (1e200, "values as large as")],
 )
 def test_bad_values_in_some_partition(table, X, value, message):
     table = table.copy()

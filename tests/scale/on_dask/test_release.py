@@ -90,7 +90,7 @@ def test_any_builder_and_scaler(X, builder, scaler):
 @every_shuffle
 @pytest.mark.parametrize(
     "types",
-    ["float32", "float64", "int16", "bool", {"age": "int16", "income": "f4", "share": "f4"}],
+    ["float32", "float64", "int16", {"age": "int16", "income": "f4", "share": "f4"}],
     ids=str,
 )
 def test_float_type_is_that_of_micro_aggregator(table, shuffle, types):

@@ -1,0 +1,270 @@
+"""The columns that are anonymized, as numbers that travel with the rows, and back.
+
+A coding turns the cells of a part into numbers, finds the space in which rows are compared, and
+says what groups of rows are released as: one for columns of numbers, which works as MicroAggregator
+does, and one for columns of any kind, which works as TableAggregator does.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from sk_microagg._table_roles import as_names
+from sk_microagg._table_space import check_weights
+from sk_microagg._utils._space import ScaledSpace
+from sk_microagg._utils._validation import check_records
+from sk_microagg.encoding import TableEncoder
+from sk_microagg.scale._column_survey import find_kinds, survey_columns
+from sk_microagg.scale._columns import make_column
+
+
+def are_numbers(dtypes):
+    """Whether all of some types are for numbers."""
+    types = pd.api.types
+    return all(types.is_numeric_dtype(kind) and not types.is_bool_dtype(kind) for kind in dtypes)
+
+
+@dataclass(frozen=True)
+class NumberCoding:
+    """Columns of numbers, which travel as they are.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Their float type.
+    """
+
+    dtype: np.dtype
+
+    def encode(self, frame):
+        """The numbers that travel, NaN where one is missing."""
+        return check_records(frame, dtype=self.dtype, allow_missing=True)
+
+    def fit_space(self, scaler, records):
+        """Fit the space in which rows are compared on a sample, for which its points are made.
+
+        Returns
+        -------
+        space : ScaledSpace
+            The space.
+
+        points : ndarray of shape (n_records, n_coordinates)
+            The points.
+
+        rounding : ndarray of shape (n_coordinates,)
+            How much points may differ in another batch.
+        """
+        space = ScaledSpace(scaler)
+        points = space.fit(records)
+        return space, points, space.rounding(records, points)
+
+    def averaged(self, records, points):
+        """What the means of groups are of: the numbers themselves."""
+        return records
+
+    def finish(self, space, groups, records, labels):
+        """The groups with what they are released as: the means, which they have."""
+        return groups
+
+    def kinds(self, names):
+        """The kind of each column, by its name."""
+        return dict.fromkeys(names, "number")
+
+    def shown(self, centroids):
+        """Values that the model needs in addition to the numbers of the groups: none."""
+        return ()
+
+    def as_released(self, shown):
+        """What the model keeps."""
+        return self
+
+    def for_new_rows(self, parts, space):
+        """The coding of rows that are assigned to groups: numbers of any type."""
+        if parts.coding is None:
+            dtypes = parts.frame.dtypes[parts.columns]
+            names = [name for name, dtype in dtypes.items() if not are_numbers([dtype])]
+            raise ValueError(
+                f"X has the column {names[0]!r} of type {dtypes[names[0]]}: in `fit`, all were "
+                "numeric."
+            )
+        return parts.coding
+
+    def columns_of(self, released, names):
+        """The released columns, by their names, from released rows."""
+        return {name: released[:, j].astype(self.dtype) for j, name in enumerate(names)}
+
+
+@dataclass(frozen=True)
+class EncodedSpace:
+    """The space of encoded columns.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        The encoder.
+    """
+
+    encoder: TableEncoder
+
+    def points(self, records):
+        """The points of rows, given the numbers that travel."""
+        return self.encoder.points_of(records)
+
+    def single_values(self, records, labels):
+        """Where the mean of a group would tell its only known value, as in `ScaledSpace`."""
+        return self.encoder.single_values_of(records, labels)
+
+
+@dataclass(frozen=True)
+class TableCoding:
+    """Columns of any kind.
+
+    Attributes
+    ----------
+    columns : tuple of Line or Categories
+        The columns.
+
+    k : int
+        Smallest size of a group.
+
+    weights : dict
+        By the name of a column, how much it counts.
+    """
+
+    columns: tuple
+    k: int
+    weights: dict
+
+    dtype = np.dtype(np.float64)
+
+    @classmethod
+    def of(cls, frame, k, categorical, weights):
+        """Look at all rows of the columns.
+
+        Parameters
+        ----------
+        frame : dask.dataframe.DataFrame
+            The columns that are anonymized.
+
+        k : int
+            Smallest size of a group.
+
+        categorical : list
+            Columns to treat as categories.
+
+        weights : dict
+            By the name of a column, how much it counts.
+
+        Returns
+        -------
+        coding : TableCoding
+            The coding.
+        """
+        kinds, prototypes = find_kinds(frame, categorical)
+        surveys = survey_columns(frame, kinds)
+        columns = tuple(
+            make_column(surveys[name], kind, prototypes.get(name, frame._meta[name]), k)
+            for name, kind in kinds.items()
+        )
+        return cls(columns, k, weights)
+
+    def encode(self, frame):
+        """The numbers that travel, NaN where a value is missing."""
+        return np.column_stack(
+            [column.numbers(frame[column.column.name]) for column in self.columns]
+        )
+
+    def fit_space(self, scaler, records):
+        """As `NumberCoding.fit_space`; points are computed cell by cell, without rounding."""
+        columns = [column.column for column in self.columns]
+        space = EncodedSpace(TableEncoder.of_columns(columns, self.k, self.weights, records))
+        points = space.points(records)
+        return space, points, np.zeros(points.shape[1])
+
+    def averaged(self, records, points):
+        """What the means of groups are of: codes have none."""
+        return points
+
+    def finish(self, space, groups, records, labels):
+        """The groups with what they are released as, as numbers, and with their errors."""
+        n_groups = len(groups.sizes)
+        averages = [
+            column.averages(records[:, j], labels, n_groups, self.k)
+            for j, column in enumerate(self.columns)
+        ]
+        sums = space.encoder.sums_of_squares_of(records, labels)
+        return replace(
+            groups,
+            centroids=np.column_stack(averages),
+            sse=float(sum(within for within, _ in sums.values())),
+        )
+
+    def kinds(self, names):
+        """The kind of each column, by its name."""
+        return {name: column.column.kind for name, column in zip(names, self.columns, strict=True)}
+
+    def shown(self, centroids):
+        """The categories that groups are released as."""
+        return tuple(column.shown(centroids[:, j]) for j, column in enumerate(self.columns))
+
+    def as_released(self, shown):
+        """What the model keeps: no categories but those that are released."""
+        return ReleasedColumns(
+            tuple(column.as_released(one) for column, one in zip(self.columns, shown, strict=True))
+        )
+
+
+@dataclass(frozen=True)
+class ReleasedColumns:
+    """What a model knows of columns of any kind beyond the space of their points.
+
+    Attributes
+    ----------
+    columns : tuple of Line or ReleasedCategories
+        The columns.
+    """
+
+    columns: tuple
+
+    def for_new_rows(self, parts, space):
+        """The coding of rows that are assigned to groups."""
+        return NewRowCoding(space.encoder)
+
+    def columns_of(self, released, names):
+        """The released columns, by their names, from released rows."""
+        return {
+            name: column.cells(released[:, j])
+            for j, (name, column) in enumerate(zip(names, self.columns, strict=True))
+        }
+
+
+@dataclass(frozen=True)
+class NewRowCoding:
+    """Columns of any kind of rows that are assigned to groups, as the encoder knows them.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        The encoder.
+    """
+
+    encoder: TableEncoder
+
+    dtype = np.dtype(np.float64)
+
+    def encode(self, frame):
+        """The numbers that travel, NaN where a value is missing."""
+        return self.encoder.numbers(frame)
+
+
+def check_options(names, categorical, weights):
+    """Return the names of columns that are categories, and weights by name, each checked."""
+    if isinstance(categorical, str) and categorical == "from_dtype":
+        categorical = None
+    if weights is not None and not isinstance(weights, dict):
+        raise TypeError(
+            f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
+            f"{type(weights).__name__}."
+        )
+    return as_names(categorical, "categorical", names), check_weights(weights, names)

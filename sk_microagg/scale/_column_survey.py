@@ -1,0 +1,207 @@
+"""What the encoding of columns of any kind needs to know of the whole table: one pass over it."""
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from numbers import Integral
+
+import dask
+import numpy as np
+import pandas as pd
+
+from sk_microagg.encoding import DateColumn, NumberColumn
+from sk_microagg.encoding._frames import is_categorical
+from sk_microagg.encoding._kinds import kind_of
+from sk_microagg.scale._merge import compute_merged
+from sk_microagg.scale._values import Values
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What some rows tell of a column.
+
+    Attributes
+    ----------
+    n_known, n_missing : int
+        Number of rows with a value, and without.
+
+    line : NumberColumn, DateColumn or None
+        The column, with as many decimals, or as short steps, as these rows need; None if it does
+        not hold numbers or dates.
+
+    values : Values or None
+        The different values and how often they occur; None for numbers and dates.
+
+    categories : pandas.Index or None
+        The categories of the type.
+    """
+
+    n_known: int
+    n_missing: int
+    line: object
+    values: Values | None
+    categories: pd.Index | None
+
+    @classmethod
+    def of_part(cls, column, kind):
+        """Look at the rows of one part of the table."""
+        line = values = categories = None
+        if kind == "number":
+            _check_no_codes(column)
+            line = NumberColumn(column)
+        elif kind == "date":
+            line = DateColumn(column)
+        else:
+            values = Values.of_part(column.astype(object))
+            categories = column.dtype.categories if is_categorical(column) else None
+        n_missing = int(column.isna().sum())
+        return cls(len(column) - n_missing, n_missing, line, values, categories)
+
+    @classmethod
+    def merged(cls, parts):
+        """What several parts tell together, in the order of the parts."""
+        first = parts[0]
+        return cls(
+            sum(part.n_known for part in parts),
+            sum(part.n_missing for part in parts),
+            None if first.line is None else max((part.line for part in parts), key=_precision),
+            None if first.values is None else Values.merged([part.values for part in parts]),
+            None if first.categories is None else _together([part.categories for part in parts]),
+        )
+
+
+def _precision(line):
+    """The more decimals, or the shorter the steps, the larger."""
+    if isinstance(line, DateColumn):
+        return -line.step
+    return np.inf if line.decimals is None else line.decimals
+
+
+def _together(categories):
+    first = categories[0]
+    for others in categories[1:]:
+        first = first.append(others[~others.isin(first)])
+    return first
+
+
+def _check_no_codes(column):
+    if column.dtype != object and kind_of(column) != "number":
+        raise ValueError(
+            f"Column {column.name!r} of X holds integers of 2**53 or more, which floats do not "
+            "distinguish: name it in `categorical`, or convert it to text."
+        )
+
+
+def survey_columns(frame, kinds):
+    """Look at all rows of some columns.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The columns.
+
+    kinds : dict
+        By the name of each column, its kind.
+
+    Returns
+    -------
+    surveys : dict
+        By the name of each column, its Survey.
+    """
+    look = dask.delayed(_survey_part, pure=False)
+    surveys = compute_merged([look(part, kinds) for part in frame.to_delayed()], _merged)
+    orders = [name for name, dtype in frame.dtypes.items() if getattr(dtype, "ordered", False)]
+    if orders:
+        _check_orders(frame[orders])
+    return dict(zip(kinds, surveys, strict=True))
+
+
+def _survey_part(frame, kinds):
+    return [Survey.of_part(frame[name], kind) for name, kind in kinds.items()]
+
+
+def _merged(parts):
+    return list(map(Survey.merged, zip(*parts, strict=True)))
+
+
+def _check_orders(frame):
+    """Raise unless ordered categories are the same in all parts: others have no common order."""
+    categories_of = dask.delayed(_categories, pure=False)
+    for name, *parts in zip(
+        frame.columns, *dask.compute(*map(categories_of, frame.to_delayed())), strict=True
+    ):
+        if any(part != parts[0] for part in parts):
+            raise ValueError(
+                f"Column {name!r} of X has ordered categories that differ by partition: they must "
+                "be the same in all of them."
+            )
+
+
+def _categories(frame):
+    return [list(column.cat.categories) for _, column in frame.items()]
+
+
+def find_kinds(frame, categorical):
+    """Find the kinds of columns, by their types, or by their cells if these are objects.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The columns.
+
+    categorical : list
+        Names of columns that are categories, whatever their types.
+
+    Returns
+    -------
+    kinds : dict
+        By the name of each column, its kind.
+
+    prototypes : dict
+        By the name of each column of objects, a column of its type with one cell.
+    """
+    names = [
+        name
+        for name, dtype in frame.dtypes.items()
+        if pd.api.types.is_object_dtype(dtype) and name not in categorical
+    ]
+    found = {}
+    if names:
+        look = dask.delayed(_look_at_objects, pure=False)
+        parts = dask.compute(*map(look, frame[names].to_delayed()))
+        for name, *seen in zip(names, *parts, strict=True):
+            kinds = {kind for kind, _ in seen if kind is not None}
+            types = set().union(*(cell_types for _, cell_types in seen))
+            found[name] = kinds.pop() if len(kinds) == 1 else "category", types
+    kinds, prototypes = {}, {}
+    for name in frame.columns:
+        kinds[name] = "category" if name in categorical else kind_of(frame._meta[name])
+        if name in found:
+            kinds[name], types = found[name]
+            prototypes[name] = _prototype(name, kinds[name], types)
+    return kinds, prototypes
+
+
+def _look_at_objects(frame):
+    """For each column its kind, None if nothing is known, and the types of its cells."""
+    seen = []
+    for _, column in frame.items():
+        known = column.dropna()
+        seen.append((kind_of(known) if len(known) else None, {type(cell) for cell in known}))
+    return seen
+
+
+def _prototype(name, kind, types):
+    cell = "text"
+    if kind == "number":
+        is_integer = all(issubclass(one, Integral) for one in types)
+        cell = Decimal(0) if types == {Decimal} else 0 if is_integer else 0.0
+    elif kind == "date":
+        if types != {date}:
+            names = ", ".join(sorted(one.__name__ for one in types))
+            raise ValueError(
+                f"Column {name!r} of X holds objects of type {names}: convert it to a type of "
+                "pandas for dates, such as datetime64[s]."
+            )
+        cell = date(2000, 1, 1)
+    return pd.Series([cell], dtype=object, name=name)

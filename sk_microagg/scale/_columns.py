@@ -1,0 +1,199 @@
+"""Columns of any kind on Dask: as numbers that travel, and as the release of groups.
+
+A category travels as its position among all values of the table, the most frequent first, so that
+those which the encoder knows come first. The fitted model has no more of the others than was
+released.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from sk_microagg.encoding import CategoryColumn, OrdinalColumn
+from sk_microagg.encoding._categories import mode_positions
+from sk_microagg.encoding._frames import can_be_missing, is_categorical, take, with_room
+from sk_microagg.encoding._numbers import group_averages
+from sk_microagg.scale._values import Values
+
+
+@dataclass(frozen=True)
+class Line:
+    """Numbers, dates or ordinal values. It knows no values of rows, so it is part of the model.
+
+    Attributes
+    ----------
+    column : NumberColumn, DateColumn or OrdinalColumn
+        The column of the encoder.
+
+    like : pandas.Series
+        A column of the type that is released.
+    """
+
+    column: object
+    like: pd.Series
+
+    def numbers(self, cells):
+        """The numbers that travel, NaN where a value is missing."""
+        return self.column.values(cells)
+
+    def averages(self, numbers, labels, n_groups, k):
+        """What groups are released as, as numbers."""
+        return group_averages(numbers, labels, n_groups, "mean", self.like)
+
+    def shown(self, averages):
+        """Nothing: numbers say themselves what they stand for."""
+        return averages[:0]
+
+    def as_released(self, shown):
+        """What the model keeps of the column."""
+        return self
+
+    def cells(self, averages):
+        """The released cells, with their type."""
+        different, places = np.unique(averages, return_inverse=True)
+        return take(self.column.released(different, self.like), places)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Categories, and all values of the table.
+
+    Attributes
+    ----------
+    column : CategoryColumn
+        The column of the encoder.
+
+    like : pandas.Series
+        A column of the type, without cells.
+
+    values : Values
+        All values of the table, the most frequent first.
+
+    categories : pandas.Index or None
+        The categories of the type.
+
+    k : int
+        Smallest size of a group.
+    """
+
+    column: object
+    like: pd.Series
+    values: Values
+    categories: pd.Index | None
+    k: int
+
+    def numbers(self, cells):
+        """The numbers that travel, NaN where a value is missing."""
+        positions = self.values.positions(cells.astype(object))
+        return np.where(positions == len(self.values.known), np.nan, positions)
+
+    def averages(self, numbers, labels, n_groups, k):
+        """The most frequent values of groups, as numbers."""
+        n_values = len(self.values.known)
+        codes = np.where(np.isnan(numbers), n_values, numbers).astype(np.intp)
+        positions = mode_positions(codes, self.values.counts, labels, n_groups, k)
+        modes = np.where(positions < 0, np.nan, numbers[positions])
+        if not can_be_missing(self.like) and self.values.counts[0] >= k:
+            modes[positions < 0] = 0.0  # The most frequent value of the table is the first.
+        return modes
+
+    def shown(self, averages):
+        """The values that groups are released as, each once."""
+        return np.unique(averages)
+
+    def as_released(self, shown):
+        """What the model keeps of the column, given the values that groups are released as."""
+        is_missing = np.isnan(shown)
+        codes = shown[~is_missing].astype(np.intp)
+        like = with_room(self.like) if is_missing.any() else self.like
+        if self.categories is not None:
+            counts = np.zeros(len(self.categories), dtype=np.intp)
+            counts[self.categories.get_indexer(self.values.known)] = self.values.counts[:-1]
+            stay = (counts == 0) | (counts >= self.k)
+            stay[self.categories.get_indexer(self.values.known[codes])] = True
+            kind = pd.CategoricalDtype(self.categories[stay], ordered=self.like.dtype.ordered)
+            like = pd.Series([], dtype=kind, name=self.like.name)
+        cells = pd.Series([*self.values.known[codes], None], dtype=object)
+        # As the last cell is missing, the type must have room for it, at first.
+        cells = cells.astype(with_room(like).dtype) if like.dtype != object else cells
+        return ReleasedCategories(codes, cells, like)
+
+
+@dataclass(frozen=True)
+class ReleasedCategories:
+    """The values that groups are released as.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_values,)
+        Their numbers.
+
+    values : pandas.Series
+        The values, and a missing one.
+
+    like : pandas.Series
+        A column of the type that is released, without cells.
+    """
+
+    codes: np.ndarray
+    values: pd.Series
+    like: pd.Series
+
+    def cells(self, averages):
+        """The released cells, with their type."""
+        places = np.searchsorted(self.codes, averages)
+        places[np.isnan(averages)] = len(self.codes)
+        cells = take(self.values, places)
+        return cells.astype(self.like.dtype).rename(self.like.name)
+
+
+def make_column(survey, kind, like, k):
+    """The column of a table, from what is known of all its rows.
+
+    Parameters
+    ----------
+    survey : Survey
+        What is known.
+
+    kind : str
+        The kind.
+
+    like : pandas.Series
+        A column of the type.
+
+    k : int
+        Smallest size of a group.
+
+    Returns
+    -------
+    column : Line or Categories
+        The column.
+    """
+    name = like.name
+    if survey.n_known and survey.line is not None:
+        return Line(survey.line, like)
+    values = survey.values
+    if values is None:
+        values = Values(pd.Index([], dtype=object), np.array([survey.n_missing], dtype=np.int64))
+    if survey.n_known and kind == "ordinal":
+        return _make_ordinal(name, values, survey.categories, k)
+    values = values.by_frequency()
+    column = CategoryColumn.of_counts(
+        name, values.known, values.counts[:-1], int(values.counts[-1]), k
+    )
+    column.kind = kind if survey.n_known else "category"
+    if is_categorical(like):
+        like = pd.Series([], dtype=pd.CategoricalDtype([], ordered=like.dtype.ordered), name=name)
+    return Categories(column, like, values, survey.categories, k)
+
+
+def _make_ordinal(name, values, categories, k):
+    counts = np.zeros(len(categories), dtype=np.intp)
+    counts[categories.get_indexer(values.known)] = values.counts[:-1]
+    # It matters only whether there are k of a value, or none.
+    codes = np.repeat(np.arange(len(categories)), np.minimum(counts, k))
+    some = pd.Categorical.from_codes(codes, categories, ordered=True)
+    column = OrdinalColumn(pd.Series(some, name=name), k)
+    kind = pd.CategoricalDtype(categories[column.ranks.astype(np.intp)], ordered=True)
+    return Line(column, pd.Series([], dtype=kind, name=name))
