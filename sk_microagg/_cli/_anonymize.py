@@ -44,3 +44,5 @@ def _check_options_on_dask(options):
     for option in OPTIONS_IN_MEMORY:
         if getattr(options, option):
             raise CommandError(f"--{option} needs --engine memory.")
+    if options.method == "kaim":
+        raise CommandError("--method kaim needs --engine memory.")

@@ -1,8 +1,7 @@
 """The estimator for a table, by its columns and the options."""
 
-from sk_microagg import KAIM, MicroAggregator
+from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._kinds import why_no_numbers
 from sk_microagg._cli._privacy import demands_beyond_k
 from sk_microagg.refiners import REFINERS
 
@@ -10,17 +9,26 @@ DEFAULTS = MicroAggregator().get_params()
 
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
+# What only groups that are released as averages can be asked for.
+OPTIONS_OF_AVERAGES = ("builder", "certificate", "weights", "categories", "round")
 
-def make_estimator(values, hierarchies, options, verbose, privacy=None):
+
+def make_estimator(columns, hierarchies, declared, roles, options, verbose):
     """Make one estimator for all columns: two partitions are not k-anonymous in combination.
 
     Parameters
     ----------
-    values : pandas.DataFrame
-        The columns.
+    columns : list of Column
+        The columns to anonymize, each with a known value.
 
     hierarchies : dict
-        Hierarchies from the user, by column. A column with a hierarchy is categorical.
+        Hierarchies from the user, by column.
+
+    declared : Declared
+        What the user says about columns.
+
+    roles : Roles
+        Other columns that say what each group must satisfy.
 
     options : argparse.Namespace
         The options of the user.
@@ -28,64 +36,59 @@ def make_estimator(values, hierarchies, options, verbose, privacy=None):
     verbose : int
         If 1, a search prints a progress line.
 
-    privacy : list of Constraint or None, default=None
-        What each group must satisfy beyond its size.
-
     Returns
     -------
-    estimator : MicroAggregator or KAIM
+    estimator : TableAggregator or KAIM
         The estimator, not fitted.
     """
+    names = [column.name for column in columns]
     settings = {
         "k": options.k,
+        "hierarchies": {name: tree for name, tree in hierarchies.items() if name in names} or None,
         "random_state": options.seed,
         "n_jobs": options.jobs,
         "verbose": verbose,
     }
-    why = _why_generalize(values, hierarchies)
-    if why is None:
-        return MicroAggregator(
-            builder=options.builder or DEFAULTS["builder"],
-            refiner=make_refiner(options.refiner, options.time_limit),
-            privacy=privacy,
-            **settings,
-        )
-    demands = demands_beyond_k(options)
-    if demands:
-        raise CommandError(
-            f"{demands[0]} is for columns of numbers without missing values, but {why}: leave it "
-            "out, or choose other columns."
-        )
-    if options.builder is not None:
-        raise CommandError(
-            f"--builder is for columns of numbers without missing values, but {why}: leave it out, "
-            "or choose other columns."
-        )
-    if options.certificate is not None:
-        raise CommandError(
-            f"--certificate {options.certificate:g} is for columns of numbers without missing "
-            f"values, but {why}: leave it out, or choose other columns."
-        )
+    if options.method == "kaim":
+        return KAIM(refiner=_refiner_of_kaim(options), **settings)
+    weights = {name: weight for name, weight in declared.weights.items() if name in names}
+    return TableAggregator(
+        quasi_identifiers=names,
+        **roles.names(),
+        column_weights=weights or None,
+        categories=declared.categories or "mode",
+        # Dates are numbers of units, and ordinal values are ranks: both are rounded to integers.
+        decimals={c.name: c.notation.decimals for c in columns if c.notation is not None},
+        privacy=roles.privacy,
+        builder=options.builder or DEFAULTS["builder"],
+        refiner=make_refiner(options.refiner, options.time_limit),
+        **settings,
+    )
+
+
+def check_method(options):
+    """Raise if KAIM does not know an option, before anything is read."""
+    if options.method != "kaim":
+        return
+    given = demands_beyond_k(options)
+    given += [f"--{name}" for name in OPTIONS_OF_AVERAGES if getattr(options, name)]
+    if given:
+        raise CommandError(f"{given[0]} is not for --method kaim: leave out one of them.")
     if options.refiner not in (None, *REFINERS_OF_KAIM):
         raise CommandError(
-            f"--refiner {options.refiner} is for columns of numbers without missing values, but "
-            f"{why}: take one of {', '.join(REFINERS_OF_KAIM)}, or choose other columns."
+            f"--refiner {options.refiner} is not for --method kaim: take one of "
+            f"{', '.join(REFINERS_OF_KAIM)}."
         )
-    refiner = make_refiner(
+    _refiner_of_kaim(options)
+
+
+def _refiner_of_kaim(options):
+    return make_refiner(
         options.refiner,
         options.time_limit,
         default=KAIM().refiner,
         default_search="iterated_local_search",
     )
-    return KAIM(hierarchies=hierarchies, refiner=refiner, **settings)
-
-
-def _why_generalize(values, hierarchies):
-    for name, column in values.items():
-        why = "has a hierarchy" if name in hierarchies else why_no_numbers(column)
-        if why is not None:
-            return f"column {name!r} {why}"
-    return None
 
 
 def check_refiner_keeps_constraints(options):

@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sk_microagg import MicroAggregator
 from sk_microagg._certificate import certify
 from sk_microagg._cli._columns import choose_by_options
 from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError, bad_input_as_command_error, one_line, reason
-from sk_microagg._cli._estimators import check_refiner_keeps_constraints, make_estimator
+from sk_microagg._cli._estimators import (
+    check_method,
+    check_refiner_keeps_constraints,
+    make_estimator,
+)
 from sk_microagg._cli._facts import facts_of
 from sk_microagg._cli._format import Format
 from sk_microagg._cli._hierarchies import read_hierarchies
@@ -32,7 +35,7 @@ from sk_microagg._cli._paths import (
     suffix_of_input,
 )
 from sk_microagg._cli._privacy import check_privacy_options, warnings_as_lines
-from sk_microagg._cli._released import describe, rounded_release, with_decimals
+from sk_microagg._cli._released import describe, released_by_column, with_decimals
 from sk_microagg._cli._roles import Roles
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
@@ -62,7 +65,6 @@ def anonymize_in_memory(options, progress):
     """
     _check_options(options)
     format, declared = Format.of(options), Declared.of(options)
-    _check_available(declared)
     make_report = _import_report() if options.report else None
 
     progress.show(f"reading {name_of_input(options.input)}")
@@ -71,18 +73,27 @@ def anonymize_in_memory(options, progress):
     declared.check(choice)
     hierarchies = _hierarchies(table, choice, options)
     columns = _anonymized_columns(table, choice, declared, hierarchies)
-    values = pd.DataFrame({c.name: c.values for c in columns if c.kind != "empty"})
     roles = Roles.of(table, choice, options, declared)
-    estimator = make_estimator(values, hierarchies, options, int(progress.is_shown), roles.privacy)
-    _warn_of_columns(table, choice, isinstance(estimator, MicroAggregator), progress)
+    known = [column for column in columns if column.kind != "empty"]
+    verbose = int(progress.is_shown)
+    estimator = make_estimator(known, hierarchies, declared, roles, options, verbose)
+    _warn_of_columns(table, choice, options.method != "kaim", progress)
     passed = table.as_text(choice.unchanged)
 
-    released, interrupted = _group(estimator, values, roles, progress)
-    release = rounded_release(pd.DataFrame(released, columns=values.columns), columns)
-    cells = table.with_released(release, columns, choice.kept, has_types(options.output))
+    records = _records(known, roles, options)
+    released, interrupted = _group(estimator, records, progress)
+    release = released_by_column(released, known, estimator)
+    cells = table.with_released(
+        release,
+        columns,
+        choice.kept,
+        has_types=has_types(options.output),
+        are_values=getattr(estimator, "categories", None) == "mode",
+    )
 
     progress.show("checking the release")
-    classes = pd.concat([cells.select(choice.anonymized).to_pandas(), roles.strata], axis=1)
+    anonymized = [name for column in columns for name in release.get(column.name, [column.name])]
+    classes = pd.concat([cells.select(anonymized).to_pandas(), roles.strata], axis=1)
     level = anonymity_level(classes)
     check_level(level, options.k)
     homogeneous = homogeneity(classes, passed) if choice.unchanged else []
@@ -92,7 +103,7 @@ def anonymize_in_memory(options, progress):
     _check_targets(options)  # Again, since a file may have been written in the meantime.
     cells = shuffled(cells) if options.shuffle else cells
     write_table(cells, options.output, format, table.style, file_of_input(options.input))
-    certificate, is_complete = _prove(estimator, values, options, progress)
+    certificate, is_complete = _prove(estimator, records, options, progress)
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if make_report is not None:
         progress.show(f"writing {options.report}")
@@ -102,15 +113,15 @@ def anonymize_in_memory(options, progress):
             "dropped": choice.dropped,
             **roles.of_report(),
         }
-        _write_report(make_report, values, release, estimator, options, certificate, about)
+        _write_report(make_report, records, released, estimator, options, certificate, about)
     return facts_of(
         estimator,
         choice,
-        len(values),
+        len(records),
         estimator.group_sizes_.min(),
         level,
         homogeneous,
-        columns=[describe(column, release) for column in columns],
+        columns=[describe(column, release.get(column.name), estimator) for column in columns],
         privacy=privacy,
         certificate=certificate,
         interrupted=interrupted,
@@ -146,17 +157,30 @@ def _warn_of_columns(table, choice, may_use_unit, progress):
         warn_of_several_rows(several_rows(table, choice.dropped), may_use_unit, progress)
 
 
-def _group(estimator, values, roles, progress):
-    """Group the records; return the released ones, and what was interrupted."""
-    progress.show(f"grouping {len(values)} records")
+def _records(columns, roles, options):
+    """The table that the estimator is fitted on: values to anonymize, and columns with a role."""
+    values = pd.DataFrame({column.name: column.values for column in columns})
+    if options.method == "kaim":
+        return values
+    # Means of integers may have decimals.
+    values = values.astype({column.name: np.float64 for column in columns if column.notation})
+    return roles.with_values(values)
+
+
+def _group(estimator, records, progress):
+    """Group the records; return the release, and what was interrupted."""
+    progress.show(f"grouping {len(records)} records")
     with (
         bad_input_as_command_error(),
         warnings_as_lines(progress),
         progress.of_search(),
         shared_interrupt(),
     ):
-        released = estimator.fit_transform(values, **roles.of_fit())
-        return released, [SEARCH_INTERRUPTED] if is_interrupted() else []
+        released = estimator.fit_transform(records)
+        interrupted = [SEARCH_INTERRUPTED] if is_interrupted() else []
+    if isinstance(released, np.ndarray):
+        released = pd.DataFrame(released, columns=records.columns)
+    return released, interrupted
 
 
 def integers(values):
@@ -181,14 +205,14 @@ def check_level(level, k):
         )
 
 
-def _prove(estimator, values, options, progress):
+def _prove(estimator, records, options, progress):
     """Prove a bound on the optimum; return it, and whether that took as long as it was to take."""
     if options.certificate is None:
         return None, True
     progress.show(f"proving for {options.certificate:g} seconds how close the optimum is")
     with progress.of_search(), interruptible():
         verbose = int(progress.is_shown)
-        certificate = certify(estimator, values, options.certificate, verbose=verbose)
+        certificate = certify(estimator, records, options.certificate, verbose=verbose)
         return certificate, not is_interrupted()
 
 
@@ -198,14 +222,9 @@ def _check_options(options):
     suffix_of_input(options.input)
     _check_targets(options)
     _check_certificate(options)
+    check_method(options)
     check_privacy_options(options)
     check_refiner_keeps_constraints(options)
-
-
-def _check_available(declared):
-    for option in ("weights", "categories"):
-        if getattr(declared, option):
-            raise CommandError(f"--{option} is not available for these methods.")
 
 
 def _check_targets(options):
@@ -214,6 +233,11 @@ def _check_targets(options):
     if options.report:
         if is_standard(options.report):
             raise CommandError("--report - must be a file.")
+        if options.categories == "shares":
+            raise CommandError(
+                "--report compares column by column: use --categories mode or generalize, or leave "
+                "one of them out."
+            )
         others = [options.input, options.output]
         check_target(options.report, others, force=options.force)
 
@@ -235,13 +259,13 @@ def _import_report():
     return make_report
 
 
-def _write_report(make_report, values, release, estimator, options, certificate, about):
+def _write_report(make_report, records, release, estimator, options, certificate, about):
     # The report does not repeat the proof.
     proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
         with bad_input_as_command_error("--report: "):
             make_report(
-                values,
+                records,
                 release,
                 estimator,
                 options.report,

@@ -2,7 +2,7 @@
 
 import argparse
 
-from sk_microagg import KAIM, MicroAggregator
+from sk_microagg import KAIM, TableAggregator
 from sk_microagg._cli._arguments import (
     at_least_1,
     diversity,
@@ -32,11 +32,11 @@ files:
 ANONYMIZE = """\
 Make a table k-anonymous: in the chosen columns, every row of OUT occurs at least K times.
 
-If all chosen columns hold numbers or dates and no value is missing, the rows of a group are
-replaced by their mean (MicroAggregator), rounded to the decimals that the column has. Otherwise
-they are replaced by intervals, nodes of hierarchies and * (KAIM). Other columns are released
-unchanged, so choose all columns by which a person could be recognized, and drop names and personal
-numbers.
+In a group of rows, numbers and dates are replaced by their mean, rounded to the decimals that the
+column has, and categories by the most frequent one, or as --categories says (TableAggregator). A
+cell is empty where most of a group are. With --method kaim, values are replaced by intervals, nodes
+of hierarchies and * instead. Other columns are released unchanged, so choose all columns by which a
+person could be recognized, and drop names and personal numbers.
 
 k says nothing of what a group shares, and counts rows: --sensitive with --l or --t demands
 different values in each group, --unit counts people, and --strata keeps parts of the table apart.
@@ -107,38 +107,47 @@ def _add_anonymize(parser):
     add_kind_options(parser)
     _add_roles(parser)
     parser.add_argument(
+        "--method",
+        choices=["aggregate", "kaim"],
+        default="aggregate",
+        help="aggregate: averages and most frequent values; kaim: what the rows of a group have in "
+        "common, as intervals, nodes of hierarchies and *. Default: %(default)s",
+    )
+    parser.add_argument(
         "--builder",
         choices=BUILDERS,
-        help=f"how groups of numbers are made; default: {MicroAggregator().builder}",
+        help=f"how groups are made; default: {TableAggregator().builder}",
     )
     parser.add_argument(
         "--refiner",
         choices=[*REFINERS, "none"],
-        help=f"how groups are improved; default: {MicroAggregator().refiner}, or {KAIM().refiner} "
-        "if not all are numbers",
+        help=f"how groups are improved; default: {TableAggregator().refiner}, or {KAIM().refiner} "
+        "with --method kaim",
     )
     parser.add_argument(
         "--time-limit",
         type=positive,
         metavar="SECONDS",
         help="time to search for better groups, by the annealing or iterated_local_search that "
-        "--refiner names; default: recombination, or iterated_local_search if not all are numbers. "
+        "--refiner names; default: recombination, or iterated_local_search with --method kaim. "
         "Ctrl-C ends the search earlier, with the best groups found so far",
     )
     parser.add_argument(
         "--certificate",
         type=positive,
         metavar="SECONDS",
-        help="time to prove an upper bound on how far the information loss is above the optimum; "
-        "for columns of numbers without missing values. Ctrl-C ends it earlier",
+        help="time to prove an upper bound on how far the information loss is above the optimum. "
+        "Ctrl-C ends it earlier",
     )
     parser.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
     _add_jobs(parser)
     parser.add_argument(
         "--hierarchies",
         metavar="FOLDER",
-        help="generalize by hierarchies: files COLUMN.csv without a header; each row has a value "
-        "and its ancestors up to the root, separated by semicolons, as ARX writes them",
+        help="hierarchies of categories, of which those with a low common node are near, for "
+        "--categories generalize and --method kaim also to release such nodes: files COLUMN.csv "
+        "without a header; each row has a value and its ancestors up to the root, separated by "
+        "semicolons, as ARX writes them",
     )
     parser.add_argument(
         "--engine",

@@ -21,12 +21,6 @@ def check_privacy_options(options):
         raise CommandError(f"--l {options.l:g} must be an integer, unless --l-kind is entropy.")
     if (options.c is None) == (options.l_kind == "recursive"):
         raise CommandError("--l-kind recursive needs --c, and no other kind takes it.")
-    demands = demands_beyond_k(options)
-    if demands and options.hierarchies is not None:
-        raise CommandError(
-            f"{demands[0]} is for columns of numbers without missing values: leave out "
-            "--hierarchies, which generalize."
-        )
 
 
 def demands_beyond_k(options):

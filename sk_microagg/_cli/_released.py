@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from sk_microagg import TableAggregator
+from sk_microagg._cli._kinds import Column
+from sk_microagg._cli._numbers import NumberNotation
 from sk_microagg._cli._typed import cells_of_type
 
 
-def describe(column, release):
+def describe(column, release, estimator):
     """Describe a column: its name, its kind, how that was recognized, and what is released.
 
     Parameters
@@ -17,28 +20,49 @@ def describe(column, release):
     column : Column
         The column.
 
-    release : pandas.DataFrame
-        The released values, under the names of their columns.
+    release : pandas.DataFrame or None
+        What is released for it, in one column or several; None if all its values are missing.
+
+    estimator : TableAggregator or KAIM
+        The estimator that made the release.
 
     Returns
     -------
     about : dict
         Text by "name", "kind", "recognized" and "released".
     """
-    if column.kind == "empty":
+    if release is None:
         released = "empty cells"
-    elif is_numeric(release[column.name]):
-        released = _mean_in_words(column)
+    elif not isinstance(estimator, TableAggregator):
+        of_one = "common value" if column.notation is None else "interval"
+        released = f"{of_one}, or * for any value"
     elif column.notation is not None:
-        released = "interval, or * for any value"
+        empty = ", empty where most are missing" if _is_incomplete(release) else ""
+        released = _mean_in_words(column) + empty
     else:
-        released = "common value, or * for any value"
+        released = _category_in_words(column, release, estimator)
     return {
         "name": column.name,
         "kind": column.kind,
         "recognized": column.how,
         "released": released,
     }
+
+
+def _category_in_words(column, release, estimator):
+    if estimator.categories == "shares":
+        first, *others = release.columns
+        more = f" and {len(others)} more" if others else ""
+        return f"one column of shares per value, {first}{more}"
+    if estimator.categories == "generalize":
+        has_tree = column.name in (estimator.hierarchies or {})
+        return f"{'lowest common node' if has_tree else 'common value'}, or * for any value"
+    empty = ", empty where most are missing or rare" if _is_incomplete(release) else ""
+    return f"most frequent value{empty}"
+
+
+def _is_incomplete(release):
+    return bool(release.isna().to_numpy().any())
 
 
 def _mean_in_words(column):
@@ -78,35 +102,77 @@ def with_decimals(column, declared):
     return replace(column, notation=replace(column.notation, decimals=decimals, is_padded=False))
 
 
-def rounded_release(released, columns):
-    """The released values, with means rounded to the precision of their columns.
+def released_by_column(released, columns, estimator):
+    """What is released for each column: one column, or one for each category with its share.
 
     Parameters
     ----------
     released : pandas.DataFrame
-        The released values: means, or text.
+        What the estimator returned.
 
     columns : list of Column
-        The columns.
+        The columns that it anonymized.
+
+    estimator : TableAggregator or KAIM
+        The estimator.
 
     Returns
     -------
-    release : pandas.DataFrame
-        The release. Groups can only merge.
+    release : dict
+        A DataFrame by the name of each column.
     """
-    release = {}
-    for column in columns:
-        if column.kind == "empty":
-            continue
-        values = released[column.name]
-        if is_numeric(values) and column.notation.decimals is not None:
-            decimals = column.notation.decimals
-            # Adding zero turns -0.0 into 0.0.
-            values = values.astype(np.float64).round(decimals) + 0.0
-            if decimals <= 0 and not values.isna().any():
-                values = values.astype(np.int64)
-        release[column.name] = values
-    return pd.DataFrame(release)
+    names = {column.name: [column.name] for column in columns}
+    if getattr(estimator, "categories", None) == "shares":
+        names = {name: list(rows.columns) for name, rows in estimator._released.items()}
+    return {name: released[parts] for name, parts in names.items()}
+
+
+def cells_of_categories(texts, cells, released):
+    """Released categories in the type of their column, as cells that have these values.
+
+    Parameters
+    ----------
+    texts : ndarray of object
+        The values of the column as text, None for missing ones.
+
+    cells : pyarrow.ChunkedArray
+        Its cells.
+
+    released : pandas.Series
+        Values of the column, as text.
+
+    Returns
+    -------
+    cells : pyarrow.ChunkedArray
+        The cells.
+    """
+    place_of = {text: len(texts) - 1 - place for place, text in enumerate(reversed(texts))}
+    codes, different = pd.factorize(released)
+    places = np.array([*(place_of[text] for text in different), -1])[codes]
+    return cells.take(pa.array(places, mask=places < 0))
+
+
+def share_column(name, format, *, is_typed):
+    """The column of the shares of a category, as numbers of all digits.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    format : Format
+        How numbers are written.
+
+    is_typed : bool
+        Whether they are numbers rather than text.
+
+    Returns
+    -------
+    column : Column
+        The column, without values.
+    """
+    notation = NumberNotation(decimal=format.decimal)
+    return Column(name, "share", "", None, notation, pa.float64() if is_typed else None)
 
 
 def written_cells(values, column):

@@ -45,12 +45,14 @@ class Roles:
         privacy = make_privacy(options, choice, numbers)
         return cls(privacy, sensitive, unit, _strata(table, choice.strata))
 
-    def of_fit(self):
-        """Return the arguments of `fit`, none for an estimator that knows none of them."""
-        arguments = self.of_report()
-        if not self.privacy:
-            arguments.pop("sensitive", None)
-        return arguments
+    def names(self):
+        """Return the names of these columns, by their roles, as parameters of an estimator."""
+        names = {role: list(frame) for role, frame in self.of_report().items() if role != "unit"}
+        return names if self.unit is None else names | {"unit": self.unit.name}
+
+    def with_values(self, values):
+        """Return a table of values to anonymize, together with these columns."""
+        return pd.concat([values, *self.of_report().values()], axis=1)
 
     def of_report(self):
         """Return the columns that a report is about, too, by their roles."""

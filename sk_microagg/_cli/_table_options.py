@@ -93,8 +93,9 @@ def add_kind_options(parser):
     parser.add_argument(
         "--categories",
         choices=["mode", "shares", "generalize"],
-        help="release the most frequent category of a group, one column of shares per category, "
-        "or the lowest common ancestor",
+        help="what is released of categories: the most frequent one of a group, one column of "
+        "shares per category, for models, or the lowest common node of their hierarchy, * without "
+        "one; default: mode",
     )
     parser.add_argument(
         "--round",

@@ -20,7 +20,12 @@ from sk_microagg._cli._paths import (
     suffix_of,
     suffix_of_input,
 )
-from sk_microagg._cli._released import written_cells
+from sk_microagg._cli._released import (
+    cells_of_categories,
+    is_numeric,
+    share_column,
+    written_cells,
+)
 from sk_microagg._cli._texts import without_missing
 from sk_microagg._cli._typed import column_of_type, known_of_type, with_type
 from sk_microagg._cli._xlsx import read_xlsx, write_xlsx
@@ -139,16 +144,17 @@ class Table:
             return self._without_missing(name).drop_null()
         return known_of_type(self.cells[name])
 
-    def with_released(self, release, columns, kept, has_types=False):
+    def with_released(self, release, columns, kept, *, has_types=False, are_values=False):
         """The kept columns of the table, with released cells in some of them.
 
         Parameters
         ----------
-        release : pandas.DataFrame
-            The released values, under the names of their columns.
+        release : dict
+            For each of the columns that has a known value, by its name, a DataFrame of what is
+            released instead.
 
         columns : list of Column
-            These columns, and empty ones.
+            The columns.
 
         kept : list of str
             Names of the columns to keep.
@@ -156,23 +162,53 @@ class Table:
         has_types : bool, default=False
             Whether numbers and dates of columns of text are released as such, and not as text.
 
+        are_values : bool, default=False
+            Whether released categories are values of their columns, which keep their types then.
+
         Returns
         -------
         cells : pyarrow.Table
             The table.
         """
-        cells = self.cells.select(kept)
-        for column in columns:
-            released = (
-                pa.nulls(cells.num_rows, cells[column.name].type)
-                if column.kind == "empty"
-                else written_cells(release[column.name], with_type(column) if has_types else column)
-            )
-            cells = cells.set_column(kept.index(column.name), column.name, released)
+        options = {"has_types": has_types, "are_values": are_values}
+        fields, arrays = [], []
+        anonymized = {column.name: column for column in columns}
+        for name in kept:
+            if name not in anonymized:
+                fields.append(self.cells.field(name).remove_metadata())
+                arrays.append(_without_unused_categories(self.cells[name]))
+                continue
+            released = self._released(anonymized[name], release.get(name), **options)
+            fields += [pa.field(part, cells.type) for part, cells in released]
+            arrays += [cells for _, cells in released]
+        names = [field.name for field in fields]
+        for name, n_times in Counter(names).items():
+            if n_times > 1:
+                raise CommandError(
+                    f"--categories shares makes a column named {name!r}, and there is another one: "
+                    "rename that."
+                )
         # Metadata may be true of the original only, or disclose what was dropped.
-        fields = [field.remove_metadata() for field in cells.schema]
-        columns = [_without_unused_categories(column) for column in cells.columns]
-        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def _released(self, column, release, *, has_types, are_values):
+        """Names and cells of what is released for a column."""
+        cells = self.cells[column.name]
+        if release is None:
+            return [(column.name, pa.nulls(len(cells), cells.type))]
+        is_typed = has_types or not self._is_parsed(column.name)
+        column = with_type(column) if has_types else column
+        parts = []
+        for name, values in release.items():
+            if column.notation is None and is_numeric(values):
+                share = share_column(name, self.format, is_typed=is_typed)
+                parts.append((name, written_cells(values, share)))
+            elif column.notation is None and are_values and not self._is_parsed(name):
+                taken = cells_of_categories(column.values, cells, values)
+                parts.append((name, _without_unused_categories(taken)))
+            else:
+                parts.append((name, written_cells(values, column)))
+        return parts
 
     def _is_parsed(self, name):
         return self.is_text and pa.types.is_string(self.cells[name].type)
