@@ -1,15 +1,8 @@
-"""Released values as cells of the table that is written, and in words."""
+"""What is released for columns, and in words."""
 
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-
 from sk_microagg import TableAggregator
-from sk_microagg._cli._kinds import Column
-from sk_microagg._cli._numbers import NumberNotation
-from sk_microagg._cli._typed import cells_of_type
 
 
 def describe(column, release, estimator):
@@ -125,96 +118,3 @@ def released_by_column(released, columns, estimator):
     if getattr(estimator, "categories", None) == "shares":
         names = {name: list(rows.columns) for name, rows in estimator._released.items()}
     return {name: released[parts] for name, parts in names.items()}
-
-
-def cells_of_categories(texts, cells, released):
-    """Released categories in the type of their column, as cells that have these values.
-
-    Parameters
-    ----------
-    texts : ndarray of object
-        The values of the column as text, None for missing ones.
-
-    cells : pyarrow.ChunkedArray
-        Its cells.
-
-    released : pandas.Series
-        Values of the column, as text.
-
-    Returns
-    -------
-    cells : pyarrow.ChunkedArray
-        The cells.
-    """
-    place_of = {text: len(texts) - 1 - place for place, text in enumerate(reversed(texts))}
-    codes, different = pd.factorize(released)
-    places = np.array([*(place_of[text] for text in different), -1])[codes]
-    return cells.take(pa.array(places, mask=places < 0))
-
-
-def share_column(name, format, *, is_typed):
-    """The column of the shares of a category, as numbers of all digits.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-
-    format : Format
-        How numbers are written.
-
-    is_typed : bool
-        Whether they are numbers rather than text.
-
-    Returns
-    -------
-    column : Column
-        The column, without values.
-    """
-    notation = NumberNotation(decimal=format.decimal)
-    return Column(name, "share", "", None, notation, pa.float64() if is_typed else None)
-
-
-def written_cells(values, column):
-    """Released values as they are written.
-
-    Parameters
-    ----------
-    values : pandas.Series
-        The values, rounded.
-
-    column : Column
-        The column.
-
-    Returns
-    -------
-    cells : pyarrow.Array
-        Text, or the type of the column.
-    """
-    if is_numeric(values) and column.type is not None:
-        return cells_of_type(values.to_numpy(dtype=np.float64), column)
-    if column.notation is None or (column.notation.is_plain and not is_numeric(values)):
-        return pa.array(values, pa.string(), from_pandas=True)
-    write = column.notation.text if is_numeric(values) else lambda t: _label(t, column.notation)
-    codes, unique = pd.factorize(values)
-    texts = np.array([*map(write, unique), None], dtype=object)
-    return pa.array(texts[codes], pa.string())
-
-
-def is_numeric(values):
-    """Whether released values are numbers."""
-    return values.dtype.kind in "iuf"
-
-
-def _label(text, notation):
-    """A generalized number, as an interval, in the notation of its column."""
-    ends = text[1:-1].split(", ") if text.startswith("[") else [text]
-    try:
-        ends = [float(end) for end in ends]
-    except ValueError:  # the root of the hierarchy
-        return text
-    notation = notation.unpadded()
-    if notation.decimals == 0:
-        ends = [np.floor(ends[0]), *map(np.ceil, ends[1:])]
-    parts = [notation.text(end) for end in ends]
-    return f"[{notation.separator.join(parts)}]" if len(set(parts)) > 1 else parts[0]

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sk_microagg._cli._csv import read_csv, write_csv
@@ -20,14 +19,9 @@ from sk_microagg._cli._paths import (
     suffix_of,
     suffix_of_input,
 )
-from sk_microagg._cli._released import (
-    cells_of_categories,
-    is_numeric,
-    share_column,
-    written_cells,
-)
 from sk_microagg._cli._texts import without_missing
 from sk_microagg._cli._typed import column_of_type, known_of_type, with_type
+from sk_microagg._cli._written import without_unused_categories, written_columns
 from sk_microagg._cli._xlsx import read_xlsx, write_xlsx
 from sk_microagg._utils._files import released_file
 
@@ -170,17 +164,23 @@ class Table:
         cells : pyarrow.Table
             The table.
         """
-        options = {"has_types": has_types, "are_values": are_values}
         fields, arrays = [], []
         anonymized = {column.name: column for column in columns}
         for name in kept:
+            cells = self.cells[name]
             if name not in anonymized:
                 fields.append(self.cells.field(name).remove_metadata())
-                arrays.append(_without_unused_categories(self.cells[name]))
-                continue
-            released = self._released(anonymized[name], release.get(name), **options)
-            fields += [pa.field(part, cells.type) for part, cells in released]
-            arrays += [cells for _, cells in released]
+                arrays.append(without_unused_categories(cells))
+            elif name not in release:
+                fields.append(pa.field(name, cells.type))
+                arrays.append(pa.nulls(len(cells), cells.type))
+            else:
+                column = with_type(anonymized[name]) if has_types else anonymized[name]
+                is_text = self._is_parsed(name) and not has_types
+                original = None if self._is_parsed(name) or not are_values else cells
+                written = written_columns(release[name], column, self.format, is_text, original)
+                fields += [pa.field(part, cells.type) for part, cells in written.items()]
+                arrays += written.values()
         names = [field.name for field in fields]
         for name, n_times in Counter(names).items():
             if n_times > 1:
@@ -190,25 +190,6 @@ class Table:
                 )
         # Metadata may be true of the original only, or disclose what was dropped.
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-    def _released(self, column, release, *, has_types, are_values):
-        """Names and cells of what is released for a column."""
-        cells = self.cells[column.name]
-        if release is None:
-            return [(column.name, pa.nulls(len(cells), cells.type))]
-        is_typed = has_types or not self._is_parsed(column.name)
-        column = with_type(column) if has_types else column
-        parts = []
-        for name, values in release.items():
-            if column.notation is None and is_numeric(values):
-                share = share_column(name, self.format, is_typed=is_typed)
-                parts.append((name, written_cells(values, share)))
-            elif column.notation is None and are_values and not self._is_parsed(name):
-                taken = cells_of_categories(column.values, cells, values)
-                parts.append((name, _without_unused_categories(taken)))
-            else:
-                parts.append((name, written_cells(values, column)))
-        return parts
 
     def _is_parsed(self, name):
         return self.is_text and pa.types.is_string(self.cells[name].type)
@@ -301,19 +282,6 @@ def write_table(cells, path, format=None, style=None, readers_of=None):
         raise
     except (OSError, pa.ArrowException) as error:
         raise CommandError(f"{path} cannot be written: {reason(error)}.") from error
-
-
-def _without_unused_categories(column):
-    """The column without categories that no record has, which may disclose other people's."""
-    if not pa.types.is_dictionary(column.type):
-        return column
-    column = column.unify_dictionaries().combine_chunks()
-    used = pc.unique(column.indices).drop_null().sort()
-    return pa.DictionaryArray.from_arrays(
-        pc.index_in(column.indices, used).cast(column.type.index_type),
-        column.dictionary.take(used),
-        ordered=column.type.ordered,
-    )
 
 
 def _csv_settings(suffix, format):

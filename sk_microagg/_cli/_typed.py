@@ -142,9 +142,13 @@ def cells_of_type(values, column):
         zone = getattr(column.type, "tz", None)
         moments = pc.multiply(moments, size).cast(pa.timestamp("us", zone))
         return moments.cast(column.type)
-    cells = pa.array(values, from_pandas=True)
-    has_decimals = pa.types.is_integer(column.type) and column.notation.decimals > 0
-    return cells if has_decimals else cells.cast(column.type)
+    if pa.types.is_integer(column.type):
+        if column.notation.decimals > 0:
+            return pa.array(values, from_pandas=True)
+        # Rounded to hundreds, say, a number may exceed its type.
+        limits = np.iinfo(column.type.to_pandas_dtype())
+        values = np.clip(values, limits.min, limits.max)
+    return pa.array(values, from_pandas=True).cast(column.type)
 
 
 def known_of_type(cells):

@@ -10,6 +10,11 @@ from sk_microagg._cli._format import Format
 from sk_microagg._cli._tables import read_table, write_table
 
 
+def by_column(release):
+    """A release with one column for each, by their names."""
+    return {name: release[[name]] for name in release}
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.gz", "t.parquet"])
 @pytest.mark.parametrize("sep", [None, ";"])
 def test_round_trip(tmp_path, name, sep):
@@ -27,7 +32,7 @@ def test_tsv_has_tabs_whatever_the_separator(tmp_path):
 
 def test_release_takes_the_places_of_columns(write):
     table = read_table(write("t.csv", "a,b,c\n1,2.50,x\n3,4,y\n"), None)
-    release = pd.DataFrame({"c": ["*", "*"], "a": [2.0, 2.0]})
+    release = by_column(pd.DataFrame({"c": ["*", "*"], "a": [2.0, 2.0]}))
     cells = table.with_released(release, table.columns(["c", "a"]), ["a", "b", "c"])
     assert cells.to_pydict() == {"a": ["2", "2"], "b": ["2.50", "4"], "c": ["*", "*"]}
     cells = table.with_released(release, table.columns(["a"]), ["a", "b"], has_types=True)
@@ -48,7 +53,7 @@ def test_other_columns_keep_their_types(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet", None)
     cells = table.with_released(
-        pd.DataFrame({"age": ["[30, 40]"] * 2}), table.columns(["age"]), list(frame)
+        by_column(pd.DataFrame({"age": ["[30, 40]"] * 2})), table.columns(["age"]), list(frame)
     )
     write_table(cells, tmp_path / "out.parquet", None)
     before, after = (pq.read_table(tmp_path / name) for name in ("t.parquet", "out.parquet"))
@@ -107,7 +112,7 @@ def test_categories_that_no_record_has_are_removed(tmp_path, ordered):
     frame.to_parquet(tmp_path / "t.parquet", index=False, row_group_size=2)
     table = read_table(tmp_path / "t.parquet", None)
     write_table(
-        table.with_released(frame[["age"]], table.columns(["age"]), list(frame)),
+        table.with_released(by_column(frame[["age"]]), table.columns(["age"]), list(frame)),
         tmp_path / "out.parquet",
         None,
     )
@@ -121,7 +126,7 @@ def test_a_categorical_column_without_values(tmp_path):
     frame = pd.DataFrame({"age": [30, 31], "ward": pd.Categorical([None, None], ["Jane Doe"])})
     frame.to_parquet(tmp_path / "t.parquet", index=False)
     table = read_table(tmp_path / "t.parquet", None)
-    cells = table.with_released(frame[["age"]], table.columns(["age"]), list(frame))
+    cells = table.with_released(by_column(frame[["age"]]), table.columns(["age"]), list(frame))
     assert cells["ward"].to_pylist() == [None, None]
     assert cells["ward"].chunk(0).dictionary.to_pylist() == []
 

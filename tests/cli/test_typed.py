@@ -11,8 +11,8 @@ import pytest
 from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._format import Format
-from sk_microagg._cli._released import rounded_release, written_cells
 from sk_microagg._cli._typed import column_of_type
+from sk_microagg._cli._written import written_cells
 
 
 def column(cells, kind=None, **kinds):
@@ -93,14 +93,14 @@ NOON = datetime.datetime(2020, 1, 31, 12)
 )
 def test_means_keep_the_type(cells, kind, unit, mean):
     found = column(cells, kind)
-    means = pd.DataFrame({"x": [found.values.mean()] * 2})
-    written = written_cells(rounded_release(means, [found])["x"], found)
+    means = pd.Series([found.values.mean()] * 2).round(found.notation.decimals or 0)
+    written = written_cells(means, found)
     assert written.type == kind
     assert getattr(found.notation, "unit", None) == unit
     if unit is None:
         assert written.to_pylist() == [pytest.approx(mean)] * 2
     elif mean is not None:
-        assert [*map(found.notation.text, means["x"])] == [mean] * 2
+        assert [*map(found.notation.text, means)] == [mean] * 2
         assert all(str(cell).startswith(mean) for cell in written.to_pylist())
     else:
         assert written.to_pylist() == [NOON.replace(microsecond=1)] * 2
