@@ -107,12 +107,7 @@ def anonymize_in_memory(options, progress):
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if make_report is not None:
         progress.show(f"writing {options.report}")
-        about = {
-            "source": Path(name_of_input(options.input)).name,
-            "passed": passed,
-            "dropped": choice.dropped,
-            **roles.of_report(),
-        }
+        about = {"passed": passed, "dropped": choice.dropped, **roles.of_report()}
         _write_report(make_report, records, released, estimator, options, certificate, about)
     return facts_of(
         estimator,
@@ -269,6 +264,7 @@ def _write_report(make_report, records, release, estimator, options, certificate
                 release,
                 estimator,
                 options.report,
+                source=Path(name_of_input(options.input)).name,
                 certificate=proof,
                 readers_of=file_of_input(options.input),
                 **about,

@@ -106,6 +106,29 @@ def _add_anonymize(parser):
     )
     add_kind_options(parser)
     _add_roles(parser)
+    _add_method(parser)
+    parser.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
+    _add_jobs(parser)
+    parser.add_argument(
+        "--hierarchies",
+        metavar="FOLDER",
+        help="hierarchies of categories, of which those with a low common node are near, for "
+        "--categories generalize and --method kaim also to release such nodes: files COLUMN.csv "
+        "without a header; each row has a value and its ancestors up to the root, separated by "
+        "semicolons, as ARX writes them",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=["memory", "dask"],
+        default="memory",
+        help="dask: for Parquet files and folders larger than memory, with columns of numbers "
+        "without missing values; OUT is a new folder. Default: %(default)s",
+    )
+    add_format_options(parser)
+    _add_output(parser)
+
+
+def _add_method(parser):
     parser.add_argument(
         "--method",
         choices=["aggregate", "kaim"],
@@ -139,25 +162,6 @@ def _add_anonymize(parser):
         help="time to prove an upper bound on how far the information loss is above the optimum. "
         "Ctrl-C ends it earlier",
     )
-    parser.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
-    _add_jobs(parser)
-    parser.add_argument(
-        "--hierarchies",
-        metavar="FOLDER",
-        help="hierarchies of categories, of which those with a low common node are near, for "
-        "--categories generalize and --method kaim also to release such nodes: files COLUMN.csv "
-        "without a header; each row has a value and its ancestors up to the root, separated by "
-        "semicolons, as ARX writes them",
-    )
-    parser.add_argument(
-        "--engine",
-        choices=["memory", "dask"],
-        default="memory",
-        help="dask: for Parquet files and folders larger than memory, with columns of numbers "
-        "without missing values; OUT is a new folder. Default: %(default)s",
-    )
-    add_format_options(parser)
-    _add_output(parser)
 
 
 def _add_output(parser):

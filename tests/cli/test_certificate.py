@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import sk_microagg._certificate
-from sk_microagg.metrics import information_loss, loss_bound, optimality_gap
+from sk_microagg import _table_aggregator
+from sk_microagg._bound import bound_of
+from sk_microagg.metrics import information_loss, optimality_gap
 
 COLUMNS = ["count", "size"]
 CHOSEN = ["--columns", ",".join(COLUMNS), "-k", 4]
@@ -18,12 +19,12 @@ def proofs(monkeypatch):
     """Records, k and bound of every proof."""
     proofs = []
 
-    def prove(X, k, **settings):
-        bound, trace = loss_bound(X, k, **settings)
+    def prove(X, k, time_limit, **settings):
+        bound, trace = bound_of(X, k, time_limit, **settings)
         proofs.append((X, k, bound))
         return bound, trace
 
-    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", prove)
+    monkeypatch.setattr(_table_aggregator, "bound_of", prove)
     return proofs
 
 
@@ -93,7 +94,7 @@ def test_a_single_group(run, numbers, tmp_path):
 @pytest.mark.usefixtures("fake_clock")
 def test_nothing_proven(run, numbers, tmp_path, monkeypatch):
     nothing = 0.0, np.empty((0, 2))
-    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", lambda *_, **__: nothing)
+    monkeypatch.setattr(_table_aggregator, "bound_of", lambda *_, **__: nothing)
     printed = run("anonymize", numbers, tmp_path / "out.csv", *CHOSEN, "--certificate", 0.1).out
     assert certificate_in(printed) == "nothing was proven: the bound on the loss is 0"
 
@@ -110,27 +111,24 @@ def test_blocks(run, tmp_path, write, proofs):
     assert "above the optimum" in outcome.out
 
 
-@pytest.mark.parametrize(
-    ("columns", "why"),
-    [("age,town", "column 'town' holds categories"), ("age,weight", "'weight' has missing values")],
-)
-def test_numbers_only(fails, patients, tmp_path, columns, why):
-    arguments = ["--columns", columns, "--drop", "id", "--certificate", 10]
+@pytest.mark.usefixtures("fake_clock")
+@pytest.mark.parametrize("columns", ["age,town", "age,weight", "age,town,height,weight"])
+def test_any_columns(run, patients, tmp_path, proofs, columns):
+    arguments = ["--columns", columns, "--drop", "id", "--certificate", 0.3]
+    outcome = run("anonymize", patients, tmp_path / "out.csv", *arguments)
+    assert outcome.code == 0
+    [(points, k, bound)] = proofs
+    assert (len(points), k) == (54, 5)
+    loss = float(re.search(r"information loss +(\S+)%", outcome.out)[1]) / 100
+    gap = float(re.search(r"at most (\S+)% above", certificate_in(outcome.out))[1]) / 100
+    assert 0 < bound < loss * 1.01
+    assert gap == pytest.approx(loss / bound - 1, rel=0.05, abs=0.01)
+
+
+def test_generalized_values(fails, patients, tmp_path):
+    arguments = ["--method", "kaim", "--certificate", 10]
     line = fails("anonymize", patients, tmp_path / "out.csv", *arguments)
-    assert line.startswith("--certificate 10 is for columns of numbers without missing values")
-    assert why in line
-
-
-def test_numbers_with_a_hierarchy(fails, numbers, tmp_path):
-    folder = tmp_path / "hierarchies"
-    folder.mkdir()
-    counts = sorted(set(pd.read_csv(numbers)["count"]))
-    (folder / "count.csv").write_text("".join(f"{count};*\n" for count in counts))
-    arguments = ["--columns", "count", "--drop", "size", "--hierarchies", folder]
-    arguments += ["--certificate", 2.5]
-    line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
-    assert line.startswith("--certificate 2.5 is for columns of numbers without missing values")
-    assert "column 'count' has a hierarchy" in line
+    assert line == "--certificate is not for --method kaim: leave out one of them."
 
 
 def test_engine(fails, tmp_path):
@@ -175,7 +173,7 @@ def test_release_is_written_before_the_proof(run, numbers, tmp_path, monkeypatch
     def interrupt(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", interrupt)
+    monkeypatch.setattr(_table_aggregator, "bound_of", interrupt)
     outcome = run("anonymize", numbers, tmp_path / "out.csv", *CHOSEN, "--certificate", 10)
     assert outcome.code == 130
     assert (tmp_path / "out.csv").exists()

@@ -1,81 +1,114 @@
+import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg import KAIM, MicroAggregator
+from sk_microagg import KAIM, TableAggregator
+from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._estimators import make_estimator, make_refiner
+from sk_microagg._cli._estimators import check_method, make_estimator, make_refiner
+from sk_microagg._cli._kinds import Column
+from sk_microagg._cli._numbers import NumberNotation
 from sk_microagg._cli._parser import make_parser
+from sk_microagg._cli._roles import Roles
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
 
-NUMBERS = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
-MIXED = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
-INCOMPLETE = pd.DataFrame({"a": [1, 2], "b": [0.5, None]})
+NUMBER = Column("a", "number", "", np.array([1.0, np.nan]), NumberNotation(2))
+TEXT = Column("b", "category", "", np.array(["x", None], dtype=object))
+NO_ROLES = Roles(None, pd.DataFrame(), None, pd.DataFrame())
 
 
-def make(values, *arguments, hierarchies=()):
-    options = make_parser().parse_args(["anonymize", "in.csv", "out.csv", *arguments])
-    return make_estimator(values, dict(hierarchies), options, verbose=0)
+def options_of(*arguments):
+    return make_parser().parse_args(["anonymize", "in.csv", "out.csv", *arguments])
 
 
-def test_numbers_without_missing_values_are_averaged():
-    estimator = make(NUMBERS)
-    assert isinstance(estimator, MicroAggregator)
-    usual = MicroAggregator()
-    assert (estimator.k, estimator.builder, estimator.refiner) == (5, usual.builder, usual.refiner)
-    assert (estimator.random_state, estimator.n_jobs) == (0, -1)
+def make(*arguments, hierarchies=(), roles=NO_ROLES):
+    options = options_of(*arguments)
+    declared = Declared.of(options)
+    return make_estimator([NUMBER, TEXT], dict(hierarchies), declared, roles, options, verbose=0)
+
+
+def test_default():
+    estimator = make()
+    assert isinstance(estimator, TableAggregator)
+    usual = TableAggregator(
+        quasi_identifiers=["a", "b"], decimals={"a": 2}, random_state=0, n_jobs=-1
+    )
+    assert estimator.get_params() == usual.get_params()
 
 
 def test_settings_of_the_user():
     arguments = ["-k", "3", "--builder", "cbfs", "--refiner", "none", "--seed", "7", "--jobs", "2"]
-    estimator = make(NUMBERS, *arguments)
+    estimator = make(*arguments, "--weights", "b=2", "--categories", "shares")
     assert (estimator.k, estimator.builder, estimator.refiner) == (3, "cbfs", None)
     assert (estimator.random_state, estimator.n_jobs) == (7, 2)
+    assert (estimator.column_weights, estimator.categories) == ({"b": 2.0}, "shares")
 
 
-@pytest.mark.parametrize("values", [MIXED, INCOMPLETE])
-def test_others_are_generalized(values):
-    estimator = make(values)
+def test_roles():
+    unit = pd.Series([1, 2], name="person")
+    roles = Roles(None, pd.DataFrame({"ill": [0, 1]}), unit, pd.DataFrame({"region": ["n", "s"]}))
+    estimator = make(roles=roles)
+    assert (estimator.sensitive, estimator.strata) == (["ill"], ["region"])
+    assert estimator.unit == "person"
+
+
+def test_what_is_said_of_empty_columns_has_no_effect():
+    tree = Hierarchy.from_nested({"low": ["x"], "high": ["y"]})
+    arguments = ["--weights", "b=2,empty=3", "--categorical", "b"]
+    estimator = make(*arguments, hierarchies={"b": tree, "empty": tree})
+    assert estimator.hierarchies == {"b": tree}
+    assert estimator.column_weights == {"b": 2.0}
+
+
+def test_kaim():
+    tree = Hierarchy.from_nested({"low": ["x"], "high": ["y"]})
+    estimator = make("--method", "kaim", hierarchies={"b": tree})
     assert isinstance(estimator, KAIM)
     assert (estimator.refiner, estimator.random_state) == ("local_search", 0)
-
-
-def test_numbers_with_a_hierarchy_are_generalized():
-    hierarchy = Hierarchy.from_nested({"low": [1], "high": [2]})
-    estimator = make(NUMBERS, hierarchies={"a": hierarchy})
-    assert isinstance(estimator, KAIM)
-    assert estimator.hierarchies == {"a": hierarchy}
+    assert estimator.hierarchies == {"b": tree}
 
 
 @pytest.mark.parametrize(
-    ("values", "why"),
-    [(MIXED, "column 'b' holds categories"), (INCOMPLETE, "column 'b' has missing values")],
+    "arguments",
+    [
+        ["--builder", "mdav"],
+        ["--refiner", "exchange"],
+        ["--certificate", "3"],
+        ["--weights", "a=2"],
+        ["--categories", "mode"],
+        ["--round", "0"],
+        ["--l", "2"],
+        ["--t", "0"],
+        ["--unit", "a"],
+        ["--strata", "a"],
+    ],
 )
-@pytest.mark.parametrize("arguments", [["--builder", "mdav"], ["--refiner", "exchange"]])
-def test_options_for_numbers_only(values, why, arguments):
-    with pytest.raises(CommandError, match=f"{arguments[0]} .*is for columns of numbers.* {why}"):
-        make(values, *arguments)
+def test_options_that_kaim_does_not_know(arguments):
+    check_method(options_of(*arguments))
+    with pytest.raises(CommandError, match=rf"^{arguments[0]} .*is not for --method kaim"):
+        check_method(options_of("--method", "kaim", *arguments))
 
 
 @pytest.mark.parametrize("name", ["local_search", "iterated_local_search", "none"])
-def test_refiners_for_any_table(name):
-    for values in (NUMBERS, MIXED):
-        refiner = make(values, "--refiner", name).refiner
+def test_refiners_for_any_method(name):
+    for method in ("aggregate", "kaim"):
+        refiner = make("--refiner", name, "--method", method).refiner
         assert refiner == (None if name == "none" else name)
 
 
 @pytest.mark.parametrize(
-    ("values", "name", "kind"),
+    ("method", "name", "kind"),
     [
-        (NUMBERS, None, Recombination),
-        (NUMBERS, "iterated_local_search", IteratedLocalSearch),
-        (MIXED, None, IteratedLocalSearch),
-        (MIXED, "iterated_local_search", IteratedLocalSearch),
+        ("aggregate", None, Recombination),
+        ("aggregate", "iterated_local_search", IteratedLocalSearch),
+        ("kaim", None, IteratedLocalSearch),
+        ("kaim", "iterated_local_search", IteratedLocalSearch),
     ],
 )
-def test_time_limit(values, name, kind):
+def test_time_limit(method, name, kind):
     named = [] if name is None else ["--refiner", name]
-    refiner = make(values, "--time-limit", "2.5", *named).refiner
+    refiner = make("--time-limit", "2.5", "--method", method, *named).refiner
     assert isinstance(refiner, kind)
     assert refiner.time_limit == 2.5
 
@@ -84,7 +117,7 @@ def test_time_limit(values, name, kind):
     ("name", "kind"), [("annealing", Annealing), ("recombination", Recombination)]
 )
 def test_time_limit_of_other_searches(name, kind):
-    refiner = make(NUMBERS, "--time-limit", "2.5", "--refiner", name).refiner
+    refiner = make("--time-limit", "2.5", "--refiner", name).refiner
     assert isinstance(refiner, kind)
     assert refiner.time_limit == 2.5
 
