@@ -87,7 +87,7 @@ def test_groups_of_numbers_are_those_of_micro_aggregator(run, patients, tmp_path
     run("anonymize", patients, output, *names(NUMERIC), "-k", 4, "--round", 12)
     X = pd.read_csv(patients)[NUMERIC]
     aggregator = MicroAggregator(k=4).fit(X)
-    written = pd.read_csv(output).groupby(NUMERIC).ngroup()
+    written = pd.read_csv(output).groupby(NUMERIC).ngroup().to_numpy()
     np.testing.assert_array_equal(
         np.equal.outer(written, written), np.equal.outer(aggregator.labels_, aggregator.labels_)
     )

@@ -7,9 +7,9 @@ import signal
 import pytest
 
 from sk_microagg import _table_aggregator
+from sk_microagg._bound import bound_of
 from sk_microagg._utils._deadline import is_interrupted
 from sk_microagg.builders import MDAV
-from sk_microagg.metrics import loss_bound
 from sk_microagg.refiners import IteratedLocalSearch
 from sk_microagg.refiners._exchange import FinalExchange
 
@@ -113,13 +113,13 @@ def test_what_an_interrupted_proof_has_proven_is_kept(run, certify, press_before
 def test_the_certificate_and_the_report_of_an_interrupted_proof(
     run, certify, monkeypatch, tmp_path
 ):
-    def prove(X, k, **settings):
-        proven = loss_bound(X, k, **{**settings, "time_limit": float("inf"), "max_iter": 2})
+    def prove(X, k, time_limit, **settings):
+        proven = bound_of(X, k, float("inf"), max_iter=2, **settings)
         signal.raise_signal(signal.SIGINT)
         assert is_interrupted()
         return proven
 
-    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", prove)
+    monkeypatch.setattr(_table_aggregator, "bound_of", prove)
     outcome = run(*certify, "--report", tmp_path / "report.html")
     assert outcome.code == 0
     assert "above the optimum" in outcome.out
@@ -130,11 +130,11 @@ def test_the_certificate_and_the_report_of_an_interrupted_proof(
 def test_a_second_interrupt_during_the_proof_keeps_the_release(
     run, certify, monkeypatch, numbers, tmp_path
 ):
-    def prove(X, k, **settings):
+    def prove(X, k, time_limit, **settings):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", prove)
+    monkeypatch.setattr(_table_aggregator, "bound_of", prove)
     outcome = run(*certify)
     assert outcome == (130, "", "sk-microagg: interrupted\n")
     assert sorted(tmp_path.iterdir()) == sorted([numbers, tmp_path / "out.csv"])

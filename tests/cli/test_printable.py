@@ -49,7 +49,7 @@ def test_names_in_the_output(run, evil, tmp_path, drop):
     ("arguments", "message"),
     [
         (["--columns", "nothing"], "the columns are"),
-        (["--builder", "mdav"], "holds categories"),
+        (["--number", "z"], "is not one: use --na a"),
         (["--hierarchies", "hierarchies"], "which is not a leaf"),
         (["--report", f"{EVIL}/r.html"], "is not a folder"),
     ],

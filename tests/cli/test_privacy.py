@@ -231,6 +231,9 @@ def test_a_dropped_column_that_names_nobody(anonymize, engine):
 def test_people_with_several_rows_in_mixed_tables(run, source, tmp_path):
     options = ["--drop", "patient,cost,height,diagnosis", "--quiet"]
     outcome = run("anonymize", source["memory"], tmp_path / "o.csv", *options)
+    assert "patient: 39 people have 300 rows; k counts rows. Use --unit patient\n" in outcome.err
+    options += ["--method", "kaim", "--force"]  # which does not know units
+    outcome = run("anonymize", source["memory"], tmp_path / "o.csv", *options)
     assert "patient: 39 people have 300 rows; k counts rows.\n" in outcome.err
 
 
@@ -262,8 +265,12 @@ def test_refused_before_reading_in_one_engine(fails, write, tmp_path):
     arguments = ["anonymize", broken, tmp_path / "o.parquet"]
     line = fails(*arguments, "--strata", "ward", "--engine", "dask", "--hierarchies", tmp_path)
     assert line == "--hierarchies needs --engine memory."
-    line = fails(*arguments, "--unit", "patient", "--hierarchies", tmp_path)
-    assert line.startswith("--unit is for columns of numbers without missing values: leave out --h")
+    line = fails(*arguments, "--method", "kaim", "--engine", "dask")
+    assert line == "--method kaim needs --engine memory."
+    line = fails(*arguments, "--unit", "patient", "--method", "kaim")
+    assert line == "--unit is not for --method kaim: leave out one of them."
+    line = fails(*arguments, "--categories", "shares", "--report", tmp_path / "r.html")
+    assert line.startswith("--report compares column by column: use --categories mode or")
 
 
 @every_engine
@@ -305,16 +312,6 @@ def test_what_a_table_cannot_satisfy(fails, source, tmp_path, engine, arguments,
 def test_bad_strata(fails, source, tmp_path, engine, arguments, message):
     arguments = [*COLUMNS, *arguments, "--quiet", *ENGINES[engine]]
     assert message in fails("anonymize", source[engine], tmp_path / "o.parquet", *arguments)
-
-
-@pytest.mark.parametrize("option", [["--unit", "patient"], ["--strata", "ward"]])
-def test_only_for_numbers(fails, source, tmp_path, option):
-    arguments = ["--columns", "age,diagnosis", *option, "--quiet"]
-    line = fails("anonymize", source["memory"], tmp_path / "o.csv", *arguments)
-    assert line == (
-        f"{option[0]} is for columns of numbers without missing values, but column 'diagnosis' "
-        "holds categories: leave it out, or choose other columns."
-    )
 
 
 @pytest.mark.parametrize(

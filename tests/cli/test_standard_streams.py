@@ -101,7 +101,7 @@ def test_json(run, write, tmp_path):
         "records": 8,
         "anonymized": ["age"],
         "unchanged": ["height"],
-        "method": "MicroAggregator, builder optimal_1d, refiner none",
+        "method": "TableAggregator, builder optimal_1d, refiner none",
         "groups": 2,
         "smallest_group": 4,
         "anonymity_level": 4,

@@ -1,0 +1,245 @@
+"""Tables with columns of all kinds, as one release."""
+
+import csv
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from sk_microagg import TableAggregator
+
+N, K = 60, 4
+ANONYMIZED = ["age", "ward", "visit", "size", "zip", "smoker", "cost"]
+OPTIONS = ["-k", K, "--columns", ",".join(ANONYMIZED), "--drop", "id"]
+OPTIONS += ["--ordinal", "size=small<medium<large"]
+SIZES = ["small", "medium", "large"]
+
+
+def visits(seed=0):
+    """Rows of a table with a column of every kind, all with missing values, as text."""
+    rng = np.random.default_rng(seed)
+    days = pd.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d")
+    columns = {
+        "id": [f"P{i}" for i in range(N)],
+        "age": rng.integers(18, 95, N).astype(str),
+        "ward": rng.choice(["north", "south", "ünit", "rare"], N, p=[0.5, 0.3, 0.15, 0.05]),
+        "visit": rng.choice(days, N),
+        "size": rng.choice(SIZES, N),
+        "zip": rng.choice(["01067", "70174", "20095"], N),
+        "smoker": rng.choice(["yes", "no"], N),
+        "cost": [f"{cost:.2f}" for cost in rng.gamma(2, 100, N)],
+        "diagnosis": rng.choice(["flu", "gout", "asthma"], N),
+        "person": rng.integers(0, 40, N).astype(str),
+        "region": rng.choice(["east", "west"], N),
+    }
+    for name in ANONYMIZED:
+        columns[name] = np.where(rng.random(N) < 0.1, "", columns[name])
+    return pd.DataFrame(columns)
+
+
+@pytest.fixture
+def table(tmp_path):
+    visits().to_csv(tmp_path / "visits.csv", index=False)
+    return tmp_path / "visits.csv"
+
+
+@pytest.fixture
+def released(run, tmp_path, table, cells):
+    """Run a command that must succeed; return the columns of the release and what is printed."""
+
+    def released(*arguments):
+        outcome = run("anonymize", table, tmp_path / "out.csv", *OPTIONS, *arguments, "--force")
+        assert outcome.code == 0, outcome.err
+        return cells(tmp_path / "out.csv"), outcome.out
+
+    return released
+
+
+def level_of(columns, names):
+    return min(Counter(zip(*(columns[name] for name in names), strict=True)).values())
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("categories", ["mode", "shares", "generalize"])
+def test_every_row_is_shared(released, table, seed, categories):
+    visits(seed).to_csv(table, index=False)
+    columns, _ = released("--categories", categories)
+    passed = ["diagnosis", "person", "region"]
+    assert level_of(columns, [name for name in columns if name not in passed]) >= K
+    for name in passed:
+        assert columns[name] == visits(seed)[name].tolist()
+
+
+def test_released_values_are_written_as_those_of_the_table(released):
+    columns, printed = released()
+    original = visits()
+    assert list(columns) == [name for name in original if name != "id"]
+    for name in ("ward", "zip", "smoker", "size"):
+        assert {*columns[name]} <= {*original[name], ""}
+    assert all(re.fullmatch(r"\d\d|", age) for age in columns["age"])
+    assert all(re.fullmatch(r"2024-0[12]-\d\d|", day) for day in columns["visit"])
+    assert all(re.fullmatch(r"\d+\.\d\d|", cost) for cost in columns["cost"])
+    for line in (
+        "age: number (all known cells are integers); released: mean, rounded to integers",
+        "ward: category (text); released: most frequent value",
+        "visit: date (all known cells are ISO dates); released: mean, rounded to days",
+        "size: ordinal (declared with --ordinal); released: value of the mean rank",
+        "smoker: boolean (all known cells are truth values); released: most frequent value",
+        "cost: number (all known cells are numbers); released: mean, rounded to 2 decimals",
+    ):
+        assert line in printed
+
+
+def test_values_are_those_of_the_estimator(released):
+    original = visits().replace("", None)
+    frame = pd.DataFrame(
+        {
+            "age": original["age"].astype(float),
+            "ward": original["ward"],
+            "visit": pd.to_datetime(original["visit"]),
+            "size": original["size"].map(SIZES.index, na_action="ignore").astype(float),
+            "zip": original["zip"],
+            "smoker": original["smoker"],
+            "cost": original["cost"].astype(float),
+        }
+    )
+    estimator = TableAggregator(K, decimals={"size": 0}, random_state=0)
+    expected = estimator.fit_transform(frame)
+    columns, _ = released()
+    for name in ("ward", "zip", "smoker"):
+        assert columns[name] == expected[name].fillna("").tolist()
+    for name in ("age", "cost"):
+        values = pd.to_numeric(pd.Series(columns[name]).replace("", None)).astype(float)
+        np.testing.assert_array_equal(values, expected[name])
+    assert columns["visit"] == expected["visit"].dt.strftime("%Y-%m-%d").fillna("").tolist()
+    ranks = [*expected["size"]]
+    assert columns["size"] == ["" if np.isnan(rank) else SIZES[int(rank)] for rank in ranks]
+
+
+def test_a_cell_is_empty_where_most_are_missing(run, write, tmp_path, cells):
+    rows = [f"{i // 4},{x}" for i, x in enumerate([5, 6, 7, "", "", "", "", 8])]
+    path = write("t.csv", "\n".join(["n,x", *rows]))
+    outcome = run("anonymize", path, tmp_path / "out.csv", "-k", 4)
+    assert cells(tmp_path / "out.csv")["x"] == ["6"] * 4 + [""] * 4
+    printed = " ".join(outcome.out.split())
+    assert "released: mean, rounded to integers, empty where most are missing" in printed
+
+
+def test_shares(released):
+    columns, printed = released("--categories", "shares")
+    shares = [name for name in columns if name.startswith("ward=")]
+    assert shares == ["ward=north", "ward=south", "ward=ünit", "ward=(other)", "ward=(missing)"]
+    totals = sum(np.array(columns[name], dtype=float) for name in shares)
+    np.testing.assert_allclose(totals, 1)
+    assert "ward: category (text); released: one column of shares per value, ward=north and 4" in (
+        printed
+    )
+    assert "ward" not in columns
+
+
+def test_shares_have_the_decimal_mark_of_the_file(run, write, tmp_path, cells):
+    path = write("t.csv", "x;y\n1,5;a\n2,0;a\n4,0;b\n")
+    options = ["-k", 2, "--sep", ";", "--decimal", ",", "--categories", "shares"]
+    assert run("anonymize", path, tmp_path / "out.csv", *options).code == 0
+    columns = cells(tmp_path / "out.csv", ";")
+    assert list(columns) == ["x", "y=a", "y=(other)"]
+    assert columns["x"] == ["2,5"] * 3
+    assert [share[:5] for share in columns["y=a"] + columns["y=(other)"]] == ["0,666"] * 3 + [
+        "0,333"
+    ] * 3
+
+
+def test_shares_whose_name_is_taken(fails, write, tmp_path):
+    path = write("t.csv", "a,a=x\n" + "x,1\n" * 5)
+    options = ["--columns", "a", "--categories", "shares"]
+    line = fails("anonymize", path, tmp_path / "out.csv", *options)
+    assert line == (
+        "--categories shares makes a column named 'a=x', and there is another one: rename that."
+    )
+
+
+def test_weights(released):
+    def n_kept(*arguments):
+        columns, _ = released(*arguments)
+        return np.count_nonzero(np.array(columns["ward"]) == visits()["ward"].to_numpy())
+
+    assert n_kept("--weights", "ward=50,age=0.5") > n_kept()
+
+
+def test_rounding(released):
+    columns, printed = released("--round", "age=-1,cost=0")
+    assert all(re.fullmatch(r"\d0|", age) for age in columns["age"])
+    assert all(re.fullmatch(r"\d+|", cost) for cost in columns["cost"])
+    assert "age: number (all known cells are integers); released: mean, rounded to multiples" in (
+        printed
+    )
+
+
+def test_constraints(released):
+    arguments = ["--sensitive", "diagnosis", "--l", 2, "--t", 0.5, "--strata", "region"]
+    columns, printed = released(*arguments, "--unit", "person")
+    assert "person" not in columns
+    original = visits()
+    groups = {}
+    for i, row in enumerate(zip(*(columns[name] for name in [*ANONYMIZED, "region"]), strict=True)):
+        groups.setdefault(row, []).append(i)
+    assert len(groups) > 1
+    for members in groups.values():
+        assert original["person"][members].nunique() >= K
+        assert original["diagnosis"][members].nunique() >= 2
+    assert re.search(r"(?m)^units per group +[4-9]", printed)
+    assert "l-diversity       diagnosis: every group has at least" in printed
+
+
+def test_types_of_parquet_are_kept(run, tmp_path):
+    frame = pd.DataFrame(
+        {
+            "count": pd.array([1, 2, None, 4] * 3, dtype="Int8"),
+            "ill": [True, False, True] * 4,
+            "ward": pd.Categorical(["a", "b", "b"] * 4, ["c", "b", "a"]),
+            "code": [2**60 + i // 6 for i in range(12)],
+            "seen": pd.to_datetime(["2024-01-01 10:00", None, "2024-01-02 10:00"] * 4, utc=True),
+        }
+    )
+    frame.to_parquet(tmp_path / "in.parquet")
+    assert run("anonymize", tmp_path / "in.parquet", tmp_path / "out.parquet", "-k", 4).code == 0
+    before, after = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("in", "out"))
+    assert after.schema.equals(before.schema)
+    release = after.to_pandas()
+    assert release.groupby(list(release), dropna=False, observed=True).size().min() >= 4
+    assert {*release["code"]} <= {2**60, 2**60 + 1}
+
+
+def test_numbers_that_exceed_their_type_when_rounded(run, tmp_path):
+    pd.DataFrame({"x": np.full(6, 250, dtype=np.uint8)}).to_parquet(tmp_path / "in.parquet")
+    options = ["--round", "x=-2"]
+    assert run("anonymize", tmp_path / "in.parquet", tmp_path / "out.parquet", *options).code == 0
+    assert pq.read_table(tmp_path / "out.parquet")["x"].to_pylist() == [200] * 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("categories", ["mode", "generalize"])
+def test_report(released, tmp_path, categories):
+    report = tmp_path / "report.html"
+    arguments = ["--sensitive", "diagnosis", "--l", 2, "--strata", "region", "--unit", "person"]
+    arguments += ["--categories", categories, "--certificate", 0.2, "--report", report]
+    released(*arguments)
+    page = re.sub(r"<[^>]*>", "", report.read_text(encoding="utf-8"))
+    assert "TableAggregator(k=4" in page
+    assert "above the optimum" in page
+    for name in ANONYMIZED:
+        assert name in page
+
+
+def test_a_report_shows_no_single_value(released, table, tmp_path):
+    frame = visits()
+    frame.loc[3, ["ward", "zip"]] = "Zanzibar", "09999"
+    frame.to_csv(table, index=False, quoting=csv.QUOTE_ALL)
+    columns, _ = released("--report", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Zanzibar" not in page
+    assert "09999" not in page
+    assert "Zanzibar" not in columns["ward"]
