@@ -10,6 +10,10 @@ from sk_microagg._cli._numbers import NumberNotation
 from sk_microagg._cli._typed import cells_of_type
 
 
+# Further digits tell of rounding errors only, even of groups of a thousand records.
+DECIMALS_OF_SHARES = 6
+
+
 def written_columns(release, column, format, is_text, original):
     """What is released for a column, as it is written.
 
@@ -41,8 +45,9 @@ def written_columns(release, column, format, is_text, original):
     for name, values in release.items():
         if is_numeric(values):
             type = None if is_text else pa.float64()
-            share = Column(name, "share", "", None, NumberNotation(decimal=format.decimal), type)
-            written[name] = written_cells(values, share)
+            notation = NumberNotation(DECIMALS_OF_SHARES, decimal=format.decimal)
+            share = Column(name, "share", "", None, notation, type)
+            written[name] = written_cells(values.round(DECIMALS_OF_SHARES), share)
         elif original is not None:
             written[name] = _cells_of_categories(column.values, original, values)
         else:

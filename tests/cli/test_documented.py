@@ -34,7 +34,7 @@ def _without_figures(certificate):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "n_expected"), [("command_line", 24), ("how_good", 2)])
+@pytest.mark.parametrize(("page", "n_expected"), [("command_line", 28), ("how_good", 2)])
 def test_transcript(run, tmp_path, monkeypatch, page, n_expected):
     monkeypatch.chdir(tmp_path)
     n_commands = 0
@@ -46,6 +46,9 @@ def test_transcript(run, tmp_path, monkeypatch, page, n_expected):
             assert timeless(outcome.err + outcome.out) == timeless(printed), line
         elif command == "python":
             exec(arguments[1], {})
+        elif command == "head":
+            lines = Path(arguments[1]).read_text().splitlines(keepends=True)
+            assert "".join(lines[: -int(arguments[0])]) == printed
         elif Path(arguments[0]).exists():
             assert Path(arguments[0]).read_text() == printed
         else:  # What is shown first is given.
