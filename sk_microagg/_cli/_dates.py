@@ -81,6 +81,14 @@ class DateNotation:
         fraction = f".{moment.microsecond:06d}"[: digits + 1] if digits else ""
         return moment.strftime(pattern) + fraction + self.zone
 
+    def moments(self, numbers):
+        """Numbers of units as an array of dates, without a date where a number is NaN."""
+        missing = np.isnan(numbers)
+        microseconds = np.where(missing, 0, numbers) * (UNITS[self.unit] // UNITS["microsecond"])
+        moments = microseconds.astype(np.int64).astype("datetime64[us]")
+        moments[missing] = "NaT"
+        return moments
+
     def unpadded(self):
         """The same: dates between two units do not exist."""
         return self

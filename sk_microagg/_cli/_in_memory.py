@@ -108,7 +108,8 @@ def anonymize_in_memory(options, progress):
     if make_report is not None:
         progress.show(f"writing {options.report}")
         about = {"passed": passed, "dropped": choice.dropped, **roles.of_report()}
-        _write_report(make_report, records, released, estimator, options, certificate, about)
+        pair = [_with_dates(frame, known, options) for frame in (records, released)]
+        _write_report(make_report, pair, estimator, options, certificate, about)
     return facts_of(
         estimator,
         choice,
@@ -254,14 +255,24 @@ def _import_report():
     return make_report
 
 
-def _write_report(make_report, records, release, estimator, options, certificate, about):
+def _with_dates(table, columns, options):
+    """A table in which dates are dates, and not numbers, for a report to show."""
+    if options.method == "kaim":
+        return table
+    table = table.copy()
+    for column in columns:
+        if column.kind == "date":
+            table[column.name] = column.notation.moments(table[column.name].to_numpy())
+    return table
+
+
+def _write_report(make_report, pair, estimator, options, certificate, about):
     # The report does not repeat the proof.
     proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
         with bad_input_as_command_error("--report: "):
             make_report(
-                records,
-                release,
+                *pair,
                 estimator,
                 options.report,
                 source=Path(name_of_input(options.input)).name,

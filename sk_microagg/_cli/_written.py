@@ -9,7 +9,6 @@ from sk_microagg._cli._kinds import Column
 from sk_microagg._cli._numbers import NumberNotation
 from sk_microagg._cli._typed import cells_of_type
 
-
 # Further digits tell of rounding errors only, even of groups of a thousand records.
 DECIMALS_OF_SHARES = 6
 

@@ -230,6 +230,7 @@ def test_report(released, tmp_path, categories):
     page = re.sub(r"<[^>]*>", "", report.read_text(encoding="utf-8"))
     assert "TableAggregator(k=4" in page
     assert "above the optimum" in page
+    assert "Feb" in page  # on the axis of dates
     for name in ANONYMIZED:
         assert name in page
 
