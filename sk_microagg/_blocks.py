@@ -168,7 +168,8 @@ def aggregate_block(records, scaled, rounding, method, random_state, rules=None,
     points, coordinates = dense(scaled)
     labels, n_iter = method.partition(points, random_state, rules, task)
     if coordinates is None:
-        return labels, FittedGroups.of(records, scaled, labels, n_iter, rounding)
+        units = rules.units if rules else None
+        return labels, FittedGroups.of(records, scaled, labels, n_iter, rounding, units)
     groups = FittedGroups.of(points, points, labels, n_iter, np.zeros(points.shape[1]))
     centroids = among_all(groups.scaled_centroids, coordinates, scaled.shape[1])
     return labels, replace(groups, centroids=centroids, scaled_centroids=centroids)

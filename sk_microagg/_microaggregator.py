@@ -8,7 +8,7 @@ from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._utils._space import ScaledSpace
+from sk_microagg._utils._space import FEWEST_KNOWN, ScaledSpace
 from sk_microagg._utils._statistics import (
     loss_share,
     share_of_total,
@@ -267,8 +267,8 @@ class MicroAggregator(
         k = aggregation.method.k
         rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)
         strata = aggregation.check_strata(strata, len(records), rules)
-        space = ScaledSpace(scaler)
-        scaled = space.fit(records)
+        space = ScaledSpace(scaler, max(k, FEWEST_KNOWN))
+        scaled = space.fit(records, rules.units)
         method = aggregation.method_for(scaled.shape[1], rules, self.builder)
         n_strata = 1 if strata is None else len(strata)
         task = self._init_callback_context(max_subtasks=n_strata)
@@ -279,7 +279,7 @@ class MicroAggregator(
         )
         information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
         # Means that would tell the only known value of a group are not kept.
-        single_values = space.single_values(records, labels)
+        single_values = space.single_values(records, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, scaled, labels)
         exact_transform = groups.n_moved == n_moved == 0
         training_digest = None if exact_transform else digest(records)

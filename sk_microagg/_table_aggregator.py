@@ -161,13 +161,14 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
     times its weight. In this space a table is partitioned as :class:`MicroAggregator` does it, and
     on a table of numbers without missing values the groups are the same.
 
-    A released value is missing if most values of the group are. Columns keep their types: integers
-    stay integers, dates stay dates, categories keep their categories. No value of the table comes
-    out unless at least `k` records share it, or two or more records of a group, as their most
-    frequent value.
+    A released number or date is missing if most values of the group are, or if a single person has
+    one. A released category is missing if that is the most frequent entry, or if all values are
+    rare. Columns keep their types: integers stay integers, dates stay dates, and categories keep
+    their categories, except for rare ones. No category comes out unless at least `k` people of the
+    table share it, or two or more of a group, as their most frequent value.
 
     A fitted model holds what the groups are released as, means in the space of the coordinates,
-    means and variances of numbers, and the categories that at least `k` records share.
+    means and variances of numbers, and the categories that at least `k` people share.
 
     Examples
     --------
@@ -264,17 +265,11 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         check_option("categories", self.categories, ("mode", "shares", "generalize"))
         check_option("numbers", self.numbers, ("mean", "median"))
         roles = self._roles(table)
-        rules = Rules.of_table(
-            len(table),
-            aggregation.method.k,
-            self.privacy,
-            table[roles.sensitive] if roles.sensitive and self.privacy is not None else None,
-            None if roles.unit is None else table[roles.unit],
-        )
+        rules = self._rules(table, aggregation.method.k, roles)
         strata = table[roles.strata] if roles.strata else None
         strata = aggregation.check_strata(strata, len(table), rules)
         records = table[roles.quasi_identifiers]
-        encoder = make_encoder(self, records, aggregation.method.k, y)
+        encoder = make_encoder(self, records, aggregation.method.k, y, rules.units)
         points = encoder.points(records)
         method = aggregation.method_for(points.shape[1], rules, self.builder)
         task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
@@ -283,11 +278,10 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         labels, groups, cells = aggregation.run(
             points, points, no_rounding, method, rules, strata, task
         )
-        released = encoder.released(
-            records, labels, numbers=self.numbers, categories=self.categories
-        )
+        options = {"numbers": self.numbers, "categories": self.categories, "units": rules.units}
+        released = encoder.released(records, labels, **options)
         # Means that would tell the only known value of a group are not kept.
-        single_values = encoder.single_values(records, labels)
+        single_values = encoder.single_values(records, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
         exact_transform = groups.n_moved == n_moved == 0
         sums = encoder.sums_of_squares(records, labels)
@@ -310,6 +304,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         self.exact_transform_ = exact_transform
         self.n_iter_ = groups.n_iter
         self._table_roles = roles
+        self._names = list(table.columns)
         self._encoder = encoder
         self._released = released
         self._cells = cells
@@ -317,6 +312,14 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         self._training_digest = None if exact_transform else digest(routing_of(points))
         self._sk_microagg_version = __version__
         return frame
+
+    def _rules(self, table, k, roles):
+        sensitive = unit = None
+        if roles.sensitive and self.privacy is not None:
+            sensitive = table[roles.sensitive]
+        if roles.unit is not None:
+            unit = table[roles.unit]
+        return Rules.of_table(len(table), k, self.privacy, sensitive, unit)
 
     def _roles(self, table):
         return TableRoles.of(
@@ -521,6 +524,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         validate_data(self, X, skip_check_array=True, reset=False)
         with complete_model(self):
             check_n_jobs(self.n_jobs)
+            if {*frame.table.columns} != {*self._names}:  # One of the tables is an array.
+                frame.table = frame.table.set_axis(self._names, axis=1)
         return frame
 
     def _assemble(self, table, groups):

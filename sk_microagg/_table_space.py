@@ -14,7 +14,7 @@ from sk_microagg.generalization._mixed_table import read_hierarchy
 LARGEST_WEIGHT = 1e12
 
 
-def make_encoder(estimator, records, k, y):
+def make_encoder(estimator, records, k, y, units=None):
     """Make the encoder of a table by the parameters of an estimator, each of them checked.
 
     Parameters
@@ -30,6 +30,9 @@ def make_encoder(estimator, records, k, y):
 
     y : array-like of shape (n_records,) or None
         The target.
+
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0.
 
     Returns
     -------
@@ -47,6 +50,7 @@ def make_encoder(estimator, records, k, y):
     check_one_role({"categorical": kinds, "ordinal": ordinal})
     check_one_role({"hierarchies": hierarchies, "ordinal": ordinal})
     options = {
+        "units": units,
         "kinds": kinds | dict.fromkeys(ordinal, "ordinal"),
         "orders": orders,
         "hierarchies": hierarchies,

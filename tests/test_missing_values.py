@@ -273,3 +273,38 @@ def test_the_only_known_value_of_a_group_cannot_be_computed_from_a_model(estimat
         guess = mean[column] + spread[column] * found * np.sqrt(1 - share_missing**2)
         assert guess == pytest.approx(mean[column], abs=1e-6 * spread[column])
         assert abs(guess - known) > 1e-6 * spread[column]
+
+
+def test_what_only_one_person_has_does_not_come_out():
+    """A person with several records is one person."""
+    table = pd.DataFrame(
+        {
+            "person": [0, 0, 0, 0, 1, 2, 3, 4, 5, 6],
+            "zip": ["Z9"] * 4 + list("ABCDEF"),
+            "size": pd.Categorical(["L"] * 4 + ["S"] * 6, categories=["S", "L"], ordered=True),
+            "income": [777.0] * 4 + [np.nan] * 6,
+            "age": [30, 30, 30, 30, 31, 32, 60, 61, 62, 63],
+        }
+    )
+    for categories in ("mode", "shares", "generalize"):
+        model = TableAggregator(k=3, unit="person", categories=categories)
+        release = model.fit_transform(table)
+        shown = {*map(str, release.to_numpy().ravel()), *release.columns}
+        assert not any("Z9" in cell or "777" in cell for cell in shown)
+        assert b"Z9" not in pickle.dumps(model)
+    assert (TableAggregator(k=3, unit="person").fit_transform(table)["size"] == "S").all()
+    numbers = table[["age", "income"]].to_numpy()
+    model = MicroAggregator(k=3)
+    release = model.fit_transform(numbers, unit=table["person"])
+    assert not (release == 777).any()
+
+
+def test_few_known_values_cannot_be_computed_from_the_scaler():
+    X = np.column_stack([np.arange(20.0), np.full(20, np.nan)])
+    X[3, 1], X[17, 1] = 1234.5, 87000.0
+    for model in (MicroAggregator(k=5), TableAggregator(k=2)):
+        model.fit(X)
+        space = model._space if isinstance(model, MicroAggregator) else model._encoder._space
+        mean, spread = space._scaler.mean_[1], space._scaler.var_[1] ** 0.5
+        for guess in (mean, mean - spread, mean + spread):
+            assert not np.isclose([1234.5, 87000.0], guess).any()

@@ -350,3 +350,36 @@ def test_the_table_is_not_changed():
     release.loc[:, "illness"] = "changed"
     model.transform(table)
     pd.testing.assert_frame_equal(table, copy)
+
+
+def test_models_of_frames_take_arrays_and_the_other_way_round():
+    table = pd.DataFrame({"a": [1, 2, 8, 9], "b": ["x", "x", "y", "y"]})
+    model = TableAggregator(k=2).fit(table)
+    with pytest.warns(UserWarning, match="feature names"):
+        found = model.transform(table.to_numpy(dtype=object))
+    np.testing.assert_array_equal(found, model.transform(table).to_numpy(dtype=object))
+    model = TableAggregator(k=2).fit(table.to_numpy(dtype=object))
+    with pytest.warns(UserWarning, match="feature names"):
+        np.testing.assert_array_equal(model.transform(table).to_numpy(dtype=object), found)
+
+
+def test_shares_have_different_names():
+    table = pd.DataFrame({"c": ["(other)"] * 4 + ["f"] * 4 + ["x"]})
+    release = TableAggregator(k=4, categories="shares").fit_transform(table)
+    assert list(release.columns) == ["c=(other)", "c=f", "c=((other))"]
+    np.testing.assert_allclose(release.sum(axis=1), 1.0)
+
+
+def test_a_given_order_may_have_values_that_the_type_lacks():
+    table = pd.DataFrame({"s": pd.Categorical(["S", "L"] * 3)})
+    release = TableAggregator(k=6, ordinal={"s": ["S", "M", "L"]}).fit_transform(table)
+    assert release["s"].tolist() == ["M"] * 6
+
+
+def test_whole_numbers_can_be_a_target():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    weighted = TableAggregator(k=5, column_weights="target")
+    weighted.fit(table, (30_000 + 10_000 * table["a"]).astype(int))
+    plain = TableAggregator(k=5).fit(table)
+    assert weighted.column_losses_["a"] < plain.column_losses_["a"] / 2

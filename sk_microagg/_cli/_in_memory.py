@@ -35,7 +35,12 @@ from sk_microagg._cli._paths import (
     suffix_of_input,
 )
 from sk_microagg._cli._privacy import check_privacy_options, warnings_as_lines
-from sk_microagg._cli._released import describe, released_by_column, with_decimals
+from sk_microagg._cli._released import (
+    describe,
+    released_by_column,
+    with_decimals,
+    with_shared_levels,
+)
 from sk_microagg._cli._roles import Roles
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
@@ -72,7 +77,7 @@ def anonymize_in_memory(options, progress):
     choice = choose_by_options(table.cells.column_names, options)
     declared.check(choice)
     hierarchies = _hierarchies(table, choice, options)
-    columns = _anonymized_columns(table, choice, declared, hierarchies)
+    columns = _anonymized_columns(table, choice, declared, hierarchies, options.k)
     roles = Roles.of(table, choice, options, declared)
     known = [column for column in columns if column.kind != "empty"]
     verbose = int(progress.is_shown)
@@ -130,7 +135,7 @@ def _hierarchies(table, choice, options):
     return read_hierarchies(options.hierarchies, table.cells.column_names, choice.anonymized)
 
 
-def _anonymized_columns(table, choice, declared, hierarchies):
+def _anonymized_columns(table, choice, declared, hierarchies, k):
     """The columns that are anonymized, with their kinds; at least one is not empty."""
     for name in hierarchies:
         if declared.kinds.get(name, "category") != "category":
@@ -142,7 +147,7 @@ def _anonymized_columns(table, choice, declared, hierarchies):
     return [
         replace(column, how="it has a hierarchy")
         if column.name in hierarchies
-        else with_decimals(column, declared)
+        else with_shared_levels(with_decimals(column, declared), declared, k)
         for column in columns
     ]
 

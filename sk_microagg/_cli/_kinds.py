@@ -17,9 +17,7 @@ from sk_microagg._cli._mistyped import (
 from sk_microagg._cli._numbers import Numbers
 from sk_microagg._cli._ordinals import ordinal_of
 from sk_microagg._cli._texts import Texts
-
-# From here on, floats cannot represent all integers. Such integers are codes, not measurements.
-SMALLEST_CODE = 2**53
+from sk_microagg.encoding._kinds import SMALLEST_CODE
 
 TRUTH = r"^(?i:true|false|yes|no)$"
 

@@ -86,9 +86,7 @@ def anonymize_on_dask(options, progress):
                 strata=choice.strata,
             )
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        is_missing = "contains NaN" in str(error)
-        about = "--engine dask takes columns without missing values: " if is_missing else ""
-        raise CommandError(about + one_line(error)) from error
+        raise CommandError(one_line(error)) from error
     except OSError as error:
         raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
     n_rows, smallest_group = aggregator.n_rows_, aggregator.group_sizes_.min()

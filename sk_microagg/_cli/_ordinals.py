@@ -1,6 +1,6 @@
 """Ordinal columns: values in an order, as ranks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,16 +16,59 @@ class OrdinalNotation:
     ----------
     levels : list of str
         The values, from the lowest to the highest.
+
+    ranks : ndarray of int
+        The ranks of those that may be released.
     """
 
     levels: list
+    ranks: np.ndarray
     decimals = 0
     is_plain = False
     separator = ", "
 
     def text(self, number):
-        """The value of a rank; ends of intervals may be beyond the last one."""
-        return self.levels[min(max(round(number), 0), len(self.levels) - 1)]
+        """The value whose rank is nearest, the lower one of two; None if none may be released."""
+        if not len(self.ranks):
+            return None
+        return self.levels[self.ranks[np.argmin(np.abs(self.ranks - number))]]
+
+    def around(self, ends):
+        """The nearest ranks that may be released and enclose an interval; None if there are none.
+
+        Parameters
+        ----------
+        ends : list of float
+            The lowest and the highest rank, or the only one; they may be beyond the last one.
+
+        Returns
+        -------
+        ends : list of int or None
+            The ranks of two values.
+        """
+        low, high = np.clip([ends[0], ends[-1]], 0, len(self.levels) - 1)
+        below, above = self.ranks[self.ranks <= low], self.ranks[self.ranks >= high]
+        return [below[-1], above[0]] if len(below) and len(above) else None
+
+    def of_shared(self, ranks, k):
+        """The notation that releases only values that at least `k` records have.
+
+        Parameters
+        ----------
+        ranks : ndarray of float
+            The rank of each record, NaN where it is missing.
+
+        k : int
+            Number of records.
+
+        Returns
+        -------
+        notation : OrdinalNotation
+            The notation.
+        """
+        known = ranks[~np.isnan(ranks)].astype(np.intp)
+        counts = np.bincount(known, minlength=len(self.levels))
+        return replace(self, ranks=np.flatnonzero(counts >= k))
 
     def unpadded(self):
         """The same: there are no values between two ranks."""
@@ -69,4 +112,5 @@ def ordinal_of(texts, name, numbers, order):
     if not known.all():
         refuse_others(name, texts, known, "values of its order", "--ordinal")
     rank_of = {text: rank for rank, text in enumerate(order)}
-    return np.array([rank_of[text] for text in unique], dtype=np.float64), OrdinalNotation(order)
+    ranks = np.array([rank_of[text] for text in unique], dtype=np.float64)
+    return ranks, OrdinalNotation(order, np.arange(len(order)))

@@ -60,7 +60,10 @@ def _is_incomplete(release):
 
 def _mean_in_words(column):
     if column.kind == "ordinal":
-        return "value of the mean rank"
+        n_released, n_levels = len(column.notation.ranks), len(column.notation.levels)
+        if n_released == n_levels:
+            return "value of the mean rank"
+        return "value next to the mean rank that k records have" if n_released else "empty cells"
     if column.kind == "date":
         return f"mean, rounded to {column.notation.unit}s"
     decimals = column.notation.decimals
@@ -93,6 +96,30 @@ def with_decimals(column, declared):
     if decimals is None or column.kind != "number":
         return column
     return replace(column, notation=replace(column.notation, decimals=decimals, is_padded=False))
+
+
+def with_shared_levels(column, declared, k):
+    """The column, which releases only ordinal values that k records have or the user names.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+
+    declared : Declared
+        What the user says: values of an order that is given may be released.
+
+    k : int
+        Smallest number of records that share a value that is released otherwise.
+
+    Returns
+    -------
+    column : Column
+        The column.
+    """
+    if column.kind != "ordinal" or column.name in declared.orders:
+        return column
+    return replace(column, notation=column.notation.of_shared(column.values, k))
 
 
 def released_by_column(released, columns, estimator):

@@ -7,7 +7,9 @@ import pyarrow.compute as pc
 
 from sk_microagg._cli._kinds import Column
 from sk_microagg._cli._numbers import NumberNotation
+from sk_microagg._cli._ordinals import OrdinalNotation
 from sk_microagg._cli._typed import cells_of_type
+from sk_microagg._utils._tables import MISSING
 
 # Further digits tell of rounding errors only, even of groups of a thousand records.
 DECIMALS_OF_SHARES = 6
@@ -95,6 +97,10 @@ def _label(text, notation):
     notation = notation.unpadded()
     if notation.decimals == 0:
         ends = [np.floor(ends[0]), *map(np.ceil, ends[1:])]
+    if isinstance(notation, OrdinalNotation):
+        ends = notation.around(ends)
+        if ends is None:
+            return MISSING
     parts = [notation.text(end) for end in ends]
     return f"[{notation.separator.join(parts)}]" if len(set(parts)) > 1 else parts[0]
 

@@ -54,12 +54,13 @@ class FittedGroups:
     n_iter: int
 
     @classmethod
-    def of(cls, records, scaled, labels, n_iter, rounding):
+    def of(cls, records, scaled, labels, n_iter, rounding, units=None):
         """Compute the groups of a partition, with labels numbered from 0.
 
-        `rounding` is how much the scaled columns may differ when records are scaled one by one.
+        `rounding` is how much the scaled columns may differ when records are scaled one by one, and
+        `units` are who the records belong to.
         """
-        centroids = known_means(records, labels).astype(records.dtype, copy=False)
+        centroids = known_means(records, labels, units).astype(records.dtype, copy=False)
         scaled_centroids = group_means(scaled, labels)
 
         weights = np.zeros(len(centroids))

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._statistics import group_means
 
 
-def known_means(X, labels):
+def known_means(X, labels, units=None):
     """Mean of the known values of each group, column by column.
 
     Parameters
@@ -15,6 +16,9 @@ def known_means(X, labels):
 
     labels : ndarray of shape (n_samples,)
         Group of each record, numbered from 0.
+
+    units : ndarray of shape (n_samples,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
     Returns
     -------
@@ -32,7 +36,7 @@ def known_means(X, labels):
     means = group_means(X, labels)
     for j in np.flatnonzero(np.isnan(X).any(axis=0)):
         averages = means_of_known(X[:, j], labels, len(means))
-        averages[too_few_known(X[:, j], labels, len(means))] = np.nan
+        averages[too_few_known(X[:, j], labels, len(means), units)] = np.nan
         means[:, j] = averages
     return means
 
@@ -46,11 +50,13 @@ def means_of_known(values, labels, n_groups):
     return means
 
 
-def too_few_known(values, labels, n_groups):
+def too_few_known(values, labels, n_groups, units=None):
     """Mask of the groups whose mean is not released: it is missing instead.
 
-    Most of their values are missing, or all but one, which would be released as it is.
+    Most of their values are missing, or all but those of one person, which would be told.
     """
+    known = ~np.isnan(values)
     sizes = np.bincount(labels, minlength=n_groups)
-    n_known = np.bincount(labels[~np.isnan(values)], minlength=n_groups)
-    return (2 * n_known < sizes) | ((n_known == 1) & (sizes > 1))
+    n_known = np.bincount(labels[known], minlength=n_groups)
+    of_one = n_people(labels[known], n_groups, some(units, known)) == 1
+    return (2 * n_known < sizes) | (of_one & (n_people(labels, n_groups, units) > 1))

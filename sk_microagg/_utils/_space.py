@@ -3,7 +3,11 @@
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._scaling import own_floats, rounding_of, scale
+
+# Fewer values of a column could be computed from its mean and variance.
+FEWEST_KNOWN = 3
 
 
 class ScaledSpace:
@@ -19,6 +23,10 @@ class ScaledSpace:
     scaler : transformer or None
         The scaler, not fitted; None leaves the columns as they are.
 
+    min_known : int, default=3
+        Columns with missing values of which fewer people have a value are not used: what a scaler
+        holds would tell of these.
+
     Attributes
     ----------
     with_missing : ndarray of int
@@ -29,18 +37,21 @@ class ScaledSpace:
     >>> import numpy as np
     >>> from sk_microagg._utils._space import ScaledSpace
     >>> space = ScaledSpace(None)
-    >>> space.fit(np.array([[1.0], [5.0], [np.nan]]))
+    >>> space.fit(np.array([[1.0], [5.0], [1.0], [5.0], [np.nan]]))
     array([[1., 0.],
+           [5., 0.],
+           [1., 0.],
            [5., 0.],
            [3., 2.]])
     >>> space.points(np.array([[np.nan]]))
     array([[3., 2.]])
     """
 
-    def __init__(self, scaler):
+    def __init__(self, scaler, min_known=FEWEST_KNOWN):
         self._scaler = scaler
+        self._min_known = min_known
 
-    def fit(self, records):
+    def fit(self, records, units=None):
         """Fit the scaler, and return the points of the records.
 
         Parameters
@@ -48,14 +59,19 @@ class ScaledSpace:
         records : ndarray of shape (n_samples, n_features)
             The numbers, NaN where one is missing.
 
+        units : ndarray of shape (n_samples,) or None, default=None
+            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
         Returns
         -------
         points : ndarray of shape (n_samples, n_coordinates)
             The scaled columns, then the coordinates for missing values.
         """
-        n_known = len(records) - np.isnan(records).sum(axis=0)
-        # The mean of a single known value would be that value, in the scaler and here.
-        self._unused = np.flatnonzero((n_known <= 1) & (n_known < len(records)))
+        has_missing = np.isnan(records).any(axis=0)
+        # From mean and variance of two known values, both could be computed.
+        self._unused = np.flatnonzero(
+            has_missing & (known_people(records, units) < self._min_known)
+        )
         records = self._without_unused(records)
         if self._scaler is not None:
             self._scaler.fit(own_floats(self._scaler, records))
@@ -125,14 +141,14 @@ class ScaledSpace:
         return scaled, missing[:, self.with_missing] * self._heights
 
     def _without_unused(self, records):
-        """The records with 0 in columns of which at most one value was known."""
+        """The records with 0 in columns of which too few values were known."""
         if not len(self._unused):
             return records
         records = records.copy()
         records[:, self._unused] = 0.0
         return records
 
-    def single_values(self, records, labels):
+    def single_values(self, records, labels, units=None):
         """Where a single value of a group is known, so that its mean in the space would tell it.
 
         Parameters
@@ -142,6 +158,9 @@ class ScaledSpace:
 
         labels : ndarray of shape (n_records,)
             Group of each record, numbered from 0.
+
+        units : ndarray of shape (n_records,) or None, default=None
+            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
         Returns
         -------
@@ -153,10 +172,12 @@ class ScaledSpace:
         """
         scaled = scale(self._scaler, self._without_unused(records))
         found = [np.empty((0, 2), dtype=np.intp)]
-        sizes = np.bincount(labels)
+        n_groups = int(labels.max()) + 1
+        has_several = n_people(labels, n_groups, units) > 1
         for column in np.flatnonzero(np.isnan(scaled).any(axis=0)):
-            n_known = np.bincount(labels, ~np.isnan(scaled[:, column]), len(sizes))
-            groups = np.flatnonzero((n_known == 1) & (sizes > 1))
+            known = ~np.isnan(scaled[:, column])
+            of_one = n_people(labels[known], n_groups, some(units, known)) == 1
+            groups = np.flatnonzero(of_one & has_several)
             found.append(np.column_stack([groups, np.full(len(groups), column)]))
         groups, columns = np.concatenate(found).T
         return groups, columns, (self._means * self._factors)[columns]
@@ -178,3 +199,25 @@ class ScaledSpace:
             The largest difference of each coordinate.
         """
         return rounding_of(self._scaler, records, points, self.points)
+
+
+def known_people(records, units=None):
+    """Number of people who have a value, column by column.
+
+    Parameters
+    ----------
+    records : ndarray of shape (n_records, n_features)
+        The numbers, NaN where one is missing.
+
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
+    Returns
+    -------
+    n_known : ndarray of shape (n_features,)
+        The numbers.
+    """
+    known = ~np.isnan(records)
+    if units is None:
+        return known.sum(axis=0)
+    return np.array([len(np.unique(units[column])) for column in known.T])

@@ -7,6 +7,9 @@ from sklearn.utils.multiclass import type_of_target
 # A column that tells nothing has this weight; the mean weight is 1.
 FLOOR = 0.1
 
+# Whole numbers with more different values are no classes.
+MOST_CLASSES = 20
+
 N_TREES = 100
 MIN_RECORDS_PER_LEAF = 5
 RECORDS_PER_TREE = 20_000
@@ -46,7 +49,7 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0):
     >>> weights["a"] > 1.5, round(weights["a"] + weights["b"], 6)
     (True, 2.0)
     """
-    is_numbers = type_of_target(y, input_name="y").startswith("continuous")
+    is_numbers = type_of_target(y, input_name="y").startswith("continuous") or _are_counts(y)
     forest = (ExtraTreesRegressor if is_numbers else ExtraTreesClassifier)(
         N_TREES,
         min_samples_leaf=MIN_RECORDS_PER_LEAF,
@@ -61,3 +64,9 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0):
         return dict.fromkeys(columns, 1.0)
     weights = floor + (1.0 - floor) * importance / importance.mean()
     return {name: float(weight) for name, weight in zip(columns, weights, strict=True)}
+
+
+def _are_counts(y):
+    """Whether a target of whole numbers has too many different ones to be classes."""
+    y = np.asarray(y)
+    return y.dtype.kind in "iuf" and len(np.unique(y)) > max(MOST_CLASSES, np.sqrt(len(y)))

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
 
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg.encoding._frames import (
     can_be_missing,
@@ -30,7 +31,10 @@ class CategoryColumn:
         The values, with missing ones.
 
     k : int
-        Values that fewer records share have no coordinate.
+        Values that fewer people share have no coordinate.
+
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
     Attributes
     ----------
@@ -62,11 +66,13 @@ class CategoryColumn:
 
     kind = "category"
 
-    def __init__(self, column, k):
+    def __init__(self, column, k, units=None):
         self.name = column.name
         codes, different = self._factorize(column)
-        counts = np.bincount(codes[codes >= 0], minlength=len(different))
-        self._fit(column, self._choose_values(different, counts, k))
+        known = codes >= 0
+        counts = np.bincount(codes[known], minlength=len(different))
+        people = n_people(codes[known], len(different), some(units, known))
+        self._fit(column, self._choose_values(different, counts, people, k))
 
     @classmethod
     def of_counts(cls, name, different, counts, n_missing, k):
@@ -96,14 +102,14 @@ class CategoryColumn:
         """
         column = cls.__new__(cls)
         column.name = name
-        shared = column._choose_values(different, counts, k)
+        shared = column._choose_values(different, counts, counts, k)
         column._fit_counts(shared, int(counts.sum() - shared.sum()), n_missing)
         return column
 
-    def _choose_values(self, different, counts, k):
+    def _choose_values(self, different, counts, people, k):
         """Set the values with a coordinate; return the numbers of records with these."""
         order = np.argsort(-counts, kind="stable")
-        order = order[counts[order] >= k]
+        order = order[people[order] >= k]
         self.values = [different[code] for code in order]
         self._index = different.take(order)
         return counts[order]
@@ -193,11 +199,11 @@ class CategoryColumn:
             for groups in (labels, np.zeros_like(labels))
         )
 
-    def modes(self, column, labels, n_groups, k):
+    def modes(self, column, labels, n_groups, k, units=None):
         """The most frequent value of each group, with the type of the column.
 
-        Of equally frequent ones, the one that the table has most often. A value that one record of
-        the group has, and fewer than k records of the table, is not released: it is missing then.
+        Of equally frequent ones, the one that the table has most often. A value that one person of
+        the group has, and fewer than k people of the table, is not released: it is missing then.
         Where the type has no room for missing values, it is the most frequent value of the table,
         or, if that is rare as well, the type is another one.
 
@@ -215,6 +221,9 @@ class CategoryColumn:
         k : int
             Smallest size of a group.
 
+        units : ndarray of shape (n_samples,) or None, default=None
+            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
         Returns
         -------
         modes : pandas.Series
@@ -224,14 +233,14 @@ class CategoryColumn:
         n_codes = len(different) + 1
         codes = np.where(codes < 0, n_codes - 1, codes)
         in_table = np.bincount(codes, minlength=n_codes)
-        positions = mode_positions(codes, in_table, labels, n_groups, k)
+        positions = mode_positions(codes, in_table, labels, n_groups, k, units)
         if not can_be_missing(column) and (positions < 0).any():
             most_frequent = np.argmax(in_table)
-            if in_table[most_frequent] >= k:
+            if n_people(codes, n_codes, units)[most_frequent] >= k:
                 positions[positions < 0] = np.flatnonzero(codes == most_frequent)[0]
             else:
                 column = with_room(column)
-        return without_rare_categories(take(column, positions), column, k)
+        return without_rare_categories(take(column, positions), column, k, units)
 
     def generalized(self, column, labels, n_groups):
         """The common value of each group, or "*" where values differ or one is missing."""
@@ -268,13 +277,18 @@ class CategoryColumn:
         names = _different_names([label_of(value) for value in self.values], self.values)
         has_value = [(codes == code) & ~missing for code in range(len(self.values))]
         if self._has_other:
-            names.append("(other)")
+            names.append(_unused("(other)", names))
             has_value.append((codes < 0) & ~missing)
         if self._has_missing:
-            names.append("(missing)")
+            names.append(_unused("(missing)", names))
             has_value.append(missing)
         indicators = np.reshape(has_value, (len(names), len(column))).T.astype(np.float64)
         return [f"{self.name}={name}" for name in names], indicators
+
+
+def _unused(name, names):
+    """A name that is not among others."""
+    return _unused(f"({name})", names) if name in names else name
 
 
 def _different_names(names, values):
@@ -285,7 +299,7 @@ def _different_names(names, values):
     ]
 
 
-def mode_positions(codes, in_table, labels, n_groups, k):
+def mode_positions(codes, in_table, labels, n_groups, k, units=None):
     """A record of each group that has its most frequent value.
 
     Parameters
@@ -305,6 +319,9 @@ def mode_positions(codes, in_table, labels, n_groups, k):
     k : int
         Smallest size of a group.
 
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
     Returns
     -------
     positions : ndarray of shape (n_groups,)
@@ -316,7 +333,11 @@ def mode_positions(codes, in_table, labels, n_groups, k):
         labels * n_codes + codes, return_index=True, return_counts=True
     )
     group, code = np.divmod(pairs, n_codes)
-    may_be_released = (in_group > 1) | (in_table[code] >= k) | (code == n_codes - 1)
+    people, people_in_table = in_group, in_table
+    if units is not None:
+        people = n_people(np.searchsorted(pairs, labels * n_codes + codes), len(pairs), units)
+        people_in_table = n_people(codes, n_codes, units)
+    may_be_released = (people > 1) | (people_in_table[code] >= k) | (code == n_codes - 1)
     order = np.lexsort((code, -in_table[code], -in_group, group))
     order = order[may_be_released[order]]
     found, best = np.unique(group[order], return_index=True)

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, hstack
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._scaling import make_scaler
-from sk_microagg._utils._space import ScaledSpace
+from sk_microagg._utils._space import FEWEST_KNOWN, ScaledSpace, known_people
 from sk_microagg._utils._statistics import (
     group_means,
     loss_share,
@@ -47,6 +47,9 @@ class TableEncoder:
     k : int
         Categories that fewer records share have no coordinate of their own.
 
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
     kinds : dict, default=()
         Kinds of columns by their names, where they are not to be found from their types.
 
@@ -79,8 +82,20 @@ class TableEncoder:
            [ 1.34,  0.  ]])
     """
 
-    def __init__(self, table, k, *, kinds=(), orders=(), hierarchies=(), weights=(), decimals=()):
+    def __init__(
+        self,
+        table,
+        k,
+        *,
+        units=None,
+        kinds=(),
+        orders=(),
+        hierarchies=(),
+        weights=(),
+        decimals=(),
+    ):
         options = {
+            "units": units,
             "kinds": dict(kinds),
             "orders": dict(orders),
             "hierarchies": dict(hierarchies),
@@ -88,7 +103,7 @@ class TableEncoder:
         }
         columns = [_make_column(table[name], k, **options) for name in table.columns]
         self._set_columns(columns, k, dict(weights))
-        self._fit_lines(self.numbers(table))
+        self._fit_lines(self.numbers(table), units)
 
     @classmethod
     def of_columns(cls, columns, k, weights, numbers):
@@ -127,13 +142,13 @@ class TableEncoder:
         for column in self._categories:
             self._weights[column.name] *= WEIGHT_OF_CATEGORIES
 
-    def _fit_lines(self, numbers):
+    def _fit_lines(self, numbers, units=None):
         """Standardize what lies on a line, as MicroAggregator does, to the last digit."""
-        self._space = ScaledSpace(make_scaler("standard"))
+        self._space = ScaledSpace(make_scaler("standard"), min_known=1)
         if self._lines:
             values = self._values(numbers)
-            self._has_few = (~np.isnan(values)).sum(axis=0) < self.k
-            self._space.fit(self._without_few(values))
+            self._has_few = known_people(values, units) < max(self.k, FEWEST_KNOWN)
+            self._space.fit(self._without_few(values), units)
 
     def numbers(self, table):
         """The cells of records as numbers.
@@ -238,7 +253,7 @@ class TableEncoder:
             values = values * factors
         return values, flags * factors[self._space.with_missing]
 
-    def single_values(self, table, labels):
+    def single_values(self, table, labels, units=None):
         """Groups and coordinates whose mean would tell the only known value, and what to say there.
 
         Parameters
@@ -257,7 +272,7 @@ class TableEncoder:
         places : ndarray of float
             Where missing values lie.
         """
-        return self.single_values_of(self.numbers(table), labels)
+        return self.single_values_of(self.numbers(table), labels, units)
 
     def sums_of_squares(self, table, labels):
         """Squared errors of each column, within groups and in all.
@@ -294,7 +309,7 @@ class TableEncoder:
             sums[column.name] = weight * within, weight * total
         return {column.name: sums[column.name] for column in self.columns}
 
-    def single_values_of(self, numbers, labels):
+    def single_values_of(self, numbers, labels, units=None):
         """Groups and coordinates whose mean would tell the only known value, and what to say there.
 
         Parameters
@@ -316,7 +331,7 @@ class TableEncoder:
         if not self._lines:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
         values = self._without_few(self._values(numbers))
-        groups, columns, places = self._space.single_values(values, labels)
+        groups, columns, places = self._space.single_values(values, labels, units)
         weights = np.sqrt([self._weights[column.name] for column in self._lines])
         return groups, columns, places * weights[columns]
 
@@ -343,7 +358,7 @@ class TableEncoder:
             losses[column.name] = column.loss(table[column.name], labels)
         return losses
 
-    def released(self, table, labels, *, numbers="mean", categories="mode"):
+    def released(self, table, labels, *, numbers="mean", categories="mode", units=None):
         """The row that each group is released as.
 
         Parameters
@@ -360,6 +375,9 @@ class TableEncoder:
         categories : {"mode", "shares", "generalize"}, default="mode"
             How categories are released.
 
+        units : ndarray of shape (n_records,) or None, default=None
+            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
         Returns
         -------
         rows : dict
@@ -368,17 +386,17 @@ class TableEncoder:
         n_groups = int(labels.max()) + 1
         return {
             column.name: self._released(
-                column, table[column.name], labels, n_groups, numbers, categories
+                column, table[column.name], labels, n_groups, numbers, categories, units
             )
             for column in self.columns
         }
 
-    def _released(self, column, cells, labels, n_groups, numbers, categories):
+    def _released(self, column, cells, labels, n_groups, numbers, categories, units):
         if isinstance(column, ON_A_LINE):
-            averages = group_averages(column.values(cells), labels, n_groups, numbers, cells)
+            averages = group_averages(column.values(cells), labels, n_groups, numbers, cells, units)
             return column.released(averages, cells).to_frame()
         if categories == "mode":
-            return column.modes(cells, labels, n_groups, self.k).to_frame()
+            return column.modes(cells, labels, n_groups, self.k, units).to_frame()
         if categories == "generalize":
             return column.generalized(cells, labels, n_groups).to_frame()
         names, indicators = column.shares(cells)
@@ -415,22 +433,22 @@ def _frame(names, values):
     return pandas.DataFrame(values, columns=names)
 
 
-def _make_column(column, k, *, kinds, orders, hierarchies, decimals):
+def _make_column(column, k, *, units, kinds, orders, hierarchies, decimals):
     """The object for a column, by its kind."""
     name = column.name
     if name in hierarchies:
-        return HierarchyColumn(column, k, hierarchies[name])
+        return HierarchyColumn(column, k, hierarchies[name], units)
     if name in orders:
-        return OrdinalColumn(column, k, orders[name])
+        return OrdinalColumn(column, k, orders[name], units)
     kind = kinds.get(name) or kind_of(column)
     if is_missing(column).all():
         kind = "category"
     if kind == "number":
         return NumberColumn(column, decimals.get(name, "auto"))
     if kind == "ordinal":
-        return OrdinalColumn(column, k)
+        return OrdinalColumn(column, k, units=units)
     if kind == "date":
         return DateColumn(column)
-    category = CategoryColumn(column, k)
+    category = CategoryColumn(column, k, units)
     category.kind = kind
     return category

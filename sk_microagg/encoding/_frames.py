@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._people import n_people
 from sk_microagg._utils._tables import as_table
 
 
@@ -154,7 +155,7 @@ def with_room(column):
     return column.astype(names.get(column.dtype.kind, f"UInt{8 * column.dtype.itemsize}"))
 
 
-def without_rare_categories(released, column, k):
+def without_rare_categories(released, column, k, units=None):
     """Released cells whose type does not list categories that few records have.
 
     Parameters
@@ -166,8 +167,11 @@ def without_rare_categories(released, column, k):
         The column that they stand for.
 
     k : int
-        Categories that fewer records have, but at least one, are left out if none of the released
+        Categories that fewer people have, but at least one, are left out if none of the released
         cells shows them.
+
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
     Returns
     -------
@@ -177,7 +181,8 @@ def without_rare_categories(released, column, k):
     if not is_categorical(released):
         return released
     categories = released.dtype.categories
-    n_records = np.bincount(column.cat.codes.to_numpy() + 1, minlength=len(categories) + 1)[1:]
+    codes = column.cat.codes.to_numpy().astype(np.intp) + 1
+    n_records = n_people(codes, len(categories) + 1, units)[1:]
     n_shown = np.bincount(released.cat.codes.to_numpy() + 1, minlength=len(categories) + 1)[1:]
     stay = (n_records == 0) | (n_records >= k) | (n_shown > 0)
     return released.cat.set_categories(categories[stay])

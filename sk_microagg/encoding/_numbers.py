@@ -195,7 +195,7 @@ def _cell_type(column):
     return float
 
 
-def group_averages(values, labels, n_groups, average, like):
+def group_averages(values, labels, n_groups, average, like, units=None):
     """Mean or median of the known values of each group; NaN where too few are known.
 
     Parameters
@@ -215,6 +215,9 @@ def group_averages(values, labels, n_groups, average, like):
     like : pandas.Series
         The column; where its type has no room for missing values, none is missing.
 
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
     Returns
     -------
     averages : ndarray of shape (n_groups,)
@@ -229,5 +232,5 @@ def group_averages(values, labels, n_groups, average, like):
         averages = np.full(n_groups, np.nan)
         averages[medians.index] = medians.to_numpy()
     if can_be_missing(like):
-        averages[too_few_known(values, labels, n_groups)] = np.nan
+        averages[too_few_known(values, labels, n_groups, units)] = np.nan
     return averages

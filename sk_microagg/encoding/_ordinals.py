@@ -9,6 +9,7 @@ from bisect import bisect
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._people import n_people, some
 from sk_microagg.encoding._frames import (
     is_categorical,
     is_missing,
@@ -32,6 +33,9 @@ class OrdinalColumn:
     order : list or None, default=None
         All values, lowest first; None for the order of the type.
 
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
     Attributes
     ----------
     name : object
@@ -54,7 +58,7 @@ class OrdinalColumn:
 
     kind = "ordinal"
 
-    def __init__(self, column, k, order=None):
+    def __init__(self, column, k, order=None, units=None):
         self.name = column.name
         self._k = k
         self._is_given = order is not None
@@ -62,7 +66,7 @@ class OrdinalColumn:
         values = self._values_in_order(column) if order is None else list(order)
         if len({*values}) < len(values):
             raise ValueError(f"ordinal[{self.name!r}]={values!r} must hold each value once.")
-        counts = dict(column.value_counts().items())
+        counts = _people_by_value(column, units)
         counts = np.array([counts.get(value, 0) for value in values], dtype=np.intp)
         may_be_known = (counts == 0) | (counts >= k) | self._is_given
         self.ranks = np.flatnonzero(may_be_known).astype(np.float64)
@@ -144,9 +148,21 @@ class OrdinalColumn:
         cells = [
             None if np.isnan(value) or not self.order else self._nearest(value) for value in values
         ]
+        if is_categorical(like):
+            lacking = [value for value in self.order if value not in like.dtype.categories]
+            like = like.cat.add_categories(lacking)
         kind = like.dtype if None not in cells else with_room(like.iloc[:0]).dtype
         released = pandas.Series(cells, dtype=kind, name=self.name)
         return without_rare_categories(released, like, self._k)
 
     def _nearest(self, value):
         return self.order[np.argmin(np.abs(self.ranks - value))]
+
+
+def _people_by_value(column, units):
+    """How many people have each value."""
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    codes, different = pandas.factorize(column.astype(object))
+    known = ~is_missing(column)
+    people = n_people(codes[known], len(different), some(units, known))
+    return dict(zip(different, people, strict=True))

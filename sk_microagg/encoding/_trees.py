@@ -26,6 +26,9 @@ class HierarchyColumn(CategoryColumn):
     hierarchy : Hierarchy
         A tree whose leaves are given.
 
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
     Examples
     --------
     >>> import numpy as np
@@ -44,12 +47,12 @@ class HierarchyColumn(CategoryColumn):
 
     kind = "hierarchy"
 
-    def __init__(self, column, k, hierarchy):
+    def __init__(self, column, k, hierarchy, units=None):
         self._hierarchy = hierarchy
         known = column.dropna().to_numpy()
         self._tree = hierarchy.domain(known, f"Column {column.name!r}").tree
         self._k = k
-        super().__init__(column, k)
+        super().__init__(column, k, units)
 
     def _fit(self, column, counts):
         self._has_missing = bool(is_missing(column).any())

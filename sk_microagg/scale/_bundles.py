@@ -162,7 +162,8 @@ class Aggregate:
         labels, groups = aggregate_block(averaged, points, self.rounding, method, seed, rules)
         groups = coding.finish(self.space, groups, records, labels)
         if np.isnan(records).any():
-            single_values = self.space.single_values(records, labels)
+            units = rules.units if rules else None
+            single_values = self.space.single_values(records, labels, units)
             groups = _without(single_values, groups, points, labels)
         return labels, groups
 

@@ -111,9 +111,9 @@ class EncodedSpace:
         """The points of rows, given the numbers that travel."""
         return self.encoder.points_of(records)
 
-    def single_values(self, records, labels):
+    def single_values(self, records, labels, units=None):
         """Where the mean of a group would tell its only known value, as in `ScaledSpace`."""
-        return self.encoder.single_values_of(records, labels)
+        return self.encoder.single_values_of(records, labels, units)
 
 
 @dataclass(frozen=True)

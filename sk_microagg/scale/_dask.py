@@ -363,7 +363,7 @@ class DaskMicroAggregator(BaseEstimator):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
 
         parts = parts.with_roles(self._find_roles(parts.frame, method, **roles))
-        parts = parts.with_coding(self._find_coding(parts))
+        parts = parts.with_coding(self._find_coding(parts, roles.get("unit")))
         sample = parts.sample(seed, size)
         sizes = np.array(parts.roles.sizes or [sample.n_rows])  # of strata
         check_rows(sizes.sum(), sample.n_rows)
@@ -429,7 +429,7 @@ class DaskMicroAggregator(BaseEstimator):
         self._say("looking at the columns that constraints and strata are about")
         return find_roles(frame, check_k(self.k, math.inf), constraints, unit, strata)
 
-    def _find_coding(self, parts):
+    def _find_coding(self, parts, unit):
         """Take what the encoding of columns of any kind needs from the whole table."""
         categorical, weights = check_options(parts.columns, self.categorical, self.column_weights)
         if parts.coding is not None and not categorical and not weights:
@@ -438,6 +438,11 @@ class DaskMicroAggregator(BaseEstimator):
             raise ValueError(
                 f"scaler={self.scaler!r} must be 'standard' for columns of other kinds than "
                 "numbers, and with column_weights."
+            )
+        if unit is not None:
+            raise ValueError(
+                f"unit={unit!r} must be None for columns of other kinds than numbers: how many "
+                "people share a category is not counted on Dask."
             )
         self._say("looking at the values of all columns")
         k = check_k(self.k, math.inf)

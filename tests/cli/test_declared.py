@@ -125,6 +125,28 @@ def test_ordinals_are_released_as_values(run, write, tmp_path, cells):
     assert cells(output)["size"] == ["medium"] * 12
 
 
+RARE = "a,g\n" + "1,10\n1,40\n" * 2 + "9,70\n" * 4 + "9,20\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "last"),
+    [
+        (["-k", 4], "70", "70"),
+        (["-k", 5], "", ""),
+        (["-k", 4, "--ordinal", "g=10<20<40<70"], "20", "70"),
+        (["-k", 4, "--method", "kaim"], "*", "*"),
+    ],
+)
+def test_ordinals_that_few_records_have_are_not_released(
+    run, write, tmp_path, cells, options, first, last
+):
+    output = tmp_path / "out.csv"
+    options = options if "--ordinal" in options else [*options, "--ordinal", "g"]
+    assert run("anonymize", write("t.csv", RARE), output, *options).code == 0
+    released = cells(output)["g"]
+    assert (released[0], released[-1]) == (first, last)
+
+
 def test_a_hierarchy_makes_categories(run, fails, write, tmp_path, cells):
     path = write("t.csv", "born\n" + "".join(f"2020-01-0{i // 2 + 1}\n" for i in range(6)))
     (tmp_path / "h").mkdir()

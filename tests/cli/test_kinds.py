@@ -259,6 +259,17 @@ def test_ordinals():
     )
 
 
+def test_ordinals_that_k_records_share():
+    found = declared("ordinal", *"112334455")
+    shared = found.notation.of_shared(found.values, 2)
+    assert [*map(shared.text, [-1, 0, 1, 1.2, 9])] == ["1", "1", "1", "3", "5"]
+    assert shared.around([1, 1]) == [0, 2]
+    assert shared.around([3, 9]) == [3, 4]
+    none = found.notation.of_shared(found.values, 3)
+    assert none.text(1) is None
+    assert none.around([1, 2]) is None
+
+
 def test_why_no_numbers():
     assert why_no_numbers(pd.Series([1, 2])) is None
     assert why_no_numbers(pd.Series([1.0, 2.0])) is None

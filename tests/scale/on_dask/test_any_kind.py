@@ -133,12 +133,19 @@ def test_a_model_does_not_tell_the_only_known_value_of_a_group(tmp_path):
 @pytest.mark.slow
 def test_roles():
     table = draw(400)
-    roles = {"sensitive": "illness", "unit": "person", "strata": "region"}
+    roles = {"sensitive": "illness", "strata": "region"}
     parameters = {"k": 4, "privacy": LDiversity(2)}
     X = dd.from_pandas(table, npartitions=3)
     release = DaskMicroAggregator(columns=COLUMNS, **parameters).fit_transform(X, **roles)
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters, **roles)
     assert_frame_equal(release.compute(), in_memory.fit_transform(table))
+
+
+def test_people_with_several_rows_are_refused():
+    X = dd.from_pandas(draw(400), npartitions=3)
+    aggregator = DaskMicroAggregator(k=4, columns=COLUMNS)
+    with pytest.raises(ValueError, match="unit='person' must be None for columns of other kinds"):
+        aggregator.fit(X, unit="person")
 
 
 @pytest.mark.slow
