@@ -28,7 +28,7 @@ every_library = pytest.mark.parametrize("library", LIBRARIES)
 # Every kind of column is the first one of one of these tables.
 QUICK = range(len(COLUMNS))
 N_BATCHES = 4
-SLOW = [range(start, 180, N_BATCHES) for start in range(N_BATCHES)]
+SLOW = [range(start, 130, N_BATCHES) for start in range(N_BATCHES)]
 FEW = {"pandas": QUICK[::3], "numpy": QUICK[1::3], "polars": QUICK[2::6], "arrow": QUICK[5::6]}
 
 

@@ -122,7 +122,10 @@ def test_what_a_certificate_must_be(path, aggregator, certificate, error, messag
 
 def test_numbers_in_memory_only(path):
     kaim = KAIM(k=4, random_state=0)
-    with pytest.raises(TypeError, match=r"certificate=10 needs a fitted MicroAggregator: a bound"):
+    with pytest.raises(
+        TypeError,
+        match=r"certificate=10 needs a fitted MicroAggregator or TableAggregator: a bound",
+    ):
         make_report(X, kaim.fit_transform(X), kaim, path, certificate=10)
     import dask.dataframe as dd
     import pandas as pd
@@ -130,6 +133,9 @@ def test_numbers_in_memory_only(path):
     table = dd.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=2)
     parts = DaskMicroAggregator(k=4, random_state=0)
     release = parts.fit_transform(table).compute()
-    with pytest.raises(TypeError, match=r"certificate=10 needs a fitted MicroAggregator: a bound"):
+    with pytest.raises(
+        TypeError,
+        match=r"certificate=10 needs a fitted MicroAggregator or TableAggregator: a bound",
+    ):
         make_report(table.compute(), release, parts, path, certificate=10)
     assert not path.exists()
