@@ -23,7 +23,7 @@ import pandas as pd
 from _measure import cap_memory, machine_facts, measure, run_alone
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding import _encoder
+from sk_microagg.encoding import _coordinates
 
 # Records, values, and whether one dense block is tried, too.
 TABLES = [(5_000, 300, True), (5_000, 1_000, True), (10_000, 3_000, True), (50_000, 10_000, False)]
@@ -59,8 +59,8 @@ def measure_cell(cell):
     table = make_table(cell["n"], cell["values"])
     aggregator = TableAggregator(cell["k"], block_size=None if cell["dense"] else "auto")
     aggregator.fit(table.head(20 * cell["k"]))  # Exclude imports from the measurement.
-    most = np.inf if cell["dense"] else _encoder.MAX_DENSE
-    with mock.patch.object(_encoder, "MAX_DENSE", most):
+    most = np.inf if cell["dense"] else _coordinates.MAX_DENSE
+    with mock.patch.object(_coordinates, "MAX_DENSE", most):
         release, measured = measure(lambda: aggregator.fit_transform(table))
     return measured | {
         "loss_percent": 100 * aggregator.information_loss_,

@@ -8,7 +8,7 @@ from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._utils._space import FEWEST_KNOWN, ScaledSpace
+from sk_microagg._utils._space import ScaledSpace, fewest_known
 from sk_microagg._utils._statistics import (
     loss_share,
     share_of_total,
@@ -267,7 +267,7 @@ class MicroAggregator(
         k = aggregation.method.k
         rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)
         strata = aggregation.check_strata(strata, len(records), rules)
-        space = ScaledSpace(scaler, max(k, FEWEST_KNOWN))
+        space = ScaledSpace(scaler, fewest_known(k))
         scaled = space.fit(records, rules.units)
         method = aggregation.method_for(scaled.shape[1], rules, self.builder)
         n_strata = 1 if strata is None else len(strata)

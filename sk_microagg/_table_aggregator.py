@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import most_of, routing_of, squared_errors
-from sk_microagg._table_roles import TableRoles
+from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._table_space import make_encoder
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
@@ -270,7 +270,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         strata = aggregation.check_strata(strata, len(table), rules)
         records = table[roles.quasi_identifiers]
         encoder = make_encoder(self, records, aggregation.method.k, y, rules.units)
-        points = encoder.points(records)
+        numbers = encoder.coordinates.numbers(records)
+        points = encoder.coordinates.points(numbers)
         method = aggregation.method_for(points.shape[1], rules, self.builder)
         task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
         task.call_on_fit_task_begin(estimator=self, X=X)
@@ -280,13 +281,14 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         )
         options = {"numbers": self.numbers, "categories": self.categories, "units": rules.units}
         released = encoder.released(records, labels, **options)
+        check_released_names(released, roles)
         # Means that would tell the only known value of a group are not kept.
-        single_values = encoder.single_values(records, labels, rules.units)
+        single_values = encoder.coordinates.single_values(numbers, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
         exact_transform = groups.n_moved == n_moved == 0
-        sums = encoder.sums_of_squares(records, labels)
+        sums = encoder.coordinates.sums_of_squares(numbers, labels)
         sse, total = (sum(part) for part in zip(*sums.values(), strict=True))
-        column_losses = encoder.losses(records, labels)
+        column_losses = encoder.losses(records, labels, sums)
         task.call_on_fit_task_end(estimator=self, X=X)
 
         # Attributes are set only after everything has succeeded: no half-fitted estimator remains.

@@ -112,3 +112,25 @@ def check_one_role(given):
                     f"Column {name!r} is in both {seen[name]} and {role}: it must have one role."
                 )
             seen[name] = role
+
+
+def check_released_names(released, roles):
+    """Raise an error if two columns of a release have the same name.
+
+    Parameters
+    ----------
+    released : dict
+        By the name of each quasi-identifier, a DataFrame with what is released of it.
+
+    roles : TableRoles
+        The roles of the columns.
+    """
+    names = [name for name in roles.kept if name not in released]
+    for name, columns in released.items():
+        for own in columns.columns:
+            if own in names:
+                raise ValueError(
+                    f"Column {name!r} would be released as {own!r}, which is the name of another "
+                    "column: rename one of them."
+                )
+            names.append(own)

@@ -87,7 +87,7 @@ def _weights_by_target(encoder, records, y):
         raise ValueError("column_weights='target' needs y: pass the target to fit.")
     points = encoder.points(records)
     matrix = points.matrix if isinstance(points, SparsePoints) else points
-    column_of = encoder.column_of_coordinates()
+    column_of = encoder.coordinates.column_of_coordinates()
     return target_weights(matrix, column_of, y) if len(column_of) else {}
 
 

@@ -304,7 +304,11 @@ def test_few_known_values_cannot_be_computed_from_the_scaler():
     X[3, 1], X[17, 1] = 1234.5, 87000.0
     for model in (MicroAggregator(k=5), TableAggregator(k=2)):
         model.fit(X)
-        space = model._space if isinstance(model, MicroAggregator) else model._encoder._space
+        space = (
+            model._space
+            if isinstance(model, MicroAggregator)
+            else model._encoder.coordinates._space
+        )
         mean, spread = space._scaler.mean_[1], space._scaler.var_[1] ** 0.5
         for guess in (mean, mean - spread, mean + spread):
             assert not np.isclose([1234.5, 87000.0], guess).any()

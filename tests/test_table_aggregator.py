@@ -1,7 +1,10 @@
 """TableAggregator: the groups of MicroAggregator, roles of columns, what transform returns."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from marks import slow_but_first
 from numpy.testing import assert_array_equal
@@ -383,3 +386,33 @@ def test_whole_numbers_can_be_a_target():
     weighted.fit(table, (30_000 + 10_000 * table["a"]).astype(int))
     plain = TableAggregator(k=5).fit(table)
     assert weighted.column_losses_["a"] < plain.column_losses_["a"] / 2
+
+
+def test_rounded_numbers_fit_their_types():
+    narrow = pd.DataFrame({"a": pd.array([255, 250, 254, 255], dtype="UInt8")})
+    assert TableAggregator(k=4, decimals=-2).fit_transform(narrow)["a"].tolist() == [255] * 4
+    prices = pl.Series([Decimal("1.23"), Decimal("2.34"), Decimal("5.11")], dtype=pl.Decimal(10, 2))
+    for decimals in (None, 5, "auto"):
+        aggregator = TableAggregator(k=3, decimals=decimals)
+        release = aggregator.fit_transform(pl.DataFrame({"price": prices}))
+        assert release["price"].to_list() == [Decimal("2.89")] * 3
+
+
+def test_equal_nanoseconds_stay_as_they_are():
+    times = ["2024-05-01 10:00:00.123456789"] * 4 + ["2024-01-01 00:00:00.000000001"] * 4
+    table = pd.DataFrame({"time": pd.to_datetime(times)})
+    pd.testing.assert_frame_equal(TableAggregator(k=4).fit_transform(table), table)
+
+
+@pytest.mark.parametrize("estimator", [MicroAggregator(k=1), TableAggregator(k=1)])
+def test_with_k_of_1_the_release_is_the_table(estimator):
+    X = np.array([[1.0, 5.0], [1.0, 7.0], [1.0, np.nan]])
+    np.testing.assert_array_equal(estimator.fit_transform(X), X)
+
+
+def test_columns_of_shares_do_not_take_the_names_of_others():
+    table = pd.DataFrame({"sex": ["f", "f", "m", "m"], "sex=f": [1, 2, 3, 4]})
+    aggregator = TableAggregator(k=2, categories="shares", sensitive="sex=f")
+    with pytest.raises(ValueError, match="Column 'sex' would be released as 'sex=f'"):
+        aggregator.fit(table)
+    assert not hasattr(aggregator, "labels_")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding import TableEncoder, _encoder
+from sk_microagg.encoding import TableEncoder, _coordinates
 from sk_microagg.metrics import anonymity_level, information_loss, loss_bound
 
 
@@ -43,7 +43,7 @@ def test_certificate_needs_the_table_of_fit():
 
 @pytest.fixture
 def few_dense_coordinates(monkeypatch):
-    monkeypatch.setattr(_encoder, "MAX_DENSE", 8)
+    monkeypatch.setattr(_coordinates, "MAX_DENSE", 8)
 
 
 def test_sparse_points_give_the_same_groups_as_dense_ones(monkeypatch):
@@ -51,7 +51,7 @@ def test_sparse_points_give_the_same_groups_as_dense_ones(monkeypatch):
     new = visits(100, 25, seed=1)
     dense = TableAggregator(k=3).fit(table)
     transformed, score = dense.transform(new), dense.score(new)
-    monkeypatch.setattr(_encoder, "MAX_DENSE", 8)
+    monkeypatch.setattr(_coordinates, "MAX_DENSE", 8)
     sparse = TableAggregator(k=3).fit(table)
     np.testing.assert_array_equal(sparse.labels_, dense.labels_)
     assert sparse.information_loss_ == pytest.approx(dense.information_loss_)

@@ -201,6 +201,14 @@ class ScaledSpace:
         return rounding_of(self._scaler, records, points, self.points)
 
 
+def fewest_known(k):
+    """How many people must have a value, so that a scaler tells of none of them.
+
+    With k of 1, nothing is anonymized.
+    """
+    return 1 if k == 1 else max(k, FEWEST_KNOWN)
+
+
 def known_people(records, units=None):
     """Number of people who have a value, column by column.
 

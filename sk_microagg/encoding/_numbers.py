@@ -19,6 +19,11 @@ from sk_microagg.encoding._kinds import kind_of
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12
 
+# Floats represent all integers up to this one. Larger ones, of nanoseconds, are counted from a
+# multiple of about 13 days, which tells of nobody.
+EXACT = 2**53
+COARSE = 2**50
+
 
 class NumberColumn:
     """A column of numbers.
@@ -99,21 +104,23 @@ class NumberColumn:
         # Adding zero turns -0.0 into 0.0.
         rounded = values if self.decimals is None else np.round(values, self.decimals) + 0.0
         cell = _cell_type(like)
-        if cell is int and isinstance(like.dtype, np.dtype) and like.dtype != object:
+        if cell is int and like.dtype != object:
             # Rounded to hundreds, say, a number may exceed its type.
-            limits = np.iinfo(like.dtype)
+            limits = np.iinfo(getattr(like.dtype, "numpy_dtype", like.dtype))
             rounded = np.clip(rounded, limits.min, limits.max)
         if cell is float and isinstance(like.dtype, np.dtype) and like.dtype.kind == "f":
             return pandas.Series(rounded.astype(like.dtype), name=self.name)
-        cells = [None if np.isnan(value) else self._cell(cell, value) for value in rounded.tolist()]
+        write = {int: round, float: float}.get(cell) or self._decimal_writer(like)
+        cells = [None if np.isnan(value) else write(value) for value in rounded.tolist()]
         return pandas.Series(cells, dtype=like.dtype, name=self.name)
 
-    def _cell(self, cell, value):
-        if cell is not Decimal:
-            return cell(round(value) if cell is int else value)
-        # A float would bring digits that the column does not have.
-        digits = repr(value) if self.decimals is None else f"{value:.{max(self.decimals, 0)}f}"
-        return Decimal(digits)
+    def _decimal_writer(self, like):
+        """Return what writes a float as a Decimal, without digits that its type has no room for."""
+        digits = None if self.decimals is None else max(self.decimals, 0)
+        room = getattr(getattr(like.dtype, "pyarrow_dtype", None), "scale", None)
+        if room is not None:
+            digits = room if digits is None else min(digits, room)
+        return lambda value: Decimal(repr(value) if digits is None else f"{value:.{digits}f}")
 
 
 class DateColumn:
@@ -148,6 +155,14 @@ class DateColumn:
         lengths = [length for length in NANOSECONDS.values() if tick and length % tick == 0]
         whole = [length for length in lengths if not np.any(ticks % (length // tick))]
         self.step = max(whole) if whole else tick
+        self.origin = self._near(ticks // (self.step // tick)) if tick and len(ticks) else 0
+
+    @staticmethod
+    def _near(steps):
+        """A round number near to large ones, from which differences are exact as floats."""
+        if np.abs(steps).max() < EXACT:
+            return 0
+        return int(steps.mean() // COARSE) * COARSE
 
     def values(self, column):
         """The dates as floats, in steps, with NaN where one is missing."""
@@ -156,17 +171,20 @@ class DateColumn:
         ticks, tick = ticks_of(column) if kind_of(column) == "date" else (None, None)
         if tick is None or (tick == 0) != (self.step == 0):
             raise ValueError(f"Column {self.name!r} of X must hold dates, as it did in fit.")
-        values = ticks.astype(np.float64)
-        if tick:
-            values *= tick / self.step if tick >= self.step else 1.0
+        if tick == self.step:
+            values = (ticks - self.origin).astype(np.float64)
+        else:
+            values = ticks.astype(np.float64)
+            values *= tick / self.step if tick > self.step else 1.0
             values /= self.step / tick if tick < self.step else 1.0
+            values -= self.origin
         return np.where(is_missing(column), np.nan, values)
 
     def released(self, values, like):
         """Averages as dates of the type of a column, rounded to whole steps."""
         _, tick = ticks_of(like)
         missing = np.isnan(values)
-        steps = np.rint(np.where(missing, 0.0, values)).astype(np.int64)
+        steps = np.rint(np.where(missing, 0.0, values)).astype(np.int64) + self.origin
         ticks = steps * (self.step // tick) if tick else steps
         return dates_like(ticks, missing, like)
 

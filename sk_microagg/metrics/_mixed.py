@@ -10,7 +10,7 @@ from sk_microagg._model._router import Router
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._tables import cells_of, columns_of, has_numbers, is_null, missing_cells
 from sk_microagg.encoding import TableEncoder
-from sk_microagg.encoding._encoder import ON_A_LINE
+from sk_microagg.encoding._coordinates import ON_A_LINE
 from sk_microagg.encoding._frames import Frame, is_missing
 from sk_microagg.generalization._labels import label_of
 from sk_microagg.metrics._numeric import check_names_match

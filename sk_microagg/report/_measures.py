@@ -123,7 +123,8 @@ def measure_any_kind(pair, estimator):
     )
     losses = getattr(estimator, "column_losses_", None)
     if losses is None:
-        sums = pair.encoder.sums_of_squares(pair.original, estimator.labels_)
+        space = pair.encoder.coordinates
+        sums = space.sums_of_squares(space.numbers(pair.original), estimator.labels_)
         losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
     kinds = getattr(estimator, "kinds_", None)
     if kinds is None:

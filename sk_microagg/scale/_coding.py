@@ -12,9 +12,9 @@ import pandas as pd
 
 from sk_microagg._table_roles import as_names
 from sk_microagg._table_space import check_weights
-from sk_microagg._utils._space import ScaledSpace
+from sk_microagg._utils._space import ScaledSpace, fewest_known
 from sk_microagg._utils._validation import check_records
-from sk_microagg.encoding import TableEncoder
+from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.scale._column_survey import find_kinds, survey_columns
 from sk_microagg.scale._columns import make_column
 
@@ -41,8 +41,22 @@ class NumberCoding:
         """The numbers that travel, NaN where one is missing."""
         return check_records(frame, dtype=self.dtype, allow_missing=True)
 
-    def fit_space(self, scaler, records):
+    def fit_space(self, scaler, records, k, units):
         """Fit the space in which rows are compared on a sample, for which its points are made.
+
+        Parameters
+        ----------
+        scaler : estimator or None
+            The scaler, not fitted.
+
+        records : ndarray of shape (n_records, n_columns)
+            The sample.
+
+        k : int
+            Smallest size of a group.
+
+        units : ndarray of shape (n_records,) or None
+            Who each record belongs to; None if each belongs to somebody else.
 
         Returns
         -------
@@ -55,8 +69,8 @@ class NumberCoding:
         rounding : ndarray of shape (n_coordinates,)
             How much points may differ in another batch.
         """
-        space = ScaledSpace(scaler)
-        points = space.fit(records)
+        space = ScaledSpace(scaler, fewest_known(k))
+        points = space.fit(records, units)
         return space, points, space.rounding(records, points)
 
     def averaged(self, records, points):
@@ -93,27 +107,6 @@ class NumberCoding:
     def columns_of(self, released, names):
         """The released columns, by their names, from released rows."""
         return {name: released[:, j].astype(self.dtype) for j, name in enumerate(names)}
-
-
-@dataclass(frozen=True)
-class EncodedSpace:
-    """The space of encoded columns.
-
-    Attributes
-    ----------
-    encoder : TableEncoder
-        The encoder.
-    """
-
-    encoder: TableEncoder
-
-    def points(self, records):
-        """The points of rows, given the numbers that travel."""
-        return self.encoder.points_of(records)
-
-    def single_values(self, records, labels, units=None):
-        """Where the mean of a group would tell its only known value, as in `ScaledSpace`."""
-        return self.encoder.single_values_of(records, labels, units)
 
 
 @dataclass(frozen=True)
@@ -175,10 +168,10 @@ class TableCoding:
             [column.numbers(frame[column.column.name]) for column in self.columns]
         )
 
-    def fit_space(self, scaler, records):
+    def fit_space(self, scaler, records, k, units):
         """As `NumberCoding.fit_space`; points are computed cell by cell, without rounding."""
         columns = [column.column for column in self.columns]
-        space = EncodedSpace(TableEncoder.of_columns(columns, self.k, self.weights, records))
+        space = Coordinates(columns, k, self.weights, records, units=units)
         points = space.points(records)
         return space, points, np.zeros(points.shape[1])
 
@@ -193,7 +186,7 @@ class TableCoding:
             column.averages(records[:, j], labels, n_groups, self.k)
             for j, column in enumerate(self.columns)
         ]
-        sums = space.encoder.sums_of_squares_of(records, labels)
+        sums = space.sums_of_squares(records, labels)
         return replace(
             groups,
             centroids=np.column_stack(averages),
@@ -229,7 +222,7 @@ class ReleasedColumns:
 
     def for_new_rows(self, parts, space):
         """The coding of rows that are assigned to groups."""
-        return NewRowCoding(space.encoder)
+        return NewRowCoding(space)
 
     def columns_of(self, released, names):
         """The released columns, by their names, from released rows."""
@@ -241,21 +234,21 @@ class ReleasedColumns:
 
 @dataclass(frozen=True)
 class NewRowCoding:
-    """Columns of any kind of rows that are assigned to groups, as the encoder knows them.
+    """Columns of any kind of rows that are assigned to groups, as their space knows them.
 
     Attributes
     ----------
-    encoder : TableEncoder
-        The encoder.
+    space : Coordinates
+        The space in which rows are compared.
     """
 
-    encoder: TableEncoder
+    space: Coordinates
 
     dtype = np.dtype(np.float64)
 
     def encode(self, frame):
         """The numbers that travel, NaN where a value is missing."""
-        return self.encoder.numbers(frame)
+        return self.space.numbers(frame)
 
 
 def check_options(names, categorical, weights):

@@ -369,7 +369,7 @@ class DaskMicroAggregator(BaseEstimator):
         check_rows(sizes.sum(), sample.n_rows)
         records, rules = parts.format.records(sample.rows), parts.format.rules(sample.rows)
         method = Method(check_k(self.k, sample.n_rows), method.builder, method.refiner)
-        space, points, rounding = parts.coding.fit_space(scaler, records)
+        space, points, rounding = parts.coding.fit_space(scaler, records, method.k, rules.units)
         strata = parts.format.strata(sample.rows)
         block_size = check_block_size(self.block_size, method.k)
         router = fit_router(points, strata, sizes, block_size, method.k, rules)

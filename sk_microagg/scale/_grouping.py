@@ -57,7 +57,7 @@ class Grouping:
     parts : Parts
         The table.
 
-    space : ScaledSpace or EncodedSpace
+    space : ScaledSpace or Coordinates
         The space in which rows are compared.
 
     rounding : ndarray of shape (n_coordinates,)

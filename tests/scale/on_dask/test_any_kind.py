@@ -122,8 +122,8 @@ def test_a_model_does_not_tell_the_only_known_value_of_a_group(tmp_path):
     table.loc[40:, "age"] = 90
     aggregator = DaskMicroAggregator(k=20, folder=tmp_path).fit(dd.from_pandas(table, 2))
     [file] = tmp_path.rglob("*.npz")
-    encoder = aggregator._space.encoder
-    own, others = encoder.points_of(np.array([[987_654.0, 0, 90], [np.nan, 0, 90]]))[:, 0]
+    records = np.array([[987_654.0, 0, 90], [np.nan, 0, 90]])
+    own, others = aggregator._space.points(records)[:, 0]
     means = np.load(file)["scaled-0"][:, 0]
     told = others + (own - others) / np.arange(1, 61)  # by the mean of a group of any size
     assert not np.isclose(means[:, None], told, rtol=1e-9).any()
@@ -179,9 +179,10 @@ def test_a_larger_table(tmp_path):
 
 def _loss(table, release):
     """The loss of the groups of a release, in the space that TableAggregator would use."""
-    encoder = TableAggregator(4, quasi_identifiers=COLUMNS, refiner=None).fit(table)._encoder
+    in_memory = TableAggregator(4, quasi_identifiers=COLUMNS, refiner=None).fit(table)
+    space = in_memory._encoder.coordinates
     labels = release.groupby(COLUMNS, dropna=False, observed=True).ngroup().to_numpy()
-    sums = encoder.sums_of_squares(table[COLUMNS], labels)
+    sums = space.sums_of_squares(space.numbers(table[COLUMNS]), labels)
     within, total = map(sum, zip(*sums.values(), strict=True))
     return within / total
 

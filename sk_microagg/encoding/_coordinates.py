@@ -1,0 +1,225 @@
+"""The space in which records of columns of any kind are compared."""
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from sk_microagg._model._points import SparsePoints
+from sk_microagg._utils._scaling import make_scaler
+from sk_microagg._utils._space import ScaledSpace, fewest_known, known_people
+from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
+from sk_microagg.encoding._numbers import DateColumn, NumberColumn
+from sk_microagg.encoding._ordinals import OrdinalColumn
+
+ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
+
+# A group is released as its most frequent category. Where nearly all members have that one, the
+# share of the others, compared with that in the whole table, is between one half (many values that
+# are equally frequent) and all (one value that is much more frequent) of the loss of variance.
+WEIGHT_OF_CATEGORIES = 0.75
+
+# With more coordinates, points are sparse. Columns with more than this many do not divide records
+# into blocks value by value, but by the order of their values.
+MAX_DENSE = 512
+MAX_FOR_ROUTING = 32
+
+
+def numbers_of(table, columns):
+    """The cells of records as numbers.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The records.
+
+    columns : list
+        An object per column, of one of the classes for its kind.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_records, n_columns)
+        What lies on a line by its value, a category by its code; NaN where one is missing.
+    """
+    return np.column_stack(
+        [
+            (column.values if isinstance(column, ON_A_LINE) else column.numbers)(table[column.name])
+            for column in columns
+        ]
+    )
+
+
+class Coordinates:
+    """Coordinates of columns of any kind, which together have the variance of their weights.
+
+    Parameters
+    ----------
+    columns : list
+        An object per column, of one of the classes for its kind.
+
+    k : int
+        Smallest size of a group.
+
+    weights : dict
+        By the name of a column, its weight; 1 for others.
+
+    numbers : ndarray of shape (n_records, n_columns)
+        Records as `numbers_of` gives them, to which the variance of what lies on a line refers.
+
+    units : ndarray of shape (n_records,) or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+    """
+
+    def __init__(self, columns, k, weights, numbers, units=None):
+        self._columns = columns
+        self._lines = [column for column in columns if isinstance(column, ON_A_LINE)]
+        self._categories = [column for column in columns if not isinstance(column, ON_A_LINE)]
+        self._weights = {column.name: float(weights.get(column.name, 1.0)) for column in columns}
+        for column in self._categories:
+            self._weights[column.name] *= WEIGHT_OF_CATEGORIES
+        # Standardized as MicroAggregator does it, to the last digit.
+        self._space = ScaledSpace(make_scaler("standard"), min_known=1)
+        if self._lines:
+            values = self._values(numbers)
+            few = known_people(values, units) < fewest_known(k)
+            self._has_few = few & np.isnan(values).any(axis=0)
+            self._space.fit(self._without_few(values), units)
+
+    def _values(self, numbers):
+        """A copy of the columns on a line."""
+        places = [place for place, c in enumerate(self._columns) if isinstance(c, ON_A_LINE)]
+        return np.ascontiguousarray(numbers[:, places])
+
+    def _codes(self, numbers):
+        """By the name of each column of categories, the codes of its cells."""
+        return {
+            column.name: column.codes_of_numbers(numbers[:, place])
+            for place, column in enumerate(self._columns)
+            if not isinstance(column, ON_A_LINE)
+        }
+
+    def _without_few(self, values):
+        """Values of which fewer than k are known are all equal: a mean would tell of few people."""
+        values[:, self._has_few] = np.where(np.isnan(values[:, self._has_few]), np.nan, 0.0)
+        return values
+
+    def numbers(self, table):
+        """The cells of records as numbers, as `numbers_of` gives them."""
+        return numbers_of(table, self._columns)
+
+    def points(self, numbers):
+        """The points of records.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_records, n_columns)
+            The records, as `numbers` gives them.
+
+        Returns
+        -------
+        points : ndarray of shape (n_records, n_coordinates) or SparsePoints
+            The points: numbers, ranks and dates first, then what tells that one of these is
+            missing, then categories.
+        """
+        lines, flags = self._lines_of(numbers)
+        codes = self._codes(numbers)
+        weight_of = {name: np.sqrt(weight) for name, weight in self._weights.items()}
+        categories = [
+            column.rows[codes[column.name]] * weight_of[column.name] for column in self._categories
+        ]
+        n_coordinates = sum(part.shape[1] for part in (lines, flags, *categories))
+        if n_coordinates == 0:  # Records that have nothing to tell them apart are at one place.
+            return np.zeros((len(numbers), 1))
+        if n_coordinates <= MAX_DENSE:
+            return np.concatenate([lines, flags, *(part.toarray() for part in categories)], axis=1)
+        matrix = hstack([csr_array(lines), csr_array(flags), *categories], format="csr")
+        few = [part.toarray() for part in categories if part.shape[1] <= MAX_FOR_ROUTING]
+        many = [
+            self._order_of(column, codes[column.name])
+            for column, part in zip(self._categories, categories, strict=True)
+            if part.shape[1] > MAX_FOR_ROUTING
+        ]
+        return SparsePoints(matrix, np.concatenate([lines, flags, *few, *many], axis=1))
+
+    def column_of_coordinates(self):
+        """Name of the column that each coordinate of the points belongs to."""
+        names = [column.name for column in self._lines]
+        if self._lines:
+            names += [names[place] for place in self._space.with_missing]
+        for column in self._categories:
+            names += [column.name] * column.rows.shape[1]
+        column_of = np.empty(len(names), dtype=object)
+        column_of[:] = names
+        return column_of
+
+    def _order_of(self, column, codes):
+        """The place of each value in the order of the values, as a column of variance 1 or so."""
+        return column.places(codes)[:, None] * np.sqrt(12.0 * self._weights[column.name])
+
+    def _lines_of(self, numbers):
+        """Coordinates of numbers, ranks and dates, and of where these are missing."""
+        if not self._lines:
+            return np.empty((len(numbers), 0)), np.empty((len(numbers), 0))
+        values, flags = self._space.parts(self._without_few(self._values(numbers)))
+        factors = np.sqrt([self._weights[column.name] for column in self._lines])
+        if np.any(factors != 1.0):
+            values = values * factors
+        return values, flags * factors[self._space.with_missing]
+
+    def sums_of_squares(self, numbers, labels):
+        """Squared errors of each column, within groups and in all.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_records, n_columns)
+            The records, as `numbers` gives them.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        Returns
+        -------
+        sums : dict
+            By the name of each column, the sum of squared distances to the means of the groups, and
+            to the mean of all records.
+        """
+        sums = {}
+        lines, flags = self._lines_of(numbers)
+        codes = self._codes(numbers)
+        for place, column in enumerate(self._lines):
+            own_flags = flags[:, self._space.with_missing == place]
+            points = np.concatenate([lines[:, [place]], own_flags], axis=1)
+            within = squared_error(points, group_means(points, labels), labels)
+            sums[column.name] = within, total_sum_of_squares(np.ascontiguousarray(points))
+        for column in self._categories:
+            within, total = column.sums_of_squares(codes[column.name], labels)
+            weight = self._weights[column.name]
+            sums[column.name] = weight * within, weight * total
+        return {column.name: sums[column.name] for column in self._columns}
+
+    def single_values(self, numbers, labels, units=None):
+        """Groups and coordinates whose mean would tell the only known value, and what to say there.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_records, n_columns)
+            The records, as `numbers` gives them.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        units : ndarray of shape (n_records,) or None, default=None
+            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
+        Returns
+        -------
+        groups, columns : ndarray of int
+            The groups and the coordinates.
+
+        places : ndarray of float
+            Where missing values lie.
+        """
+        if not self._lines:
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+        values = self._without_few(self._values(numbers))
+        groups, columns, places = self._space.single_values(values, labels, units)
+        weights = np.sqrt([self._weights[column.name] for column in self._lines])
+        return groups, columns, places * weights[columns]
