@@ -77,8 +77,8 @@ def anonymize_in_memory(options, progress):
     choice = choose_by_options(table.cells.column_names, options)
     declared.check(choice)
     hierarchies = _hierarchies(table, choice, options)
-    columns = _anonymized_columns(table, choice, declared, hierarchies, options.k)
     roles = Roles.of(table, choice, options, declared)
+    columns = _anonymized_columns(table, choice, declared, hierarchies, options.k, roles.units())
     known = [column for column in columns if column.kind != "empty"]
     verbose = int(progress.is_shown)
     estimator = make_estimator(known, hierarchies, declared, roles, options, verbose)
@@ -135,7 +135,7 @@ def _hierarchies(table, choice, options):
     return read_hierarchies(options.hierarchies, table.cells.column_names, choice.anonymized)
 
 
-def _anonymized_columns(table, choice, declared, hierarchies, k):
+def _anonymized_columns(table, choice, declared, hierarchies, k, units):
     """The columns that are anonymized, with their kinds; at least one is not empty."""
     for name in hierarchies:
         if declared.kinds.get(name, "category") != "category":
@@ -147,7 +147,7 @@ def _anonymized_columns(table, choice, declared, hierarchies, k):
     return [
         replace(column, how="it has a hierarchy")
         if column.name in hierarchies
-        else with_shared_levels(with_decimals(column, declared), declared, k)
+        else with_shared_levels(with_decimals(column, declared), declared, k, units)
         for column in columns
     ]
 

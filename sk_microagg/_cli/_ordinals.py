@@ -6,6 +6,7 @@ import numpy as np
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._mistyped import refuse_others, shell
+from sk_microagg._utils._people import n_people, some
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class OrdinalNotation:
         below, above = self.ranks[self.ranks <= low], self.ranks[self.ranks >= high]
         return [below[-1], above[0]] if len(below) and len(above) else None
 
-    def of_shared(self, ranks, k):
-        """The notation that releases only values that at least `k` records have.
+    def of_shared(self, ranks, k, units=None):
+        """The notation that releases only values that at least `k` people have.
 
         Parameters
         ----------
@@ -59,16 +60,20 @@ class OrdinalNotation:
             The rank of each record, NaN where it is missing.
 
         k : int
-            Number of records.
+            Number of people.
+
+        units : ndarray of int or None, default=None
+            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
         Returns
         -------
         notation : OrdinalNotation
             The notation.
         """
-        known = ranks[~np.isnan(ranks)].astype(np.intp)
-        counts = np.bincount(known, minlength=len(self.levels))
-        return replace(self, ranks=np.flatnonzero(counts >= k))
+        is_known = ~np.isnan(ranks)
+        known = ranks[is_known].astype(np.intp)
+        n_have = n_people(known, len(self.levels), some(units, is_known))
+        return replace(self, ranks=np.flatnonzero(n_have >= k))
 
     def unpadded(self):
         """The same: there are no values between two ranks."""

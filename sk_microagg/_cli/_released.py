@@ -63,7 +63,7 @@ def _mean_in_words(column):
         n_released, n_levels = len(column.notation.ranks), len(column.notation.levels)
         if n_released == n_levels:
             return "value of the mean rank"
-        return "value next to the mean rank that k records have" if n_released else "empty cells"
+        return "shared value next to the mean rank" if n_released else "empty cells"
     if column.kind == "date":
         return f"mean, rounded to {column.notation.unit}s"
     decimals = column.notation.decimals
@@ -98,8 +98,8 @@ def with_decimals(column, declared):
     return replace(column, notation=replace(column.notation, decimals=decimals, is_padded=False))
 
 
-def with_shared_levels(column, declared, k):
-    """The column, which releases only ordinal values that k records have or the user names.
+def with_shared_levels(column, declared, k, units=None):
+    """The column, which releases only ordinal values that k people have or the user names.
 
     Parameters
     ----------
@@ -110,7 +110,10 @@ def with_shared_levels(column, declared, k):
         What the user says: values of an order that is given may be released.
 
     k : int
-        Smallest number of records that share a value that is released otherwise.
+        Smallest number of people who share a value that is released otherwise.
+
+    units : ndarray of int or None, default=None
+        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
     Returns
     -------
@@ -119,7 +122,7 @@ def with_shared_levels(column, declared, k):
     """
     if column.kind != "ordinal" or column.name in declared.orders:
         return column
-    return replace(column, notation=column.notation.of_shared(column.values, k))
+    return replace(column, notation=column.notation.of_shared(column.values, k, units))
 
 
 def released_by_column(released, columns, estimator):

@@ -10,6 +10,7 @@ from sk_microagg._cli._facts import Fact
 from sk_microagg._cli._privacy import make_privacy, privacy_facts
 from sk_microagg.metrics import closeness, diversity, units_per_group
 from sk_microagg.privacy import TCloseness
+from sk_microagg.privacy._codes import codes_of
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ class Roles:
         """Return the names of these columns, by their roles, as parameters of an estimator."""
         names = {role: list(frame) for role, frame in self.of_report().items() if role != "unit"}
         return names if self.unit is None else names | {"unit": self.unit.name}
+
+    def units(self):
+        """Return the number of the unit of each record; None without units."""
+        return None if self.unit is None else codes_of(self.unit)[0]
 
     def with_values(self, values):
         """Return a table of values to anonymize, together with these columns."""

@@ -81,23 +81,9 @@ class Table:
         ]
 
     def values(self, names, declared=None, *, is_strict=False):
-        """Values of the cells of some columns.
+        """Values of the cells of columns as `columns` has them, in a pandas DataFrame.
 
-        Parameters
-        ----------
-        names : list of str
-            Their names.
-
-        declared : Declared or None, default=None
-            What the user says about them.
-
-        is_strict : bool, default=False
-            Whether to raise if a kind is not clear.
-
-        Returns
-        -------
-        values : pandas.DataFrame
-            Numbers, with NaN where one is missing, or text.
+        They are numbers, with NaN where one is missing, or text.
         """
         columns = self.columns(names, declared, is_strict=is_strict)
         return pd.DataFrame({column.name: column.values for column in columns})

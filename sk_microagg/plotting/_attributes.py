@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._utils._validation import check_count
 from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.plotting._estimators import before_and_after, categorical_columns
+from sk_microagg.plotting._estimators import before_and_after, categorical_columns, units_of
 from sk_microagg.plotting._panels import Note, draw_column
 from sk_microagg.plotting._style import import_pyplot
 
@@ -64,7 +64,7 @@ class AttributeDisplay:
 
         at_least : int, default=1
             Smallest number of original records that a bin or bar stands for, as in
-            :meth:`from_data`.
+            :meth:`from_data`; of people, if the estimator has a `unit`.
 
         ax : matplotlib Axes, array of such or None, default=None
             Axes to draw on, as in :meth:`plot`.
@@ -77,7 +77,10 @@ class AttributeDisplay:
         check_is_fitted(estimator, "labels_")
         check_count("at_least", at_least)
         columns = compare_columns(
-            *before_and_after(estimator, X), at_least, categorical_columns(estimator)
+            *before_and_after(estimator, X),
+            at_least,
+            categorical_columns(estimator),
+            units_of(estimator, X),
         )
         return cls(columns=columns).plot(ax=ax)
 

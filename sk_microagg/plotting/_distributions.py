@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 
 from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._shares import bound_in_words
 from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg.generalization._labels import ROOT, is_number
@@ -17,12 +18,13 @@ LARGEST_COUNT = 2**50  # larger floats cannot represent halves
 OTHERS, GENERAL, MISSING = "(others)", "(more general)", "(missing)"
 
 
-def compare_columns(X, release, feature_names=None, at_least=1, categorical=()):
+def compare_columns(X, release, feature_names=None, at_least=1, categorical=(), units=None):
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
     With `at_least` above 1, every bin or bar of the original stands for at least that number of
-    records: bins and categories with fewer are merged. Bins then lie within the range of the
-    release, and values outside are counted as its minimum or maximum.
+    people, who are records if `units` does not tell whose these are: bins and categories with fewer
+    are merged. Bins then lie within the range of the release, and values outside are counted as its
+    minimum or maximum.
 
     Returns
     -------
@@ -36,9 +38,9 @@ def compare_columns(X, release, feature_names=None, at_least=1, categorical=()):
     _check_order(X, release)
     names = column_names(X, len(before), feature_names)
     return [
-        _count_categories(name, old, new, at_least)
+        _count_categories(name, old, new, at_least, units)
         if number in categorical
-        else _compare(name, old, new, at_least)
+        else _compare(name, old, new, at_least, units)
         for number, (name, old, new) in enumerate(zip(names, before, after, strict=True))
     ]
 
@@ -62,9 +64,9 @@ def column_names(X, n_columns, given=None):
     return [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(n_columns)]
 
 
-def _compare(name, before, after, at_least):
+def _compare(name, before, after, at_least, units):
     if all(getattr(column.dtype, "kind", "") == "b" for column in (before, after)):
-        return _count_categories(name, before, after, at_least)
+        return _count_categories(name, before, after, at_least, units)
     (old, unit), (new, new_unit) = _as_numbers(before), _as_numbers(after)
     if new is None and missing_cells(after).all():
         return Note(name, "all values are missing")
@@ -72,8 +74,8 @@ def _compare(name, before, after, at_least):
         what = "numbers" if unit is None else "dates"
         return Note(name, f"{what} are released as text" if new is None else "not drawn")
     if old is None:
-        return _count_categories(name, before, after, at_least)
-    return _count_numbers(name, old, new, at_least, unit)
+        return _count_categories(name, before, after, at_least, units)
+    return _count_numbers(name, old, new, at_least, units, unit)
 
 
 def _as_numbers(column):
@@ -96,7 +98,7 @@ def _plain_numbers(column):
     return numbers
 
 
-def _count_numbers(name, old, new, at_least, unit_name=None):
+def _count_numbers(name, old, new, at_least, units, unit_name):
     known = [values[np.isfinite(values)] for values in (old, new)]
     if not all(len(values) for values in known):
         return Note(name, "all values are missing")
@@ -110,10 +112,9 @@ def _count_numbers(name, old, new, at_least, unit_name=None):
     low, high = _range(known[1] if at_least > 1 else np.concatenate(known), at_least)
     are_integers = bool(np.all(known[0] == np.round(known[0])))
     edges = _edges(low, high, len(known[0]), are_integers)
-    before, after = (
-        np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] for values in known
-    )
-    starts = _merge(before, at_least)
+    bins = [np.digitize(values, edges[1:-1]) for values in known]
+    before, after = (np.bincount(places, minlength=len(edges) - 1) for places in bins)
+    starts = _merge(bins[0], len(before), at_least, some(units, np.isfinite(old)))
     return Histogram(
         name,
         np.append(edges[starts], edges[-1]),
@@ -154,40 +155,49 @@ def _edges(low, high, n_values, are_integers):
     return np.linspace(low, high, n_bins + 1)
 
 
-def _merge(counts, at_least):
-    """Starts of runs of bins that contain no record, or `at_least` of them."""
-    starts, held = [], 0
-    is_open = False
-    for position, count in enumerate(counts):
-        if not is_open:
+def _merge(bins, n_bins, at_least, units):
+    """Starts of runs of bins that contain no record, or records of `at_least` people."""
+
+    def is_open(start, stop):
+        return 0 < _people_in((bins >= start) & (bins < stop), units) < at_least
+
+    starts = [0]
+    for position in range(1, n_bins):
+        if not is_open(starts[-1], position):
             starts.append(position)
-            held = 0
-        held += count
-        is_open = 0 < held < at_least
     # A remainder at the end joins the runs before it.
-    while is_open and len(starts) > 1:
+    while len(starts) > 1 and is_open(starts[-1], n_bins):
         starts.pop()
-        is_open = counts[starts[-1] :].sum() < at_least
     return np.array(starts)
 
 
-def _count_categories(name, before, after, at_least):
+def _people_in(rows, units):
+    """How many people have some rows."""
+    return np.count_nonzero(rows) if units is None else len(np.unique(units[rows]))
+
+
+def _count_categories(name, before, after, at_least, units):
     # In a generalized table, nothing tells a missing value from the most general category.
     is_generalized = any(isinstance(cell, str) and cell == ROOT for cell in cells_of(after))
     missing = ROOT if is_generalized else MISSING
     old, new = (_labels(column, missing) for column in (before, after))
-    counts = Counter(old)
-    ranked = sorted(counts, key=lambda label: (-counts[label], label))
-    kept = [label for label in ranked if counts[label] >= at_least][:MOST_BARS]
-    n_others = len(old) - sum(counts[label] for label in kept)
-    # The number of a few others could be computed from the shares of the rest.
-    while kept and 0 < n_others < at_least:
-        n_others += counts[kept.pop()]
-    released = Counter(
-        label if label in kept else OTHERS if label in counts else GENERAL for label in new
+    labels, codes, counts = np.unique(
+        np.array(old, dtype=object), return_inverse=True, return_counts=True
     )
-    categories = [*kept, *([OTHERS] if n_others else []), *([GENERAL] if released[GENERAL] else [])]
-    shown = {**{label: counts[label] for label in kept}, OTHERS: n_others, GENERAL: 0}
+    is_shared = n_people(codes, len(labels), units) >= at_least
+    kept = [code for code in np.argsort(-counts, kind="stable") if is_shared[code]][:MOST_BARS]
+    # The number of a few others could be computed from the shares of the rest.
+    while kept and 0 < _people_in(~np.isin(codes, kept), units) < at_least:
+        kept.pop()
+    shown = {labels[code]: counts[code] for code in kept}
+    n_others = len(old) - sum(shown.values())
+    known = set(labels)
+    released = Counter(
+        label if label in shown else OTHERS if label in known else GENERAL for label in new
+    )
+    others = [*([OTHERS] if n_others else []), *([GENERAL] if released[GENERAL] else [])]
+    categories = [*shown, *others]
+    shown |= {OTHERS: n_others, GENERAL: 0}
     return Bars(
         name,
         categories,

@@ -7,6 +7,7 @@ from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._scaling import scale
 from sk_microagg._utils._validation import check_records
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.privacy._codes import codes_of
 
 
 def points_of(estimator, X):
@@ -36,6 +37,26 @@ def before_and_after(estimator, X):
     table = Frame(X, estimator).table[names]
     names = [f"x{name}" if isinstance(name, int) else str(name) for name in names]
     return table, estimator.centroids_.iloc[estimator.labels_], names
+
+
+def units_of(estimator, X):
+    """Who each record belongs to, numbered from 0; None if the estimator has no unit in its table.
+
+    Parameters
+    ----------
+    estimator : MicroAggregator, TableAggregator or KAIM
+        The estimator.
+
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The records that it was fitted on.
+
+    Returns
+    -------
+    units : ndarray of shape (n_samples,), int, or None
+        The numbers.
+    """
+    unit = estimator._table_roles.unit if isinstance(estimator, TableAggregator) else None
+    return None if unit is None else codes_of(Frame(X, estimator).table[unit])[0]
 
 
 def categorical_columns(estimator):

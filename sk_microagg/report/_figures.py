@@ -90,17 +90,18 @@ class SearchPicture:
     is_falling: bool
 
 
-def draw_columns(X, release, names, k, losses, categorical=()):
+def draw_columns(X, release, names, k, losses, categorical=(), units=None):
     """Draw columns before and after; if there are many, those with the highest loss.
 
-    `categorical` are the numbers of columns of categories, whatever their type.
+    `categorical` are the numbers of columns of categories, whatever their type, and `units` says
+    who each record belongs to.
 
     Returns
     -------
     pictures : list of Picture
         One per column, except for columns that cannot be drawn.
     """
-    columns = compare_columns(X, release, names, fewest_records(k), categorical)
+    columns = compare_columns(X, release, names, fewest_records(k), categorical, units)
     drawable = [j for j, column in enumerate(columns) if not isinstance(column, Note)]
     shown = sorted(drawable, key=lambda j: -losses[j])[:MOST_PANELS]
     return [

@@ -12,8 +12,12 @@ from sk_microagg.report._recipe import recipe_of
 FILTERS = {"counted": counted, "percent": percent, "signed": signed, "thousands": "{:,}".format}
 
 
-def render(X, release, estimator, facts, title, certificate=None, categorical=()):
-    """The report as HTML; `categorical` are the numbers of columns of categories."""
+def render(X, release, estimator, facts, title, certificate=None, categorical=(), units=None):
+    """The report as HTML.
+
+    `categorical` are the numbers of columns of categories, and `units` says who each record belongs
+    to.
+    """
     trace = trace_of(estimator)
     return (
         _environment()
@@ -26,7 +30,7 @@ def render(X, release, estimator, facts, title, certificate=None, categorical=()
             certificate=certificate,
             certificate_picture=certificate and draw_certificate(certificate, estimator),
             columns=draw_columns(
-                X, release, facts.names, facts.k, facts.column_losses, categorical
+                X, release, facts.names, facts.k, facts.column_losses, categorical, units
             ),
             groups=None if facts.risk is None else draw_groups(release, facts.k),
             search=None if trace is None else draw_search(trace, total_of(estimator, trace)),

@@ -15,6 +15,7 @@ from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._validation import check_number
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.plotting._estimators import categorical_columns
+from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._measures import mixed_pair
@@ -167,13 +168,20 @@ def make_report(
         X, release = (_with_names(table) for table in (pair.original, pair.released))
     facts = collect_facts(X, release, estimator, source, passed, dropped, pair, **roles)
     categorical = categorical_columns(estimator)
-    page = render(X, release, estimator, facts, title, certificate, categorical)
+    units = None if unit is None else _numbered(unit, len(X))
+    page = render(X, release, estimator, facts, title, certificate, categorical, units)
     try:
         with released_file(path, readers_of) as draft:
             draft.write_text(page, encoding="utf-8")
     except OSError as error:
         raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error
     return path
+
+
+def _numbered(unit, n_records):
+    """The number of the unit of each record."""
+    columns = RoleColumns(unit, n_records, "unit")
+    return codes_of(columns.values(columns.only()))[0]
 
 
 def _with_names(table):

@@ -147,6 +147,14 @@ def test_ordinals_that_few_records_have_are_not_released(
     assert (released[0], released[-1]) == (first, last)
 
 
+def test_ordinals_that_few_people_have_are_not_released(run, write, tmp_path, cells):
+    rows = [f"{g},{person}\n" for g, person in zip("11112222", "aaaabcde", strict=True)]
+    path = write("t.csv", "g,person\n" + "".join(rows))
+    output = tmp_path / "out.csv"
+    assert run("anonymize", path, output, "-k", 4, "--ordinal", "g", "--unit", "person").code == 0
+    assert cells(output)["g"] == ["2"] * 8
+
+
 def test_a_hierarchy_makes_categories(run, fails, write, tmp_path, cells):
     path = write("t.csv", "born\n" + "".join(f"2020-01-0{i // 2 + 1}\n" for i in range(6)))
     (tmp_path / "h").mkdir()

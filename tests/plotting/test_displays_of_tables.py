@@ -170,3 +170,28 @@ def test_risk_and_utility_of_a_table(X, aggregator):
     display = RiskUtilityDisplay.from_estimator(aggregator, X, ks=[3, 6])
     table = risk_utility(X, [3, 6], estimator=aggregator)
     assert_array_equal(display.line_.get_ydata(), table["expected_matches"])
+
+
+def test_bars_and_bins_stand_for_people():
+    """Many rows of one person are no crowd: neither bar nor bin is for that person alone."""
+    person = np.r_[np.arange(40), np.full(20, 40)]
+    table = pd.DataFrame(
+        {
+            "person": person,
+            "ward": np.where(person == 40, "isolation", np.where(person < 20, "A", "B")),
+            "age": np.where(person == 40, 97.0, 20.0 + person % 20),
+        }
+    )
+    aggregator = TableAggregator(5, unit="person").fit(table)
+    ward, age = AttributeDisplay.from_estimator(aggregator, table, at_least=5).columns
+    assert "isolation" not in ward.categories
+    # All rows of a bin: 60 times its share.
+    ages = table["age"].clip(age.edges[0], age.edges[-1])
+    for low, high, share in zip(age.edges[:-1], age.edges[1:], age.before, strict=True):
+        is_in = (ages >= low) & ((ages < high) | (high == age.edges[-1]))
+        assert is_in.sum() == pytest.approx(60 * share)
+        assert share == 0 or table["person"][is_in].nunique() >= 5
+    rows = AttributeDisplay.from_data(
+        table[["ward"]], aggregator.transform(table)[["ward"]], at_least=5
+    )
+    assert "isolation" in rows.columns[0].categories
