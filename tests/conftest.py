@@ -1,9 +1,16 @@
 import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 from tables.numbers import in_units
+
+
+def pytest_configure(config):
+    """Let Ctrl-C interrupt, which shells ignore in what they run in the background."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
