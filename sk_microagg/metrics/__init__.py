@@ -12,12 +12,14 @@ from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, un
 from sk_microagg.metrics._generalization import generalization_loss
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, sse
+from sk_microagg.metrics._membership import MembershipInference, membership_inference
 from sk_microagg.metrics._missing import record_missing_rate, value_missing_rate
 from sk_microagg.metrics._propensity import propensity_mse
 from sk_microagg.metrics._risk_utility import risk_utility
 
 __all__ = [
     "CorrelationChange",
+    "MembershipInference",
     "RecordLinkage",
     "anonymity_level",
     "attribute_changes",
@@ -29,6 +31,7 @@ __all__ = [
     "information_loss",
     "interval_disclosure",
     "loss_bound",
+    "membership_inference",
     "optimality_gap",
     "propensity_mse",
     "rank_disclosure",
