@@ -1,6 +1,7 @@
 """Metrics of information loss, disclosure risk and utility."""
 
 from sk_microagg.metrics._anonymity import anonymity_level, uniqueness
+from sk_microagg.metrics._attribute import AttributeInference, attribute_inference
 from sk_microagg.metrics._attributes import (
     CorrelationChange,
     attribute_changes,
@@ -18,11 +19,13 @@ from sk_microagg.metrics._propensity import propensity_mse
 from sk_microagg.metrics._risk_utility import risk_utility
 
 __all__ = [
+    "AttributeInference",
     "CorrelationChange",
     "MembershipInference",
     "RecordLinkage",
     "anonymity_level",
     "attribute_changes",
+    "attribute_inference",
     "closeness",
     "correlation_change",
     "diversity",

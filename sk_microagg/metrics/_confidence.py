@@ -1,7 +1,7 @@
 """What a model tells about records with known labels."""
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier
 
 # Of more classes, only the largest probabilities are of interest.
 MOST_PROBABILITIES = 10
@@ -67,7 +67,8 @@ def confidence_of(model, X, y, name):
 def _predicts_numbers(model, y):
     if hasattr(model, "classes_") or y.dtype.kind not in "iuf":
         return False
-    return is_regressor(model) or not is_classifier(model)
+    # A model of another package has no tags. Labels 0 and 1 are as good as numbers then.
+    return not (hasattr(model, "__sklearn_tags__") and is_classifier(model))
 
 
 def _has_scores(model):

@@ -161,15 +161,17 @@ def membership_inference(
         )
     )
     is_member = np.repeat([True, False], [len(y_in), len(y_out)])
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(features, is_member)
     is_confident, is_recognized = (np.empty(len(is_member), dtype=bool) for _ in range(2))
     aucs = []
-    for train, test in folds.split(features, is_member):
-        threshold = _best_threshold(confidence[train], is_member[train])
-        is_confident[test] = confidence[test] >= threshold
-        probability = _probability(clone(estimator), features, is_member, train, test)
-        is_recognized[test] = probability > is_member[train].mean()
-        aucs.append(roc_auc_score(is_member[test], probability))
+    with threadpool_limits(1, user_api="openmp"):  # as few records need no threads
+        for train, test in folds:
+            threshold = _best_threshold(confidence[train], is_member[train])
+            is_confident[test] = confidence[test] >= threshold
+            trained = clone(estimator).fit(features[train], is_member[train])
+            probability = trained.predict_proba(features[test])[:, 1]
+            is_recognized[test] = probability > is_member[train].mean()
+            aucs.append(roc_auc_score(is_member[test], probability))
     return MembershipInference(
         auc=float(roc_auc_score(is_member, confidence)),
         advantage=_advantage(is_confident, is_member),
@@ -205,13 +207,6 @@ def _best_threshold(confidence, is_member):
     """The threshold from which on members are most frequent, compared with others."""
     others, members, thresholds = roc_curve(is_member, confidence, drop_intermediate=False)
     return thresholds[np.argmax(members - others)]
-
-
-def _probability(estimator, features, is_member, train, test):
-    """Probability that records are members, by a classifier trained on others."""
-    with threadpool_limits(1, user_api="openmp"):
-        estimator.fit(features[train], is_member[train])
-        return estimator.predict_proba(features[test])[:, 1]
 
 
 def _advantage(is_taken_for_member, is_member):
