@@ -76,6 +76,7 @@ def anonymize_in_memory(options, progress):
     table = read_table(options.input, format)
     choice = choose_by_options(table.cells.column_names, options)
     declared.check(choice)
+    _check_target_column(options, choice)
     hierarchies = _hierarchies(table, choice, options)
     columns = _anonymized_columns(table, choice, declared, hierarchies, options.k)
     roles = Roles.of(table, choice, options, declared)
@@ -113,6 +114,8 @@ def anonymize_in_memory(options, progress):
     if make_report is not None:
         progress.show(f"writing {options.report}")
         about = {"passed": passed, "dropped": choice.dropped, **roles.of_report()}
+        if options.target is not None:
+            about["target"] = table.values([options.target], declared)[options.target]
         pair = [_with_dates(frame, known, options) for frame in (records, released)]
         _write_report(make_report, pair, estimator, options, certificate, about)
     return facts_of(
@@ -223,6 +226,8 @@ def _check_options(options):
     suffix_of_input(options.input)
     _check_targets(options)
     _check_certificate(options)
+    if options.target is not None and not options.report:
+        raise CommandError("--target needs --report, since it would not be shown otherwise.")
     check_method(options)
     check_privacy_options(options)
     check_refiner_keeps_constraints(options)
@@ -241,6 +246,14 @@ def _check_targets(options):
             )
         others = [options.input, options.output]
         check_target(options.report, others, force=options.force)
+
+
+def _check_target_column(options, choice):
+    if options.target is not None and options.target not in choice.unchanged:
+        raise CommandError(
+            f"--target {options.target!r} must be a column that is released unchanged: "
+            f"{', '.join(map(repr, choice.unchanged)) or 'there is none'}. --sensitive makes one."
+        )
 
 
 def _check_certificate(options):

@@ -178,8 +178,8 @@ class AttributeAttack:
         self._column_of, self._columns = column_of, columns
 
     @classmethod
-    def of_numbers(cls, release, X):
-        """From arrays of numbers."""
+    def of_numbers(cls, release, X, records=slice(None)):
+        """From tables of numbers; `records` are asked about."""
         names, released_names = column_names(X), column_names(release)
         X, release = check_records(X), check_records(release, name="release")
         if X.shape[1] != release.shape[1]:
@@ -189,10 +189,15 @@ class AttributeAttack:
         check_names_match(names, released_names)
         release, counts = np.unique(release, axis=0, return_counts=True)
         scaler = make_scaler("standard").fit(X)
-        columns = [(*pair, True) for pair in zip(X.T, release.T, strict=True)]
+        X = X[records]
         places = np.arange(X.shape[1])
         return cls(
-            names or list(places), scale(scaler, X), scale(scaler, release), counts, places, columns
+            names or list(places),
+            scale(scaler, X),
+            scale(scaler, release),
+            counts,
+            places,
+            columns=[(*pair, True) for pair in zip(X.T, release.T, strict=True)],
         )
 
     @classmethod
@@ -235,6 +240,10 @@ class AttributeAttack:
             success=float(np.mean(np.abs(guesses[nearest] - values) <= tolerance)),
             baseline=float(np.mean(np.abs(blind - values) <= tolerance)),
         )
+
+    def share_known(self, place):
+        """Share of the records whose value is not missing."""
+        return float(np.mean(~np.isnan(self._columns[place][0])))
 
     def _classes_without(self, place):
         """Classes of the rows that are equal in all columns but one."""
