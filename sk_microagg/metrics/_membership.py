@@ -26,12 +26,18 @@ class MembershipInference:
 
     Attributes
     ----------
-    auc, advantage : float
-        Area under the ROC curve, and advantage, of the attack that takes a record for a member if
-        the model is confident of its true label.
+    auc : float
+        Area under the ROC curve of the attack that takes a record for a member if the model is
+        confident of its true label.
 
-    trained_auc, trained_advantage : float
-        The same of a classifier that was trained to recognize members.
+    advantage : float
+        The advantage of this attack.
+
+    trained_auc : float
+        Area under the ROC curve of a classifier that was trained to recognize members.
+
+    trained_advantage : float
+        The advantage of this classifier.
 
     Examples
     --------
@@ -164,7 +170,7 @@ def membership_inference(
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(features, is_member)
     is_confident, is_recognized = (np.empty(len(is_member), dtype=bool) for _ in range(2))
     aucs = []
-    with threadpool_limits(1, user_api="openmp"):  # as few records need no threads
+    with threadpool_limits(1):  # The folds are small: threads would only wait for each other.
         for train, test in folds:
             threshold = _best_threshold(confidence[train], is_member[train])
             is_confident[test] = confidence[test] >= threshold

@@ -6,6 +6,7 @@ import numpy as np
 
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._shares import bound_in_words
+from sk_microagg._utils._tables import columns_of
 from sk_microagg.metrics import record_linkage
 from sk_microagg.metrics._assignment import MOST_PAIRS
 from sk_microagg.metrics._attribute import AttributeAttack
@@ -77,7 +78,7 @@ def measure_attacks(X, release, pair, estimator, fewest, membership):
     facts : AttackFacts
         What the attacks achieve.
     """
-    n_records = len(estimator.labels_)
+    n_records = len(columns_of(X, "X")[0])
     n_jobs = getattr(estimator, "n_jobs", None)
     asked = np.arange(n_records)
     if n_records > MOST_ASKED:

@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
 from sk_microagg._utils._target_weights import MOST_CLASSES
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._classes import codes_of
 from sk_microagg.metrics._mixed import MixedPair, pair_of
@@ -79,7 +79,7 @@ def target_of(target, X, passed, estimator):
     """
     if target is None:
         return None
-    if isinstance(estimator, Generalizer):
+    if not isinstance(estimator, MicroAggregator | TableAggregator):
         raise TypeError(
             f"estimator={estimator!r} must be a MicroAggregator or a TableAggregator if there is a "
             "target."
