@@ -10,7 +10,7 @@ DEFAULTS = MicroAggregator().get_params()
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 # What only groups that are released as averages can be asked for.
-OPTIONS_OF_AVERAGES = ("builder", "certificate", "weights", "categories", "round")
+OPTIONS_OF_AVERAGES = ("builder", "certificate", "weights", "categories", "round", "target")
 
 
 def make_estimator(columns, hierarchies, declared, roles, options, verbose):

@@ -74,8 +74,7 @@ def anonymize_in_memory(options, progress):
 
     progress.show(f"reading {name_of_input(options.input)}")
     table = read_table(options.input, format)
-    choice = choose_by_options(table.cells.column_names, options)
-    declared.check(choice)
+    choice = _choose_columns(table, declared, options)
     hierarchies = _hierarchies(table, choice, options)
     roles = Roles.of(table, choice, options, declared)
     columns = _anonymized_columns(table, choice, declared, hierarchies, options.k, roles.units())
@@ -113,6 +112,7 @@ def anonymize_in_memory(options, progress):
     if make_report is not None:
         progress.show(f"writing {options.report}")
         about = {"passed": passed, "dropped": choice.dropped, **roles.of_report()}
+        about["target"] = _target(table, declared, options)
         pair = [_with_dates(frame, known, options) for frame in (records, released)]
         _write_report(make_report, pair, estimator, options, certificate, about)
     return facts_of(
@@ -127,6 +127,25 @@ def anonymize_in_memory(options, progress):
         certificate=certificate,
         interrupted=interrupted,
     )
+
+
+def _choose_columns(table, declared, options):
+    """Choose columns by their roles; raise if what the user says of them is not possible."""
+    choice = choose_by_options(table.cells.column_names, options)
+    declared.check(choice)
+    if options.target is not None and options.target not in choice.unchanged:
+        raise CommandError(
+            f"--target {options.target!r} must be a column that is released unchanged: "
+            f"{', '.join(map(repr, choice.unchanged)) or 'there is none'}. --sensitive makes one."
+        )
+    return choice
+
+
+def _target(table, declared, options):
+    """What a model is to predict, as numbers or text; None if the user does not say."""
+    if options.target is None:
+        return None
+    return table.values([options.target], declared)[options.target]
 
 
 def _hierarchies(table, choice, options):
@@ -223,6 +242,8 @@ def _check_options(options):
     suffix_of_input(options.input)
     _check_targets(options)
     _check_certificate(options)
+    if options.target is not None and not options.report:
+        raise CommandError("--target needs --report, since it would not be shown otherwise.")
     check_method(options)
     check_privacy_options(options)
     check_refiner_keeps_constraints(options)

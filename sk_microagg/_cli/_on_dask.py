@@ -127,7 +127,7 @@ def _privacy_facts(aggregator, choice):
 
 
 def _check_options(options):
-    for option in ("hierarchies", "report"):
+    for option in ("hierarchies", "report", "target"):
         if getattr(options, option) is not None:
             raise CommandError(f"--{option} needs --engine memory.")
     check_privacy_options(options)

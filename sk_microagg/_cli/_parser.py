@@ -167,6 +167,12 @@ def _add_method(parser):
 def _add_output(parser):
     parser.add_argument("--report", metavar="HTML", help="also write a report on the release")
     parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="a column that is released unchanged and that a model is to predict: the report says "
+        "how well an intruder recognizes the records that a model was trained on",
+    )
+    parser.add_argument(
         "--shuffle",
         action="store_true",
         help="write the rows in random order, which --seed does not determine; default: as in IN",

@@ -1,6 +1,7 @@
 """Metrics of information loss, disclosure risk and utility."""
 
 from sk_microagg.metrics._anonymity import anonymity_level, uniqueness
+from sk_microagg.metrics._attribute import AttributeInference, attribute_inference
 from sk_microagg.metrics._attributes import (
     CorrelationChange,
     attribute_changes,
@@ -12,15 +13,19 @@ from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, un
 from sk_microagg.metrics._generalization import generalization_loss
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, sse
+from sk_microagg.metrics._membership import MembershipInference, membership_inference
 from sk_microagg.metrics._missing import record_missing_rate, value_missing_rate
 from sk_microagg.metrics._propensity import propensity_mse
 from sk_microagg.metrics._risk_utility import risk_utility
 
 __all__ = [
+    "AttributeInference",
     "CorrelationChange",
+    "MembershipInference",
     "RecordLinkage",
     "anonymity_level",
     "attribute_changes",
+    "attribute_inference",
     "closeness",
     "correlation_change",
     "diversity",
@@ -29,6 +34,7 @@ __all__ = [
     "information_loss",
     "interval_disclosure",
     "loss_bound",
+    "membership_inference",
     "optimality_gap",
     "propensity_mse",
     "rank_disclosure",

@@ -1,11 +1,14 @@
 """Distance-based record linkage."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from sk_microagg._utils._scaling import make_scaler, own_floats, scale
 from sk_microagg._utils._validation import check_n_jobs
+from sk_microagg.metrics._assignment import MOST_PAIRS, cheapest_assignment
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, nearest_rows
 from sk_microagg.metrics._numeric import check_pair
@@ -42,11 +45,12 @@ class RecordLinkage:
     expected_if_linked: float
 
 
-def record_linkage(X, release, *, scaler="standard", n_jobs=None):
+def record_linkage(X, release, *, scaler="standard", one_to_one=False, n_jobs=None):
     """Share of records that an intruder who knows the original values re-identifies.
 
     The worst case for distance-based record linkage [1]_: the intruder holds the original records,
-    and links each to the nearest released row, in the space of the scaled columns.
+    and links each to the nearest released row, in the space of the scaled columns; or, with
+    `one_to_one`, links all records at once, no two of them to the same row of the table.
 
     Parameters
     ----------
@@ -61,6 +65,12 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
         transformer that takes an array, or, with None, the columns as they are. For tables with
         categories, dates or missing values it must be "standard".
 
+    one_to_one : bool, default=False
+        Whether the intruder knows that each row of the release is that of one record: a row that
+        occurs m times is linked to m records, such that the sum of all squared distances is as
+        small as possible. This takes seconds for some thousands of records, and at most 20 million
+        pairs of a different record and a different row, such as 10,000 records and 2,000 rows.
+
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
 
@@ -72,6 +82,8 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     See Also
     --------
     risk_utility : Linkage and other measures for several k.
+    attribute_inference : How well an intruder guesses a column from the others.
+    membership_inference : How well an intruder recognizes the training records of a model.
 
     Notes
     -----
@@ -80,6 +92,13 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
 
     Among distinct released rows at exactly the same distance, the intruder picks the one with the
     smallest value in the first column in which they differ.
+
+    Links one to one are an optimal assignment, by shortest augmenting paths. Equal records cannot
+    be told apart: if rows of several groups are linked to them, `linked` is the expected
+    share. Of several optimal assignments, the intruder may pick any. Where `exact_transform_` is
+    True, the groups of a :class:`~sk_microagg.MicroAggregator` *are* the optimal assignment in its
+    scaled space, so that all records are linked, and `expected_matches` is `expected_if_linked`:
+    still at most 1 / k.
 
     Tables with categories, dates or missing values are compared as
     :class:`~sk_microagg.TableAggregator` does it: a category has a coordinate per value, and
@@ -104,6 +123,11 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     0.417
     >>> linkage.expected_if_linked
     0.5
+
+    The record of 8 is nearest to 9.5, but two others are nearer to the two rows of 9.5:
+
+    >>> record_linkage(X, release, one_to_one=True).linked
+    1.0
     """
     check_n_jobs(n_jobs)
     if not are_numbers(X, release):
@@ -114,6 +138,8 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
             )
         pair = MixedPair(X, release)
         classes = row_classes(pair.released, "release")
+        if one_to_one:
+            return linkage_one_to_one(pair.original, classes, partial(pair.distances, classes))
         return linkage_of(classes, pair.linked_rows(classes, n_jobs))
     X, release = check_pair(X, release)
     classes = row_classes(release, "release")
@@ -123,13 +149,57 @@ def record_linkage(X, release, *, scaler="standard", n_jobs=None):
     scaler = make_scaler(scaler)
     if scaler is not None:
         scaler.fit(own_floats(scaler, X))
-    return linkage_of(classes, nearest_rows(scale(scaler, X), scale(scaler, rows), n_jobs))
+    points, rows = scale(scaler, X), scale(scaler, rows)
+    if one_to_one:
+        return linkage_one_to_one(
+            X, classes, lambda records: cdist(points[records], rows, "sqeuclidean")
+        )
+    return linkage_of(classes, nearest_rows(points, rows, n_jobs))
 
 
 def linkage_of(classes, linked):
     """The linkage, given the class of released rows of each record, and that it is linked to."""
+    return _linkage(classes, linked == classes)
+
+
+def linkage_one_to_one(X, classes, distances):
+    """The linkage by optimal assignment.
+
+    Parameters
+    ----------
+    X : ndarray or DataFrame of shape (n_samples, n_features)
+        The original records.
+
+    classes : ndarray of shape (n_samples,)
+        The class of released rows of each record.
+
+    distances : callable
+        Given the numbers of records, returns their squared distances from the rows of all classes.
+
+    Returns
+    -------
+    linkage : RecordLinkage
+        The linkage.
+    """
+    points = row_classes(X, "X")
+    first, n_equal = np.unique(points, return_index=True, return_counts=True)[1:]
     sizes = np.bincount(classes)
-    is_linked = linked == classes
+    if len(first) * len(sizes) > MOST_PAIRS:
+        raise ValueError(
+            f"one_to_one=True needs the distances between {len(first):,} different records and "
+            f"{len(sizes):,} different rows: at most {MOST_PAIRS:,} pairs are possible. Use "
+            "one_to_one=False, or a part of the table."
+        )
+    rows = cheapest_assignment(distances(first), points, sizes)
+    # Of n equal records, any is equally likely to be one of those linked to a row.
+    linked, own = np.sort(points * len(sizes) + rows), points * len(sizes) + classes
+    n_linked = np.searchsorted(linked, own, "right") - np.searchsorted(linked, own, "left")
+    return _linkage(classes, n_linked / n_equal[points])
+
+
+def _linkage(classes, is_linked):
+    """The linkage, given whether or how probably each record is linked to its own class."""
+    sizes = np.bincount(classes)
     return RecordLinkage(
         linked=float(is_linked.mean()),
         expected_matches=float((is_linked / sizes[classes]).mean()),

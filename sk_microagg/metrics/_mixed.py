@@ -3,6 +3,7 @@
 from numbers import Real
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from sk_microagg._model._cells import Cells
 from sk_microagg._model._points import SparsePoints, squared_errors
@@ -60,6 +61,9 @@ class MixedPair:
     kinds : dict, default=()
         Kinds of columns by their names, where these are not to be found from their types.
 
+    same_rows : bool, default=True
+        Whether the release must have a row for each record. Otherwise it may have any rows.
+
     Examples
     --------
     >>> from sk_microagg.metrics._mixed import MixedPair
@@ -68,10 +72,10 @@ class MixedPair:
     [([34.0, 36.0, 51.0], [35.0, 35.0, 51.0]), ([0.0, 1.0, 1.0], [2.0, 2.0, 1.0])]
     """
 
-    def __init__(self, X, release, kinds=()):
+    def __init__(self, X, release, kinds=(), same_rows=True):
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         original, released = Frame(X).table, Frame(release).table
-        if original.shape != released.shape:
+        if original.shape[not same_rows :] != released.shape[not same_rows :]:
             raise ValueError(
                 f"release of shape {released.shape} must have the shape of X, {original.shape}: "
                 "the same columns, as they were anonymized."
@@ -120,7 +124,16 @@ class MixedPair:
 
     def linked_rows(self, classes, n_jobs):
         """The class of released rows that is nearest to each record."""
-        return _nearest(self._points(), self._points_of_classes(classes), n_jobs)
+        return nearest_points(self._points(), self._points_of_classes(classes), n_jobs)
+
+    def distances(self, classes, records):
+        """Squared distances of some records from the rows of all classes."""
+        points, rows = self._points()[records], self._points_of_classes(classes)
+        if not isinstance(points, SparsePoints):
+            return cdist(points, rows, "sqeuclidean")
+        squares = [np.asarray(part.matrix.power(2).sum(axis=1)).ravel() for part in (points, rows)]
+        products = (points.matrix @ rows.matrix.T).toarray()
+        return np.maximum(squares[0][:, None] + squares[1] - 2.0 * products, 0.0)
 
     def information_loss(self, classes):
         """Squared distances to the released rows, as a share of the total sum of squares."""
@@ -203,7 +216,8 @@ def nearest_rows(points, rows, n_jobs):
     return cells.find(points, n_jobs)
 
 
-def _nearest(points, rows, n_jobs):
+def nearest_points(points, rows, n_jobs):
+    """The row nearest to each point, both dense or both sparse."""
     if not isinstance(points, SparsePoints):
         return nearest_rows(points, rows, n_jobs)
     squares = np.asarray(rows.matrix.power(2).sum(axis=1)).ravel()

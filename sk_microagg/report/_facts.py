@@ -13,6 +13,7 @@ from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import generalization_loss, homogeneity, uniqueness
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.plotting._distributions import column_names
+from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._measures import measure_any_kind, measure_numbers
 from sk_microagg.report._sensitive import facts_beyond_k
 
@@ -74,6 +75,9 @@ class Facts:
 
     beyond_k : BeyondK
         Facts about sensitive columns, units and strata.
+
+    attacks : AttackFacts or None
+        What attacks achieve; None for a release of intervals.
     """
 
     names: list
@@ -95,6 +99,7 @@ class Facts:
     mixed: object
     risk: object
     beyond_k: object
+    attacks: object
 
     @property
     def fewest_records(self):
@@ -109,9 +114,8 @@ class Facts:
         """A share of the records as text, or a bound if it stands for too few."""
         return self.bound(value) or percent(value)
 
-    def expected_matches(self):
+    def expected_matches(self, linkage):
         """The share of the records that an intruder is expected to re-identify, as text."""
-        linkage = self.risk.linkage
         if self.bound(linkage.linked) is None:
             return percent(linkage.expected_matches)
         # The exact share would disclose how many records are linked.
@@ -123,12 +127,20 @@ class Facts:
 
 
 def collect_facts(
-    X, release, estimator, source=None, passed=None, dropped=None, pair=None, **roles
+    X,
+    release,
+    estimator,
+    source=None,
+    passed=None,
+    dropped=None,
+    pair=None,
+    membership=None,
+    **roles,
 ):
     """Measure a release; `X` and `release` have the same shape, `passed` has the same rows.
 
-    `pair` is a MixedPair of both if they are not numbers, and `roles` are `sensitive`, `unit` and
-    `strata`.
+    `pair` is a MixedPair of both if they are not numbers, `membership` are the arguments of
+    `measure_membership` if there is a target, and `roles` are `sensitive`, `unit` and `strata`.
     """
     columns = columns_of(X, "X")
     names = column_names(
@@ -166,6 +178,9 @@ def collect_facts(
         mixed=mixed,
         risk=risk,
         beyond_k=facts_beyond_k(classes, estimator, **roles),
+        attacks=None
+        if risk is None
+        else measure_attacks(X, release, pair, estimator, fewest_records(estimator.k), membership),
     )
 
 

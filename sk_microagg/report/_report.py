@@ -19,6 +19,7 @@ from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._measures import mixed_pair
+from sk_microagg.report._membership import target_of
 from sk_microagg.report._page import render
 
 
@@ -36,6 +37,7 @@ def make_report(
     unit=None,
     strata=None,
     certificate=None,
+    target=None,
     readers_of=None,
 ):
     """Write a report on a release: what was done, what was lost, and which risk remains.
@@ -93,6 +95,14 @@ def make_report(
         seconds to spend on a proof, or the bound and its trace from an earlier proof, as
         :func:`sk_microagg.metrics.loss_bound` returns them with `return_trace=True` for records
         scaled as the estimator scales them. Only for MicroAggregator and TableAggregator.
+
+    target : str, array-like or Series of shape (n_samples,), or None, default=None
+        What a model is to predict from the release: the name of a column in `passed` or, for a
+        TableAggregator, in `X`, or its values. If given, the report states how well an intruder
+        recognizes the training records of a random forest, see
+        :func:`sk_microagg.metrics.membership_inference`: at most 5000 records are anonymized once
+        more with the same parameters, and a forest is trained on their release. Only for
+        MicroAggregator and TableAggregator.
 
     readers_of : str, path-like or None, default=None
         A file or a folder, such as the original table: only users who can read it can read the
@@ -162,11 +172,21 @@ def make_report(
     _check_other_columns(passed, dropped, X)
     roles = {"sensitive": sensitive, "unit": unit, "strata": strata}
     _check_roles(roles, X)
+    target = target_of(target, X, passed, estimator)
     certificate = _certificate(certificate, estimator, X)
     pair = mixed_pair(X, release, estimator)
+    membership = None
+    if target is not None:
+        membership = {
+            "X": X,
+            "estimator": estimator,
+            "target": target,
+            "pair": pair,
+            "roles": roles,
+        }
     if pair is not None:
         X, release = (_with_names(table) for table in (pair.original, pair.released))
-    facts = collect_facts(X, release, estimator, source, passed, dropped, pair, **roles)
+    facts = collect_facts(X, release, estimator, source, passed, dropped, pair, membership, **roles)
     categorical = categorical_columns(estimator)
     units = None if unit is None else _numbered(unit, len(X))
     page = render(X, release, estimator, facts, title, certificate, categorical, units)

@@ -44,8 +44,8 @@ def test_names_and_titles_are_escaped(path):
     assert "".join(page.text).count("</title><b>me</b>") == 2
     assert page.row("Columns anonymized") == [f"3: {', '.join(names)}"]
     text = "".join(page.text)
-    # In a table of losses, in one of risks, in a picture, and in the list of columns.
-    assert all(text.count(name) == 4 for name in names)
+    # In tables of losses, risks and attacks, in a picture, and in the list of columns.
+    assert all(text.count(name) == 5 for name in names)
 
 
 ODD = ["<script>alert(1)</script>", "{{ 7*7 }}", "{% raw %}", "{# x #}", "\"&'", "</svg><b>x</b>"]

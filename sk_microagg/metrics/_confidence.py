@@ -1,0 +1,103 @@
+"""What a model tells about records with known labels."""
+
+import numpy as np
+from sklearn.base import is_classifier
+
+# Of more classes, only the largest probabilities are of interest.
+MOST_PROBABILITIES = 10
+
+
+def confidence_of(model, X, y, name):
+    """How confident a model is of the labels of records, and what else its answers are.
+
+    Parameters
+    ----------
+    model : classifier or regressor
+        The fitted model.
+
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The records.
+
+    y : ndarray of shape (n_samples,)
+        Their labels, or numbers.
+
+    name : str
+        Name of `X` in messages.
+
+    Returns
+    -------
+    confidence : ndarray of shape (n_samples,)
+        The probability of the true label; without probabilities, how far its decision function is
+        above those of others; without these, whether the model is right. Of a regressor, minus the
+        squared error.
+
+    features : ndarray of shape (n_samples, n_answers)
+        The answers of the model as numbers, for a classifier to learn from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sk_microagg.metrics._confidence import confidence_of
+    >>> X, y = np.zeros((4, 1)), np.array(["a", "b", "b", "b"])
+    >>> confidence_of(DummyClassifier().fit(X, y), X, y, "X")[0]
+    array([0.25, 0.75, 0.75, 0.75])
+    """
+    if not callable(getattr(model, "predict", None)) or isinstance(model, type):
+        raise TypeError(f"model={model!r} must be a fitted classifier or regressor.")
+    predicted = np.asarray(model.predict(X))
+    if predicted.shape != y.shape:
+        raise ValueError(
+            f"The model's predictions for {name} have the shape {predicted.shape}: they must have "
+            f"that of the labels, {y.shape}."
+        )
+    if _predicts_numbers(model, y):
+        errors = y - predicted
+        return -(errors**2), np.column_stack([predicted, errors, np.abs(errors)])
+    is_right = (predicted == y).astype(np.float64)
+    if not _has_scores(model):
+        return is_right, is_right[:, None]
+    scores = _scores(model, X)
+    labels = _positions(model, y)
+    confidence = _of_true_label(scores, labels, hasattr(model, "predict_proba"))
+    largest = -np.sort(-scores, axis=1)[:, :MOST_PROBABILITIES]
+    return confidence, np.column_stack([confidence, is_right, labels, largest])
+
+
+def _predicts_numbers(model, y):
+    if hasattr(model, "classes_") or y.dtype.kind not in "iuf":
+        return False
+    # A model of another package has no tags. Labels 0 and 1 are as good as numbers then.
+    return not (hasattr(model, "__sklearn_tags__") and is_classifier(model))
+
+
+def _has_scores(model):
+    return hasattr(model, "classes_") and (
+        hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+    )
+
+
+def _scores(model, X):
+    """Probabilities or values of the decision function, a column per class."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=np.float64)
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+def _positions(model, y):
+    """Places of labels among the classes of a model; -1 for those that it does not know."""
+    places = {label: place for place, label in enumerate(np.asarray(model.classes_).tolist())}
+    return np.array([places.get(label, -1) for label in y.tolist()])
+
+
+def _of_true_label(scores, labels, are_probabilities):
+    """Score of the true label; without probabilities, by how much it is above all others."""
+    rows = np.arange(len(scores))
+    is_unknown = labels < 0
+    if are_probabilities:
+        return np.where(is_unknown, 0.0, scores[rows, labels])
+    own = np.where(is_unknown, scores.min(axis=1), scores[rows, labels])
+    others = scores.copy()
+    others[rows[~is_unknown], labels[~is_unknown]] = -np.inf
+    return own - others.max(axis=1)

@@ -1,0 +1,115 @@
+"""What attacks on a release achieve: on identity, attributes and membership."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._shares import bound_in_words
+from sk_microagg._utils._tables import columns_of
+from sk_microagg.metrics import record_linkage
+from sk_microagg.metrics._assignment import MOST_PAIRS
+from sk_microagg.metrics._attribute import AttributeAttack
+from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._disclosure import INTERVAL
+from sk_microagg.metrics._linkage import linkage_one_to_one
+from sk_microagg.report._membership import measure_membership
+
+# Values of more records are not guessed: the standard error of a share is then at most 1.2%.
+MOST_ASKED = 2_000
+
+# Links one to one between more records and rows would take minutes.
+MOST_PAIRS_IN_A_REPORT = MOST_PAIRS // 4
+
+
+@dataclass(frozen=True)
+class AttackFacts:
+    """What a report states about attacks.
+
+    Attributes
+    ----------
+    one_to_one : RecordLinkage or None
+        Links one to one; None if there are too many records.
+
+    guessed, by_chance : list of str
+        For each column, the share of the records whose value is guessed, with and without what is
+        known of them.
+
+    n_asked : int
+        Number of records whose values are guessed.
+
+    membership : MembershipFacts or None
+        What a model gives away; None without a target.
+
+    interval_width : float
+        How near a guess must be, in standard deviations.
+    """
+
+    one_to_one: object
+    guessed: list
+    by_chance: list
+    n_asked: int
+    membership: object
+    interval_width: float = INTERVAL
+
+
+def measure_attacks(X, release, pair, estimator, fewest, membership):
+    """Attack a release.
+
+    Parameters
+    ----------
+    X, release : array-like or DataFrame of shape (n_records, n_columns)
+        The anonymized columns, original and released.
+
+    pair : MixedPair or None
+        Both, if they are not numbers.
+
+    estimator : estimator
+        What made the release.
+
+    fewest : int
+        Smallest number of records that a figure may stand for.
+
+    membership : dict or None
+        Arguments for `measure_membership`; None without a target.
+
+    Returns
+    -------
+    facts : AttackFacts
+        What the attacks achieve.
+    """
+    n_records = len(columns_of(X, "X")[0])
+    n_jobs = getattr(estimator, "n_jobs", None)
+    asked = np.arange(n_records)
+    if n_records > MOST_ASKED:
+        asked = np.sort(np.random.RandomState(0).choice(n_records, MOST_ASKED, replace=False))
+    if pair is None:
+        attack = AttributeAttack.of_numbers(release, X, asked)
+    else:
+        attack = AttributeAttack.of_pair(pair, asked)
+    found = [attack.guess(place, INTERVAL, n_jobs) for place in range(len(attack.names))]
+    # Of all records, as figures that stand for few of them are not shown.
+    known = [attack.share_known(place) for place in range(len(attack.names))]
+
+    def in_words(share):
+        return bound_in_words(share, len(asked), fewest) or percent(share)
+
+    return AttackFacts(
+        one_to_one=_one_to_one(X, release, pair),
+        guessed=[in_words(f.success * of) for f, of in zip(found, known, strict=True)],
+        by_chance=[in_words(f.baseline * of) for f, of in zip(found, known, strict=True)],
+        n_asked=len(asked),
+        membership=None if membership is None else measure_membership(**membership),
+    )
+
+
+def _one_to_one(X, release, pair):
+    """Links one to one; None for more pairs of different records and rows than a report takes."""
+    original, released = (X, release) if pair is None else (pair.original, pair.released)
+    n_points = row_classes(original, "X").max() + 1
+    classes = row_classes(released, "release")
+    if n_points * (classes.max() + 1) > MOST_PAIRS_IN_A_REPORT:
+        return None
+    if pair is None:
+        return record_linkage(X, release, one_to_one=True)
+    return linkage_one_to_one(original, classes, lambda records: pair.distances(classes, records))

@@ -1,0 +1,190 @@
+"""What a model that is trained on a release gives away about who was in it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from sk_microagg._microaggregator import MicroAggregator
+from sk_microagg._model._points import SparsePoints
+from sk_microagg._table_aggregator import TableAggregator
+from sk_microagg._utils._printable import printable
+from sk_microagg._utils._tables import as_table, columns_of, missing_cells
+from sk_microagg._utils._target_weights import MOST_CLASSES
+from sk_microagg.encoding._frames import Frame
+from sk_microagg.metrics import membership_inference
+from sk_microagg.metrics._classes import codes_of
+from sk_microagg.metrics._mixed import MixedPair, pair_of
+from sk_microagg.privacy._codes import as_column
+from sk_microagg.privacy._columns import RoleColumns
+
+# Members, and as many others. With fewer than the minimum, chance would hide any difference.
+MOST_MEMBERS = 5_000
+FEWEST_MEMBERS = 200
+
+N_TREES = 100
+
+
+@dataclass(frozen=True)
+class MembershipFacts:
+    """What a report states about membership.
+
+    Attributes
+    ----------
+    target : str
+        Name of the column that the models predict.
+
+    n_members : int
+        Number of records that they are trained on; as many others are told from them.
+
+    original, released : MembershipInference or None
+        Attacks on a model of the original records and on one of their release; None if they could
+        not be measured.
+
+    reason : str
+        Why they could not be measured.
+    """
+
+    target: str
+    n_members: int
+    original: object
+    released: object
+    reason: str = ""
+
+    @staticmethod
+    def share_right(found):
+        """Share of right answers of the better attack, of as many members as others."""
+        return (1.0 + max(found.advantage, found.trained_advantage)) / 2.0
+
+
+def target_of(target, X, passed, estimator):
+    """The values of a target, checked; None if there is none.
+
+    Parameters
+    ----------
+    target : str, array-like or None
+        The target as a user gives it.
+
+    X, passed : array-like, DataFrame or None
+        Where a name is looked up: the table of a TableAggregator, and columns released unchanged.
+
+    estimator : estimator
+        What made the release.
+
+    Returns
+    -------
+    values : Series, ndarray or None
+        A value per record.
+    """
+    if target is None:
+        return None
+    if not isinstance(estimator, MicroAggregator | TableAggregator):
+        raise TypeError(
+            f"estimator={estimator!r} must be a MicroAggregator or a TableAggregator if there is a "
+            "target."
+        )
+    if not isinstance(target, str):
+        n_records = len(columns_of(X, "X")[0])
+        RoleColumns(target, n_records, "target").only()
+        return as_column(target)
+    tables = [passed] if hasattr(passed, "columns") else []
+    if isinstance(estimator, TableAggregator):
+        tables.append(Frame(X).table.drop(columns=list(estimator.kinds_)))
+    names = list(dict.fromkeys(str(name) for table in tables for name in table.columns))
+    if target not in names:
+        raise ValueError(
+            f"target={target!r} must be a column that is not anonymized, one of {names}, or an "
+            "array."
+        )
+    return next(table[target] for table in tables if target in table.columns)
+
+
+def measure_membership(X, estimator, target, pair, roles):
+    """Train forests on one half of the records and on its release; attack both.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_records, n_columns)
+        What the estimator was fitted on.
+
+    estimator : MicroAggregator or TableAggregator
+        The estimator; a clone of it anonymizes the members.
+
+    target : pandas.Series or ndarray of shape (n_records,)
+        What the forests predict from the anonymized columns.
+
+    pair : MixedPair or None
+        The anonymized columns, original and released, if they are not numbers.
+
+    roles : dict
+        `sensitive`, `unit` and `strata` of the records, as in `fit`.
+
+    Returns
+    -------
+    facts : MembershipFacts
+        The results of both attacks.
+    """
+    name = printable(getattr(target, "name", None) or "the target")
+    members, others = _halves(target, roles["unit"])
+    if len(members) < max(FEWEST_MEMBERS, estimator.k):
+        return MembershipFacts(name, len(members), None, None, "there are too few records")
+    y = np.asarray(target)
+    try:
+        released = _release_of(X, estimator, members, y, pair, roles)
+    except ValueError:
+        # Such as a stratum with fewer than k members, or a constraint that they cannot satisfy.
+        reason = "half of the records cannot be anonymized in the same way"
+        return MembershipFacts(name, len(members), None, None, reason)
+    points = _points(X if pair is None else pair.original, pair)
+    known = points[members], y[members], points[others], y[others]
+    forest = RandomForestRegressor if _are_numbers(y[members]) else RandomForestClassifier
+    forest = forest(N_TREES, random_state=0)
+    attacks = [
+        membership_inference(clone(forest).fit(rows, y[members]), *known, random_state=0)
+        for rows in (points[members], _points(released, pair))
+    ]
+    return MembershipFacts(name, len(members), *attacks)
+
+
+def _halves(target, unit):
+    """Members and as many others, both at random; of a person, all records or nearly none."""
+    is_known = ~missing_cells(target)
+    person_of = np.arange(len(is_known)) if unit is None else codes_of(as_column(unit))
+    rank_of_person = np.random.RandomState(0).permutation(person_of.max() + 1)
+    order = np.argsort(rank_of_person[person_of], kind="stable")
+    order = order[is_known[order]]
+    n_members = min(len(order) // 2, MOST_MEMBERS)
+    return np.sort(order[:n_members]), np.sort(order[n_members : 2 * n_members])
+
+
+def _release_of(X, estimator, members, y, pair, roles):
+    """The anonymized columns of the members, as an estimator of their own releases them."""
+    estimator = clone(estimator).set_params(verbose=0)
+    if isinstance(estimator, TableAggregator):
+        table = Frame(X).table.iloc[members].reset_index(drop=True)
+        return pair_of(estimator, table, estimator.fit_transform(table, y[members])).released
+    given = {name: values for name, values in roles.items() if values is not None}
+    if estimator.privacy is None:
+        given.pop("sensitive", None)
+    given = {name: _rows(values, members) for name, values in given.items()}
+    table = _rows(X if pair is None else pair.original, members)
+    released = estimator.fit_transform(table, y[members], **given)
+    return released if pair is None else MixedPair(table, released).released
+
+
+def _rows(table, rows):
+    table = as_table(table)
+    return table.iloc[rows].reset_index(drop=True) if hasattr(table, "iloc") else table[rows]
+
+
+def _points(table, pair):
+    """Records as points for a forest: numbers as they are, or coordinates of any columns."""
+    if pair is None:
+        return np.asarray(table, dtype=np.float64)
+    points = pair.encoder.points(table)
+    return points.matrix if isinstance(points, SparsePoints) else points
+
+
+def _are_numbers(y):
+    return y.dtype.kind in "iuf" and len(np.unique(y)) > MOST_CLASSES

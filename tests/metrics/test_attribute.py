@@ -1,0 +1,174 @@
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from oracles.attacks import share_guessed
+from sklearn.preprocessing import StandardScaler
+from tables.numbers import TABLES, in_units
+
+from sk_microagg import MicroAggregator, TableAggregator, microaggregate
+from sk_microagg.metrics import AttributeInference, attribute_inference
+
+every_table = pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+
+
+def people(n=300):
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 70, n)
+    return pd.DataFrame(
+        {
+            "age": age.astype(float),
+            "ward": np.where(age < 45, "A", rng.choice(["B", "C"], n)),
+            "income": 100.0 * age + rng.normal(0, 50, n),
+        }
+    )
+
+
+@every_table
+@pytest.mark.parametrize("width", [0.0, 0.1, 1.0])
+def test_success_is_that_of_plain_loops(make, width):
+    X = make(np.random.default_rng(1), 40, 3)
+    labels = microaggregate(X, 3)
+    # Standardized columns, so that a standard deviation is 1, or 0.
+    X = StandardScaler().fit_transform(X)
+    release = np.array([X[labels == label].mean(axis=0) for label in labels])
+    # A column that passes through has several values in a group.
+    release[:, 2] = X[:, 2]
+    for place in range(3):
+        tolerance = width * X[:, place].std()
+        found = attribute_inference(release, X, place, width=width)
+        expected = share_guessed(X.tolist(), release.tolist(), place, tolerance)
+        assert (found.success, found.baseline) == pytest.approx(expected)
+
+
+def test_what_is_released_unchanged_is_guessed():
+    X = in_units(200)
+    found = attribute_inference(X, X, 1, width=0)
+    assert found.success == 1
+    assert found.baseline == pytest.approx(1 / 200)
+    assert found.advantage == pytest.approx(1 - 1 / 200)
+
+
+def test_one_row_for_all_is_no_better_than_chance():
+    X = in_units(100)
+    found = attribute_inference(np.tile(X.mean(axis=0), (100, 1)), X, 0)
+    assert found.advantage == 0
+
+
+def test_a_column_that_nothing_tells_of_is_guessed_by_chance():
+    X = np.random.default_rng(0).normal(size=(2000, 1))
+    found = attribute_inference(MicroAggregator(k=5).fit_transform(X), X, 0)
+    assert found.advantage == 0  # Nothing else is known.
+    X = np.random.default_rng(0).choice([0.0, 1.0], size=(2000, 3))
+    assert abs(attribute_inference(X, X, 1).advantage) < 0.05
+
+
+def test_the_chance_to_guess_a_column_of_zeros_is_high():
+    X = np.zeros((100, 2))
+    X[:, 0] = np.arange(100)
+    X[90:, 1] = 1e6
+    release = MicroAggregator(k=5).fit_transform(X)
+    assert attribute_inference(release, X, 1).baseline == pytest.approx(0.9, abs=0.03)
+
+
+def test_larger_groups_tell_less():
+    X = people()
+    found = [
+        attribute_inference(TableAggregator(k=k).fit_transform(X), X, "income").success
+        for k in (2, 10, 100)
+    ]
+    assert found[0] > found[1] > found[2]
+
+
+def test_categories_are_guessed_exactly():
+    X = people()
+    found = attribute_inference(TableAggregator(k=5).fit_transform(X), X, "ward")
+    assert found.baseline == pytest.approx((X["ward"] == "A").mean())
+    assert found.baseline + 0.1 < found.success < 1
+
+
+def test_a_released_value_that_no_record_has_is_no_guess():
+    X = pd.DataFrame({"age": [30, 31, 60, 61, 62], "ward": list("AABBB")})
+    found = attribute_inference(X.assign(ward=["A", "A", "*", "*", "*"]), X, "ward")
+    assert (found.success, found.baseline) == (0.4, 0.4)
+
+
+def test_missing_values_do_not_count_and_are_no_guess():
+    X = pd.DataFrame({"age": [30.0, 31, None, 61, 62], "ward": list("AABBB")})
+    release = pd.DataFrame({"age": [30.5, 30.5, None, None, None], "ward": list("AABBB")})
+    found = attribute_inference(release, X, "age")
+    assert (found.success, found.baseline) == (0.5, 0.5)
+    X["age"] = np.nan
+    assert attribute_inference(release, X, "age") == AttributeInference(0.0, 0.0)
+
+
+def test_records_that_are_not_in_the_release():
+    X = people(600)
+    inside, outside = X[:400], X[400:].reset_index(drop=True)
+    release = TableAggregator(k=2).fit_transform(inside)
+    for column in ("income", "ward"):
+        own = attribute_inference(release, inside, column)
+        other = attribute_inference(release, outside, column)
+        assert own.success > other.success > other.baseline
+    numbers = ["age", "income"]
+    assert attribute_inference(release[numbers], outside[numbers], "income").success > 0
+
+
+def test_the_order_of_released_rows_does_not_matter():
+    X = people()
+    release = TableAggregator(k=5).fit_transform(X)
+    shuffled = release.sample(frac=1, random_state=0)
+    for column in X.columns:
+        assert attribute_inference(shuffled, X, column) == attribute_inference(release, X, column)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_numbers_frames_and_arrays(frame):
+    X = in_units(100)
+    release = MicroAggregator(k=4).fit_transform(X)
+    tables = [frame(dict(zip("abc", table.T, strict=True))) for table in (release, X)]
+    found = attribute_inference(release, X, 2)
+    assert attribute_inference(*tables, "c") == found
+    assert attribute_inference(*tables, 2) == found
+    assert attribute_inference(release, X, 2, n_jobs=2) == found
+
+
+def test_categories_of_a_sparse_space():
+    names = np.array([f"v{i}" for i in range(700)])
+    X = pd.DataFrame({"name": np.repeat(names, 2), "ward": np.repeat(list("AB"), 700)})
+    found = attribute_inference(X, X, "ward")
+    assert (found.success, found.baseline) == (1.0, 0.5)
+
+
+def test_the_result_is_frozen():
+    found = attribute_inference([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], 0)
+    assert {type(found.success), type(found.baseline)} == {float}
+    with pytest.raises(FrozenInstanceError):
+        found.success = 0.0
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "message"),
+    [
+        ("z", {}, "^column='z' must be the name of a column or a number below 3"),
+        (3, {}, "^column=3 must be"),
+        (-1, {}, "^column=-1 must be"),
+        (0, {"width": -1}, "^width=-1 must be"),
+    ],
+)
+def test_bad_options(column, options, message):
+    X = people()
+    with pytest.raises(ValueError, match=message):
+        attribute_inference(X, X, column, **options)
+
+
+def test_other_columns_raise():
+    X = people()
+    with pytest.raises(ValueError, match="must have the shape of X"):
+        attribute_inference(X[["age", "ward"]], X, "age")
+    with pytest.raises(ValueError, match="release with 1 columns must have those of X, 2"):
+        attribute_inference(X[["age"]], X[["age", "income"]], "age")
+    with pytest.raises(ValueError, match="in the order of X"):
+        attribute_inference(X[["income", "age"]], X[["age", "income"]], "age")
