@@ -1,7 +1,7 @@
 """Metrics of information loss, disclosure risk and utility."""
 
 from sk_microagg.metrics._anonymity import anonymity_level, uniqueness
-from sk_microagg.metrics._attribute import AttributeInference, attribute_inference
+from sk_microagg.metrics._attribute_inference import AttributeInference, attribute_inference
 from sk_microagg.metrics._attributes import (
     CorrelationChange,
     attribute_changes,
@@ -13,7 +13,7 @@ from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, un
 from sk_microagg.metrics._generalization import generalization_loss
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, sse
-from sk_microagg.metrics._membership import MembershipInference, membership_inference
+from sk_microagg.metrics._membership_inference import MembershipInference, membership_inference
 from sk_microagg.metrics._missing import record_missing_rate, value_missing_rate
 from sk_microagg.metrics._propensity import propensity_mse
 from sk_microagg.metrics._risk_utility import risk_utility

@@ -9,7 +9,7 @@ from sk_microagg._utils._shares import bound_in_words
 from sk_microagg._utils._tables import columns_of
 from sk_microagg.metrics import record_linkage
 from sk_microagg.metrics._assignment import MOST_PAIRS
-from sk_microagg.metrics._attribute import AttributeAttack
+from sk_microagg.metrics._attribute_inference import AttributeAttack
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
 from sk_microagg.metrics._linkage import linkage_one_to_one

@@ -165,7 +165,7 @@ class AttributeAttack:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_microagg.metrics._attribute import AttributeAttack
+    >>> from sk_microagg.metrics._attribute_inference import AttributeAttack
     >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 7.0], [9.0, 7.0]])
     >>> attack = AttributeAttack.of_numbers(np.round(X, -1), X)
     >>> attack.guess(0, width=1.0, n_jobs=None)
