@@ -4,7 +4,7 @@ import numpy as np
 
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_roles import as_names, check_one_role
-from sk_microagg._utils._target_weights import target_weights
+from sk_microagg._utils._target_weights import check_target, target_weights
 from sk_microagg._utils._validation import check_number
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.generalization._hierarchy import TreeHierarchy
@@ -83,8 +83,7 @@ def _read_hierarchies(hierarchies, names):
 
 
 def _weights_by_target(encoder, records, y):
-    if y is None:
-        raise ValueError("column_weights='target' needs y: pass the target to fit.")
+    y = check_target(y, len(records), "column_weights='target'")
     points = encoder.points(records)
     matrix = points.matrix if isinstance(points, SparsePoints) else points
     column_of = encoder.coordinates.column_of_coordinates()
