@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._release import release_of
+from sk_microagg._utils._homogeneous import warn_if_homogeneous
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._space import ScaledSpace, fewest_known
@@ -15,6 +16,7 @@ from sk_microagg._utils._statistics import (
     squared_error,
     total_sum_of_squares,
 )
+from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._validation import (
     check_n_jobs,
@@ -280,6 +282,8 @@ class MicroAggregator(
         labels, groups, cells = aggregation.run(
             records, scaled, rounding, method, rules, strata, task
         )
+        if isinstance(scaler, TargetScaler):
+            warn_if_homogeneous(labels, y, "scaler='target'")
         information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
         # Means that would tell the only known value of a group are not kept.
         single_values = space.single_values(records, labels, rules.units)

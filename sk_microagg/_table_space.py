@@ -56,11 +56,17 @@ def make_encoder(estimator, records, k, y, units=None):
         "hierarchies": hierarchies,
         "decimals": _check_decimals(estimator.decimals, names),
     }
-    if isinstance(estimator.column_weights, str) and estimator.column_weights == "target":
+    if uses_target(estimator):
         weights = _weights_by_target(TableEncoder(records, k, **options), records, y)
     else:
         weights = check_weights(estimator.column_weights, names)
     return TableEncoder(records, k, weights=weights, **options)
+
+
+def uses_target(estimator):
+    """Whether columns are weighed by what they tell of the target."""
+    weights = estimator.column_weights
+    return isinstance(weights, str) and weights == "target"
 
 
 def _read_hierarchies(hierarchies, names):

@@ -15,8 +15,9 @@ N_TREES = 100
 MIN_RECORDS_PER_LEAF = 5
 RECORDS_PER_TREE = 20_000
 
-# More digits would depend on single records, so that guesses at one could be tested.
-SIGNIFICANT_DIGITS = 2
+# Weights are powers of this. Finer ones would depend on single records, so that guesses at one
+# could be tested.
+STEP = 2.0**0.5
 
 
 def check_target(y, n_records, owner):
@@ -26,11 +27,17 @@ def check_target(y, n_records, owner):
     """
     if y is None:
         raise ValueError(f"{owner} needs y: it requires y to be passed, but the target y is None.")
-    y = np.asarray(y)
+    y = as_target(y)
     if y.shape[:1] != (n_records,):
         raise ValueError(
             f"y of shape {y.shape} must have a value per record of X, which has {n_records}."
         )
+    return y
+
+
+def as_target(y):
+    """Return a target as an array, a single column of it as one of one dimension."""
+    y = np.asarray(y)
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
@@ -60,7 +67,7 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0, estimator=
     Returns
     -------
     weights : dict
-        By column its weight, in two significant digits; about 1 on average.
+        By column its weight, a power of the root of 2; about 1 on average.
 
     Examples
     --------
@@ -81,10 +88,8 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0, estimator=
     if importance.sum() == 0:
         return dict.fromkeys(columns, 1.0)
     weights = floor + (1.0 - floor) * importance / importance.mean()
-    return {
-        name: float(f"{weight:.{SIGNIFICANT_DIGITS}g}")
-        for name, weight in zip(columns, weights, strict=True)
-    }
+    weights = STEP ** np.round(np.log(weights) / np.log(STEP))
+    return dict(zip(columns, weights.tolist(), strict=True))
 
 
 def _quick_forest(y, n_records, random_state):
