@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import RobustScaler, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 from sklearn_checks import A_FEW, with_checks
 
@@ -34,7 +34,7 @@ def classes_by_the_second_column(X):
     return np.where(X[:, 1] > 0, "high", "low")
 
 
-@with_checks([TargetScaler()])
+@with_checks([TargetScaler(DecisionTreeRegressor(max_depth=3))])
 def test_scikit_learn_check_of_the_scaler(estimator, check):
     check(estimator)
 
@@ -193,6 +193,7 @@ def weights_of_guesses(X, y, record):
     return np.array(guesses), TargetScaler().fit(X, y).weights_
 
 
+@pytest.mark.slow
 def test_weights_do_not_tell_guesses_apart(X, monkeypatch):
     y = X[:, 1] / UNITS[1] + np.random.default_rng(2).normal(size=200) > 0
     guesses, truth = weights_of_guesses(X, y, 17)

@@ -53,12 +53,13 @@ def new_records():
     return draw(37, seed=1)
 
 
-@with_checks([TrainOnRelease(LogisticRegression())])
+@with_checks([TrainOnRelease(LogisticRegression(), MicroAggregator(refiner="exchange"))])
 def test_scikit_learn_check_of_a_classifier(estimator, check):
     check(estimator)
 
 
-@with_checks([TrainOnRelease(Ridge(), MicroAggregator(k=3))])
+@pytest.mark.slow
+@with_checks([TrainOnRelease(Ridge())])
 def test_scikit_learn_check_of_a_regressor(estimator, check):
     check(estimator)
 

@@ -33,8 +33,8 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     weights_ : ndarray of shape (`n_features_in_`,)
-        The weight of each column: its variance after scaling. About 1 on average, in two
-        significant digits.
+        The weight of each column, which is its variance after scaling: a power of the root of 2.
+        About 1 on average.
 
     mean_ : ndarray of shape (`n_features_in_`,)
         Mean of each column.
@@ -59,8 +59,8 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     missing; that they are missing is part of what a column tells.
 
     Weights are computed from the records and their targets. Somebody who knows all records but one
-    could compute the weights that each guess at the last one gives, and compare. Weights therefore
-    have two digits only, which most guesses share.
+    could compute the weights that each guess at the last one gives, and compare. Weights are
+    therefore rounded to powers of the root of 2, which most guesses share; models hardly notice.
 
     Examples
     --------
