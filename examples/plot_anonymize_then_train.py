@@ -38,8 +38,9 @@ print(
 # --------------------------
 # In a Pipeline, patients of whom a prediction is wanted are anonymized as well: each is replaced by
 # the group that he or she falls into. That is right if those who run the model must not see the
-# patients as they are, and it costs accuracy. To weigh columns by what they tell of the target
-# helps both.
+# patients as they are, and it costs accuracy. Groups that are more alike in the columns that tell
+# most of the target (``scaler="target"``) make no difference to this linear model, which is as good
+# as that of the original table; others gain by them.
 candidates = {
     "original table": RidgeCV(),
     "TrainOnRelease": model,
