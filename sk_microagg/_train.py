@@ -77,6 +77,9 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
     have the same target, it can be told of each of them: see
     :class:`~sk_microagg.privacy.LDiversity`.
 
+    Missing values are allowed if both allow them: for example, if the estimator is a Pipeline that
+    starts with an imputer.
+
     Metadata are routed as scikit-learn does it, if `enable_metadata_routing` is set: those of `fit`
     to `fit_transform` of the anonymizer and `fit` of the estimator, those of other methods to that
     of the estimator. Otherwise `sensitive`, `unit` and `strata` are passed to the anonymizer, and
@@ -123,13 +126,16 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         anonymizer = self._make_anonymizer()
         release = anonymizer.fit_transform(X, y, **routed.anonymizer.fit_transform)
         columns = None
-        if not hasattr(anonymizer, "format"):
+        is_like_x = not hasattr(anonymizer, "format")
+        if is_like_x:
             _check_columns(release, X, anonymizer)
-            if is_frame(release) and is_frame(X):
+            if is_frame(release) and is_frame(X) and {*release.columns} == {*X.columns}:
                 columns = list(release.columns)
             else:
                 release = np.asarray(release)
         estimator = clone(self.estimator).fit(release, y, **routed.estimator.fit)
+        if is_like_x and columns is None:
+            _check_takes_missing(estimator, X)
 
         # Attributes are set only after everything has succeeded: no half-fitted model remains.
         validate_data(self, X, skip_check_array=True)
@@ -295,22 +301,32 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         of_anonymizer = get_tags(self._make_anonymizer()).input_tags
         tags.input_tags.categorical = of_anonymizer.categorical
         tags.input_tags.string = of_anonymizer.string and of_estimator.input_tags.string
-        tags.input_tags.allow_nan = of_anonymizer.allow_nan  # as in a Pipeline
+        tags.input_tags.allow_nan = of_anonymizer.allow_nan and of_estimator.input_tags.allow_nan
         return tags
 
 
 def _check_columns(release, X, anonymizer):
     """Raise an error unless a release has the columns of X, in any order if both have names."""
-    numbered = [f"x{number}" for number in range(release.shape[1])]
-    names = list(X.columns) if is_frame(X) else numbered
+    names = [[f"x{number}" for number in range(release.shape[1])]]  # of columns without names
+    names += [list(X.columns)] if is_frame(X) else []
     if is_frame(release):
-        has_columns_of_x = {*release.columns} == {*names}
+        has_columns_of_x = {*release.columns} in map(set, names)
     else:
-        released = getattr(anonymizer, "get_feature_names_out", lambda: names)()
-        has_columns_of_x = list(released) == names
+        released = getattr(anonymizer, "get_feature_names_out", lambda: names[-1])()
+        has_columns_of_x = list(released) in names
     if not has_columns_of_x:
         raise ValueError(
             f"anonymizer={anonymizer!r} returned other columns than those of X, or in another "
             "order: it needs a method `format` that gives rows as they are the same columns, as "
             "that of TableAggregator does."
         )
+
+
+def _check_takes_missing(estimator, X):
+    """Let an estimator raise its error if it does not take missing values, which X has.
+
+    A release may have none all the same, so that only predictions would fail.
+    """
+    values = np.asarray(without_mask(X))
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        estimator.predict(values[np.isnan(values).any(axis=1)][:1])

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, is_classifier, is_regr
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -304,6 +305,18 @@ def test_rows_with_missing_values(X, y, new):
     model = TrainOnRelease(HistGradientBoostingClassifier(max_iter=10), MicroAggregator(k=3))
     masked = np.ma.masked_invalid(new)
     assert_array_equal(model.fit(X, y).predict(new), model.predict(masked))
+    strict = LogisticRegression()
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\.\nLogisticRegression does"):
+        TrainOnRelease(strict).fit(X, y)
+    imputed = TrainOnRelease(make_pipeline(SimpleImputer(), strict)).fit(X, y)
+    assert imputed.score(draw(50, seed=5), label(draw(50, seed=5))) > 0.7
+
+
+def test_columns_that_are_numbered(X, y, new):
+    expected = TrainOnRelease(LogisticRegression()).fit(X, y).predict_proba(new)
+    for anonymizer in (MicroAggregator(), MicroAggregator().set_output(transform="pandas")):
+        model = TrainOnRelease(LogisticRegression(), anonymizer).fit(pd.DataFrame(X), y)
+        assert_array_equal(model.predict_proba(pd.DataFrame(new)), expected)
 
 
 # Attacks.

@@ -27,8 +27,9 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         weigh the same.
 
     random_state : int, RandomState instance or None, default=0
-        Seed of the quick forest. The same seed gives the same weights: if one table were released
-        twice, with different weights, the groups of both could be intersected.
+        Seed of the quick forest, and of an `estimator` without one. The same seed gives the same
+        weights: if one table were released twice, with different weights, the groups of both could
+        be intersected.
 
     Attributes
     ----------

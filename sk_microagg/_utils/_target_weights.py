@@ -59,7 +59,7 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0, estimator=
         The weight of a column that tells nothing.
 
     random_state : int, RandomState instance or None, default=0
-        Seed of the forest.
+        Seed of the forest, and of an estimator without one.
 
     estimator : estimator or None, default=None
         A model with `feature_importances_` or `coef_` in the place of the forest.
@@ -82,6 +82,8 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0, estimator=
         model = _quick_forest(y, points.shape[0], random_state)
     else:
         model = clone(estimator)
+        if model.get_params(deep=False).get("random_state", 0) is None:
+            model.set_params(random_state=random_state)
     importances = _importances(model.fit(points, y))
     columns = list(dict.fromkeys(column_of))
     importance = np.array([importances[column_of == name].sum() for name in columns])
