@@ -128,11 +128,8 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         columns = None
         is_like_x = not hasattr(anonymizer, "format")
         if is_like_x:
-            _check_columns(release, X, anonymizer)
-            if is_frame(release) and is_frame(X) and {*release.columns} == {*X.columns}:
-                columns = list(release.columns)
-            else:
-                release = np.asarray(release)
+            columns = _columns_by_name(release, X, anonymizer)
+            release = np.asarray(release) if columns is None else release
         estimator = clone(self.estimator).fit(release, y, **routed.estimator.fit)
         if is_like_x and columns is None:
             _check_takes_missing(estimator, X)
@@ -305,21 +302,26 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _check_columns(release, X, anonymizer):
-    """Raise an error unless a release has the columns of X, in any order if both have names."""
+def _columns_by_name(release, X, anonymizer):
+    """Names of the columns of a release, in its order, if X has the same; None for arrays.
+
+    Raises an error if the columns are others than those of X, or in another order without names.
+    """
+    if is_frame(release) and is_frame(X) and {*release.columns} == {*X.columns}:
+        return list(release.columns)
     names = [[f"x{number}" for number in range(release.shape[1])]]  # of columns without names
     names += [list(X.columns)] if is_frame(X) else []
     if is_frame(release):
-        has_columns_of_x = {*release.columns} in map(set, names)
+        released = list(release.columns)
     else:
-        released = getattr(anonymizer, "get_feature_names_out", lambda: names[-1])()
-        has_columns_of_x = list(released) in names
-    if not has_columns_of_x:
+        released = list(getattr(anonymizer, "get_feature_names_out", lambda: names[-1])())
+    if released not in names:
         raise ValueError(
             f"anonymizer={anonymizer!r} returned other columns than those of X, or in another "
             "order: it needs a method `format` that gives rows as they are the same columns, as "
             "that of TableAggregator does."
         )
+    return None
 
 
 def _check_takes_missing(estimator, X):

@@ -9,7 +9,7 @@ import pytest
 import sklearn
 from attacks.byte_search import found_in, rare_numbers, recognizable
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, TransformerMixin, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -237,6 +237,9 @@ def test_a_column_transformer_may_change_the_order_only_with_names(X, y, new):
     with pytest.raises(ValueError, match="returned other columns than those of X, or in another"):
         TrainOnRelease(LogisticRegression(), some).fit(frame, y)
     named = some.set_output(transform="pandas")
+    numbered = clone(named).set_params(transformers=[("some", MicroAggregator(), [2, 0])])
+    with pytest.raises(ValueError, match="returned other columns than those of X, or in another"):
+        TrainOnRelease(LogisticRegression(), numbered).fit(X, y)
     model = TrainOnRelease(LogisticRegression(), named).fit(frame, y)
     by_hand = LogisticRegression().fit(named.fit_transform(frame), y)
     expected = by_hand.predict_proba(other[["share", "age", "income"]])
