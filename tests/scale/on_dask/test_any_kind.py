@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from sk_microagg import MicroAggregator, TableAggregator
+from sk_microagg import MicroAggregator, TableAggregator, TargetScaler
 from sk_microagg.privacy import LDiversity
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
