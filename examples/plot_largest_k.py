@@ -52,7 +52,8 @@ search = GridSearchCV(
 )
 search.fit(X, y)
 k = search.best_params_["anonymizer__k"]
-print(f"k = {k}: the model was trained on {search.best_estimator_.anonymizer_.n_groups_} rows")
+n_groups = search.best_estimator_.anonymizer_.n_groups_
+print(f"k = {k}: the model was trained on {n_groups} different rows")
 
 # %%
 # The result
