@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._release import release_of
+from sk_microagg._utils._homogeneous import warn_if_homogeneous
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._space import ScaledSpace, fewest_known
@@ -15,6 +16,7 @@ from sk_microagg._utils._statistics import (
     squared_error,
     total_sum_of_squares,
 )
+from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._validation import (
     check_n_jobs,
@@ -58,10 +60,11 @@ class MicroAggregator(
         "exchange" make `transform` exact. So do "iterated_local_search", "annealing" and
         "recombination", which take longer; "recombination" loses least information.
 
-    scaler : "standard", transformer or None, default="standard"
+    scaler : {"standard", "target"}, transformer or None, default="standard"
         Defines the scaled space, in which distances are measured: "standard" standardizes the
-        columns, a transformer is fitted to `X` and applied to it, and None leaves the columns as
-        they are. The release is always in the units of `X`.
+        columns, "target" also weighs them by what they tell of `y` (see :class:`TargetScaler`), a
+        transformer is fitted to `X` and applied to it, and None leaves the columns as they are. The
+        release is always in the units of `X`.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, such as
@@ -146,6 +149,7 @@ class MicroAggregator(
     See Also
     --------
     TableAggregator : For tables with categories and dates.
+    TrainOnRelease : Trains a model on the release, and predicts on rows as they are.
     microaggregate : Partitions an array, without scaling.
     sk_microagg.metrics.anonymity_level : Verifies a release.
 
@@ -241,8 +245,9 @@ class MicroAggregator(
             The records. All values must be finite numbers, or missing: NaN, None or masked. Text
             and dates are rejected: :class:`TableAggregator` takes them.
 
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or None, default=None
+            The target, if `scaler` is "target" or another transformer that uses one; otherwise it
+            is ignored.
 
         sensitive : array-like, Series or DataFrame, default=None
             The column or columns that `privacy` is about, with a value per record: numbers, text,
@@ -263,12 +268,12 @@ class MicroAggregator(
         """
         records = check_records(X, dtype=FLOATS, estimator=self, allow_missing=True)
         aggregation = Aggregation.of(self, len(records))
-        scaler = make_scaler(self.scaler)
+        scaler = make_scaler(self.scaler, has_target=True)
         k = aggregation.method.k
         rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)
         strata = aggregation.check_strata(strata, len(records), rules)
         space = ScaledSpace(scaler, fewest_known(k))
-        scaled = space.fit(records, rules.units)
+        scaled = space.fit(records, rules.units, y)
         method = aggregation.method_for(scaled.shape[1], rules, self.builder)
         n_strata = 1 if strata is None else len(strata)
         task = self._init_callback_context(max_subtasks=n_strata)
@@ -277,6 +282,8 @@ class MicroAggregator(
         labels, groups, cells = aggregation.run(
             records, scaled, rounding, method, rules, strata, task
         )
+        if isinstance(scaler, TargetScaler):
+            warn_if_homogeneous(labels, y, "scaler='target'")
         information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
         # Means that would tell the only known value of a group are not kept.
         single_values = space.single_values(records, labels, rules.units)
@@ -315,8 +322,8 @@ class MicroAggregator(
         X : array-like of shape (n_samples, n_features)
             The records.
 
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or None, default=None
+            The target, as in `fit`.
 
         sensitive, unit, strata : array-like, Series or DataFrame, default=None
             As in `fit`.
@@ -327,7 +334,7 @@ class MicroAggregator(
             The centroid of the group of each record: every row occurs at least `k` times. The type
             is float32 if that of `X` is, otherwise float64.
         """
-        self.fit(X, sensitive=sensitive, unit=unit, strata=strata)
+        self.fit(X, y, sensitive=sensitive, unit=unit, strata=strata)
         return release_of(self.centroids_, self.labels_)
 
     def fit_predict(self, X, y=None, *, sensitive=None, unit=None, strata=None):
@@ -338,8 +345,8 @@ class MicroAggregator(
         X : array-like of shape (n_samples, n_features)
             The records.
 
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or None, default=None
+            The target, as in `fit`.
 
         sensitive, unit, strata : array-like, Series or DataFrame, default=None
             As in `fit`.
@@ -349,7 +356,7 @@ class MicroAggregator(
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
-        return self.fit(X, sensitive=sensitive, unit=unit, strata=strata).labels_
+        return self.fit(X, y, sensitive=sensitive, unit=unit, strata=strata).labels_
 
     def transform(self, X, strata=None):
         """Replace each record by the centroid of the group in whose power cell it lies.

@@ -8,7 +8,8 @@ from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import most_of, routing_of, squared_errors
 from sk_microagg._table_roles import TableRoles, check_released_names
-from sk_microagg._table_space import make_encoder
+from sk_microagg._table_space import make_encoder, uses_target
+from sk_microagg._utils._homogeneous import warn_if_homogeneous
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
@@ -64,8 +65,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
     column_weights : dict, "target" or None, default=None
         How much columns count, by their names; 1 for those that are not named. "target" weighs
         columns by what they tell of `y`, as a quick forest finds it: a release for training models
-        then keeps more of what these need. Groups become more uniform in `y`, which tells more of
-        it: see :class:`~sk_microagg.privacy.LDiversity`.
+        then keeps more of what these need, as with :class:`TargetScaler`. Groups become more
+        uniform in `y`, which tells more of it: `privacy=LDiversity(2)` prevents groups of a single
+        class, if `fit` gets `sensitive=y`.
 
     categories : {"mode", "shares", "generalize"}, default="mode"
         How categories are released: as the most frequent value, as a column per value with its
@@ -237,7 +239,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, sensitive=None):
         """Partition the records into groups.
 
         Parameters
@@ -248,16 +250,19 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         y : array-like of shape (n_samples,) or None, default=None
             The target, if `column_weights` is "target"; otherwise it is ignored.
 
+        sensitive : array-like, Series or DataFrame, default=None
+            What `privacy` is about, if that is no column of `X` but, for example, the target.
+
         Returns
         -------
         self : TableAggregator
             The fitted estimator.
         """
-        self._fit(X, y)
+        self._fit(X, y, sensitive)
         return self
 
     @with_callbacks
-    def _fit(self, X, y):
+    def _fit(self, X, y, sensitive):
         """Fit; return the frame, for the release."""
         frame = Frame(X, self)
         table = frame.table
@@ -265,7 +270,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         check_option("categories", self.categories, ("mode", "shares", "generalize"))
         check_option("numbers", self.numbers, ("mean", "median"))
         roles = self._roles(table)
-        rules = self._rules(table, aggregation.method.k, roles)
+        rules = self._rules(table, aggregation.method.k, roles, sensitive)
         strata = table[roles.strata] if roles.strata else None
         strata = aggregation.check_strata(strata, len(table), rules)
         records = table[roles.quasi_identifiers]
@@ -279,6 +284,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         labels, groups, cells = aggregation.run(
             points, points, no_rounding, method, rules, strata, task
         )
+        if uses_target(self):
+            warn_if_homogeneous(labels, y, "column_weights='target'")
         options = {"numbers": self.numbers, "categories": self.categories, "units": rules.units}
         released = encoder.released(records, labels, **options)
         check_released_names(released, roles)
@@ -315,8 +322,12 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         self._sk_microagg_version = __version__
         return frame
 
-    def _rules(self, table, k, roles):
-        sensitive = unit = None
+    def _rules(self, table, k, roles, sensitive):
+        unit = None
+        if sensitive is not None and roles.sensitive:
+            raise ValueError(
+                f"sensitive={self.sensitive!r} must be None if fit gets sensitive values as well."
+            )
         if roles.sensitive and self.privacy is not None:
             sensitive = table[roles.sensitive]
         if roles.unit is not None:
@@ -333,7 +344,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             drop=self.drop,
         )
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X, y=None, *, sensitive=None):
         """Partition the records and return the release.
 
         Parameters
@@ -344,16 +355,19 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         y : array-like of shape (n_samples,) or None, default=None
             The target, as in `fit`.
 
+        sensitive : array-like, Series or DataFrame, default=None
+            As in `fit`.
+
         Returns
         -------
         release : same type as `X`
             The table, with the same rows: in the quasi-identifiers, every combination of values
             occurs at least `k` times.
         """
-        frame = self._fit(X, y)
+        frame = self._fit(X, y, sensitive)
         return frame.back(self._assemble(frame.table, self.labels_))
 
-    def fit_predict(self, X, y=None):
+    def fit_predict(self, X, y=None, *, sensitive=None):
         """Partition the records and return the group of each.
 
         Parameters
@@ -364,12 +378,15 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         y : array-like of shape (n_samples,) or None, default=None
             The target, as in `fit`.
 
+        sensitive : array-like, Series or DataFrame, default=None
+            As in `fit`.
+
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Group of each record, numbered from 0.
         """
-        return self.fit(X, y).labels_
+        return self.fit(X, y, sensitive=sensitive).labels_
 
     def transform(self, X):
         """Replace the quasi-identifiers of each record by those of the group that it falls in.

@@ -4,7 +4,7 @@ import numpy as np
 
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_roles import as_names, check_one_role
-from sk_microagg._utils._target_weights import target_weights
+from sk_microagg._utils._target_weights import check_target, target_weights
 from sk_microagg._utils._validation import check_number
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.generalization._hierarchy import TreeHierarchy
@@ -56,11 +56,17 @@ def make_encoder(estimator, records, k, y, units=None):
         "hierarchies": hierarchies,
         "decimals": _check_decimals(estimator.decimals, names),
     }
-    if isinstance(estimator.column_weights, str) and estimator.column_weights == "target":
+    if uses_target(estimator):
         weights = _weights_by_target(TableEncoder(records, k, **options), records, y)
     else:
         weights = check_weights(estimator.column_weights, names)
     return TableEncoder(records, k, weights=weights, **options)
+
+
+def uses_target(estimator):
+    """Whether columns are weighed by what they tell of the target."""
+    weights = estimator.column_weights
+    return isinstance(weights, str) and weights == "target"
 
 
 def _read_hierarchies(hierarchies, names):
@@ -83,8 +89,7 @@ def _read_hierarchies(hierarchies, names):
 
 
 def _weights_by_target(encoder, records, y):
-    if y is None:
-        raise ValueError("column_weights='target' needs y: pass the target to fit.")
+    y = check_target(y, len(records), "column_weights='target'")
     points = encoder.points(records)
     matrix = points.matrix if isinstance(points, SparsePoints) else points
     column_of = encoder.coordinates.column_of_coordinates()

@@ -26,7 +26,7 @@ NO_REFINER = (
     f"^refiner={{}} must be None, one of {REFINER_NAMES}, a list or an object with the method "
     "'refine'"
 )
-NO_SCALER = "^scaler={} must be 'standard', None or an object with the method"
+NO_SCALER = "^scaler={} must be 'standard', 'target', None or an object with the method"
 TEXT = "^X holds text, but must hold numbers: could not convert string to float:"
 
 
@@ -296,7 +296,7 @@ def test_bad_parameter_of_a_builder_on_its_own(X, builder):
 @pytest.mark.parametrize(
     ("scaler", "error", "message"),
     [
-        ("robust", ValueError, r"^scaler='robust' must be one of 'standard'\.$"),
+        ("robust", ValueError, r"^scaler='robust' must be one of 'standard', 'target'\.$"),
         (Nothing(), TypeError, NO_SCALER.format(r"Nothing\(\)")),
         (OnlyTransforms(), TypeError, NO_SCALER.format(r"OnlyTransforms\(\)")),
         (RobustScaler, TypeError, NO_SCALER.format("<class .*RobustScaler'>")),

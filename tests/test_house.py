@@ -24,7 +24,7 @@ LAYERS = [
     ["encoding"],
     ["_table_roles"],
     ["_table_space"],
-    ["_table_aggregator"],
+    ["_table_aggregator", "_train"],
     [""],
     ["datasets", "metrics"],
     ["_certificate", "scale"],

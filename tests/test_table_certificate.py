@@ -79,6 +79,7 @@ def test_blocks_of_sparse_points():
     pd.testing.assert_frame_equal(by_strata.transform(stratified), release)
 
 
+@pytest.mark.filterwarnings("ignore:column_weights='target'")
 def test_columns_count_by_what_they_tell_of_the_target():
     table = visits(400)
     plain = TableAggregator(k=5).fit(table)

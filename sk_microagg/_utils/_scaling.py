@@ -5,10 +5,11 @@ from functools import partial
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
+from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._validation import check_option, check_records, own_copy
 
 # Scalers whose result for a value depends on the value and its column only, to the last digit.
-CELL_BY_CELL = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+CELL_BY_CELL = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, TargetScaler)
 
 # Records scaled one by one, to measure the rounding differences.
 N_ALONE = 200
@@ -17,14 +18,30 @@ N_ALONE = 200
 SAFETY_FACTOR = 4.0
 
 
-def make_scaler(scaler):
-    """Return a new scaler, from a name or an object, or None."""
+def make_scaler(scaler, has_target=False):
+    """Return a new scaler, from a name or an object, or None.
+
+    With `has_target`, it may be one that is fitted with a target.
+    """
+    scalers = {"standard": StandardScaler} | ({"target": TargetScaler} if has_target else {})
     if isinstance(scaler, str):
-        check_option("scaler", scaler, ("standard",))
-        return StandardScaler()
+        check_option("scaler", scaler, scalers)
+        return scalers[scaler]()
     if scaler is None:
         return None
-    return own_copy("scaler", scaler, ("fit", "transform"), "'standard', None or ")
+    if isinstance(scaler, TargetScaler) and not has_target:
+        raise ValueError(
+            f"scaler={scaler!r} must not be a TargetScaler here, where there is no target `y`."
+        )
+    names = ", ".join(map(repr, scalers))
+    return own_copy("scaler", scaler, ("fit", "transform"), f"{names}, None or ")
+
+
+def standardizes(scaler):
+    """Whether scaled columns have a variance of 1, or of their weight."""
+    if type(scaler) is StandardScaler:
+        return scaler.with_std
+    return type(scaler) is TargetScaler
 
 
 def own_floats(scaler, records):

@@ -1,10 +1,10 @@
 """The space in which records are compared: scaled columns, and where values are missing."""
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._utils._people import n_people, some
-from sk_microagg._utils._scaling import own_floats, rounding_of, scale
+from sk_microagg._utils._scaling import own_floats, rounding_of, scale, standardizes
 
 # Fewer values of a column could be computed from its mean and variance.
 FEWEST_KNOWN = 3
@@ -16,7 +16,7 @@ class ScaledSpace:
     A missing value lies at the mean of the known ones of its scaled column, and a further
     coordinate tells it apart: it is as far from a known value, on average, as two known ones are
     from each other. If the scaler is a StandardScaler, both coordinates together have a variance of
-    1, as columns without missing values do.
+    1, as columns without missing values do; with a TargetScaler, one of the weight of the column.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ScaledSpace:
         self._scaler = scaler
         self._min_known = min_known
 
-    def fit(self, records, units=None):
+    def fit(self, records, units=None, y=None):
         """Fit the scaler, and return the points of the records.
 
         Parameters
@@ -61,6 +61,9 @@ class ScaledSpace:
 
         units : ndarray of shape (n_samples,) or None, default=None
             Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
+        y : array-like of shape (n_samples,) or None, default=None
+            The target, for a scaler that uses one.
 
         Returns
         -------
@@ -74,7 +77,8 @@ class ScaledSpace:
         )
         records = self._without_unused(records)
         if self._scaler is not None:
-            self._scaler.fit(own_floats(self._scaler, records))
+            target = {"y": y} if has_fit_parameter(self._scaler, "y") else {}
+            self._scaler.fit(own_floats(self._scaler, records), **target)
         scaled = scale(self._scaler, records)
         self._fit_missing(scaled)
         return np.concatenate(self._parts(scaled), axis=1) if len(self.with_missing) else scaled
@@ -93,7 +97,7 @@ class ScaledSpace:
         # If all known values are equal, missing ones are told apart as in other columns.
         differ = np.fmax.reduce(scaled) > np.fmin.reduce(scaled)
         spreads[~differ] = spreads[differ].mean() if differ.any() else 1.0
-        if type(self._scaler) is StandardScaler and self._scaler.with_std:
+        if standardizes(self._scaler):
             share = n_missing[self.with_missing] / len(scaled)
             self._factors[self.with_missing] = 1.0 / np.sqrt(1.0 - share**2)
         self._heights = (np.sqrt(spreads) * self._factors)[self.with_missing]

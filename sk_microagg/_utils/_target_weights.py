@@ -1,6 +1,7 @@
 """How much columns tell of a target."""
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils.multiclass import type_of_target
 
@@ -14,8 +15,33 @@ N_TREES = 100
 MIN_RECORDS_PER_LEAF = 5
 RECORDS_PER_TREE = 20_000
 
+# Weights are powers of this. Finer ones would depend on single records, so that guesses at one
+# could be tested.
+STEP = 2.0**0.5
 
-def target_weights(points, column_of, y, floor=FLOOR, random_state=0):
+
+def check_target(y, n_records, owner):
+    """Return a target as an array; raise an error that names y if there is none for the records.
+
+    `owner` is what needs it, in messages.
+    """
+    if y is None:
+        raise ValueError(f"{owner} needs y: it requires y to be passed, but the target y is None.")
+    y = as_target(y)
+    if y.shape[:1] != (n_records,):
+        raise ValueError(
+            f"y of shape {y.shape} must have a value per record of X, which has {n_records}."
+        )
+    return y
+
+
+def as_target(y):
+    """Return a target as an array, a single column of it as one of one dimension."""
+    y = np.asarray(y)
+    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+
+
+def target_weights(points, column_of, y, floor=FLOOR, random_state=0, estimator=None):
     """Weights of columns by what a forest finds them to tell of a target.
 
     Parameters
@@ -32,13 +58,16 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0):
     floor : float, default=0.1
         The weight of a column that tells nothing.
 
-    random_state : int, default=0
-        Seed of the forest.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the forest, and of an estimator without one.
+
+    estimator : estimator or None, default=None
+        A model with `feature_importances_` or `coef_` in the place of the forest.
 
     Returns
     -------
     weights : dict
-        By column its weight; the mean is 1.
+        By column its weight, a power of the root of 2; about 1 on average.
 
     Examples
     --------
@@ -46,24 +75,49 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0):
     >>> from sk_microagg._utils._target_weights import target_weights
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> weights = target_weights(X, np.array(["a", "b"]), X[:, 0] > 0)
-    >>> weights["a"] > 1.5, round(weights["a"] + weights["b"], 6)
-    (True, 2.0)
+    >>> weights["a"] > 2 * weights["b"]
+    True
     """
-    is_numbers = type_of_target(y, input_name="y").startswith("continuous") or _are_counts(y)
-    forest = (ExtraTreesRegressor if is_numbers else ExtraTreesClassifier)(
-        N_TREES,
-        min_samples_leaf=MIN_RECORDS_PER_LEAF,
-        bootstrap=True,
-        max_samples=min(points.shape[0], RECORDS_PER_TREE),
-        random_state=random_state,
-    )
-    importances = forest.fit(points, y).feature_importances_
+    if estimator is None:
+        model = _quick_forest(y, points.shape[0], random_state)
+    else:
+        model = clone(estimator)
+        if model.get_params(deep=False).get("random_state", 0) is None:
+            model.set_params(random_state=random_state)
+    importances = _importances(model.fit(points, y))
     columns = list(dict.fromkeys(column_of))
     importance = np.array([importances[column_of == name].sum() for name in columns])
     if importance.sum() == 0:
         return dict.fromkeys(columns, 1.0)
     weights = floor + (1.0 - floor) * importance / importance.mean()
-    return {name: float(weight) for name, weight in zip(columns, weights, strict=True)}
+    weights = STEP ** np.round(np.log(weights) / np.log(STEP))
+    return dict(zip(columns, weights.tolist(), strict=True))
+
+
+def _quick_forest(y, n_records, random_state):
+    return (ExtraTreesClassifier if has_classes(y) else ExtraTreesRegressor)(
+        N_TREES,
+        min_samples_leaf=MIN_RECORDS_PER_LEAF,
+        bootstrap=True,
+        max_samples=min(n_records, RECORDS_PER_TREE),
+        random_state=random_state,
+    )
+
+
+def _importances(model):
+    """What a fitted model finds each coordinate to tell, from 0."""
+    if hasattr(model, "feature_importances_"):
+        return np.asarray(model.feature_importances_)
+    if hasattr(model, "coef_"):
+        return np.abs(np.atleast_2d(model.coef_)).sum(axis=0)
+    raise TypeError(
+        f"estimator={model!r} must have feature_importances_ or coef_ once it is fitted."
+    )
+
+
+def has_classes(y):
+    """Whether a target consists of classes, not of numbers."""
+    return not (type_of_target(y, input_name="y").startswith("continuous") or _are_counts(y))
 
 
 def _are_counts(y):

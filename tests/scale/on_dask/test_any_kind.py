@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from sk_microagg import MicroAggregator, TableAggregator
+from sk_microagg import MicroAggregator, TableAggregator, TargetScaler
 from sk_microagg.privacy import LDiversity
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
@@ -269,6 +269,8 @@ def test_categories_that_differ_by_partition():
     ("parameters", "error", "message"),
     [
         ({"scaler": None}, ValueError, "^scaler=None must be 'standard' for columns of other kin"),
+        ({"scaler": "target"}, ValueError, r"^scaler='target' must be one of 'standard'\.$"),
+        ({"scaler": TargetScaler()}, ValueError, r"^scaler=TargetScaler\(\) must not be a Target"),
         ({"categorical": ["height"]}, ValueError, "^categorical names 'height', but the columns"),
         ({"column_weights": "target"}, TypeError, "^column_weights='target' must be a dict from"),
         ({"column_weights": {"age": 0}}, ValueError, r"^column_weights\['age'\]=0"),

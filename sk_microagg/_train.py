@@ -1,0 +1,334 @@
+"""Fit a model on the release of a table, predict on rows as they are."""
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sk_microagg._microaggregator import FLOATS, MicroAggregator
+from sk_microagg._utils._tables import is_frame
+from sk_microagg._utils._validation import without_mask
+
+# What records may have besides their values: these go to the anonymizer, all else to the estimator.
+ROLES = ("sensitive", "unit", "strata")
+METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score")
+
+
+def _estimator_has(method):
+    """Whether the estimator has a method; the fitted one decides if there is one."""
+
+    def check(self):
+        getattr(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return check
+
+
+class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
+    """Fit a model on the release of the training data, and predict on rows as they are.
+
+    In a Pipeline, an anonymizer also replaces the rows that the model predicts for, by those of
+    groups. That is needed only if nobody may see these rows as they are. Otherwise a model that is
+    trained on the release does better on rows as they are.
+
+    Parameters
+    ----------
+    estimator : classifier or regressor
+        The model. A Pipeline is one, for example of an encoder of categories and a classifier.
+
+    anonymizer : MicroAggregator, TableAggregator or None, default=None
+        Releases the training data by `fit_transform(X, y)`, with the rows of `X` and in its columns
+        and units; None for `MicroAggregator()`. If its columns are others, it needs a method
+        `format(X)`, which gives rows as they are the columns of the release, as that of
+        :class:`TableAggregator` does.
+
+    Attributes
+    ----------
+    anonymizer_ : object
+        The fitted anonymizer.
+
+    estimator_ : object
+        The model, fitted on the release.
+
+    classes_ : ndarray of shape (n_classes,)
+        The classes, if the model is a classifier.
+
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns of `X`, if they are all strings.
+
+    See Also
+    --------
+    MicroAggregator : Anonymizes numbers.
+    TableAggregator : Anonymizes tables with columns of any kind.
+
+    Notes
+    -----
+    The release is not kept, and neither are the training data: what the model remembers are rows
+    that at least `k` people share. This does not hold for `y`, which is not anonymized: a model
+    learns from the target of each person, as it is, and a nearest neighbors classifier even keeps
+    it. Nor does it hold for columns that the anonymizer leaves as they are, such as those that are
+    not among the `quasi_identifiers` of a :class:`TableAggregator`. Where all people of a group
+    have the same target, it can be told of each of them: see
+    :class:`~sk_microagg.privacy.LDiversity`.
+
+    Missing values are allowed if both allow them: for example, if the estimator is a Pipeline that
+    starts with an imputer.
+
+    Metadata are routed as scikit-learn does it, if `enable_metadata_routing` is set: those of `fit`
+    to `fit_transform` of the anonymizer and `fit` of the estimator, those of other methods to that
+    of the estimator. Otherwise `sensitive`, `unit` and `strata` are passed to the anonymizer, and
+    all others, such as `sample_weight`, to the estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import RidgeCV
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sk_microagg import MicroAggregator, TrainOnRelease
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = TrainOnRelease(RidgeCV(), MicroAggregator(k=5))
+    >>> print(f"{cross_val_score(model, X, y).mean():.3f}")
+    0.483
+    >>> print(f"{cross_val_score(RidgeCV(), X, y).mean():.3f}")  # on the original data
+    0.480
+    """
+
+    def __init__(self, estimator, anonymizer=None):
+        self.estimator = estimator
+        self.anonymizer = anonymizer
+
+    def fit(self, X, y, **params):
+        """Anonymize the training data, and fit the model on the release.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The training data.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target. It is passed to the anonymizer as well, which may use it to weigh columns.
+
+        **params : dict
+            Metadata, such as `sensitive` for the anonymizer, or `sample_weight` for the estimator.
+
+        Returns
+        -------
+        self : TrainOnRelease
+            The fitted model.
+        """
+        routed = self._route("fit", params)
+        anonymizer = self._make_anonymizer()
+        release = anonymizer.fit_transform(X, y, **routed.anonymizer.fit_transform)
+        columns = None
+        is_like_x = not hasattr(anonymizer, "format")
+        if is_like_x:
+            columns = _columns_by_name(release, X, anonymizer)
+            release = np.asarray(release) if columns is None else release
+        estimator = clone(self.estimator).fit(release, y, **routed.estimator.fit)
+        if is_like_x and columns is None:
+            _check_takes_missing(estimator, X)
+
+        # Attributes are set only after everything has succeeded: no half-fitted model remains.
+        validate_data(self, X, skip_check_array=True)
+        self.anonymizer_ = anonymizer
+        self.estimator_ = estimator
+        self._columns = columns
+        if hasattr(estimator, "classes_"):
+            self.classes_ = estimator.classes_
+        elif hasattr(self, "classes_"):  # of an earlier fit
+            del self.classes_
+        return self
+
+    @available_if(_estimator_has("predict"))
+    def predict(self, X, **params):
+        """Predict the target of rows as they are.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The rows.
+
+        **params : dict
+            Metadata for the estimator.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions.
+        """
+        return self._call("predict", X, params)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X, **params):
+        """Predict the probability of each class for rows as they are.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The rows.
+
+        **params : dict
+            Metadata for the estimator.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The probabilities, in the order of `classes_`.
+        """
+        return self._call("predict_proba", X, params)
+
+    @available_if(_estimator_has("predict_log_proba"))
+    def predict_log_proba(self, X, **params):
+        """Predict the logarithm of the probability of each class for rows as they are.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The rows.
+
+        **params : dict
+            Metadata for the estimator.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            The logarithms, in the order of `classes_`.
+        """
+        return self._call("predict_log_proba", X, params)
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X, **params):
+        """Return the decision function of the model for rows as they are.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The rows.
+
+        **params : dict
+            Metadata for the estimator.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The values.
+        """
+        return self._call("decision_function", X, params)
+
+    @available_if(_estimator_has("score"))
+    def score(self, X, y, **params):
+        """Return the score of the model on rows as they are.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The rows.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their target.
+
+        **params : dict
+            Metadata for the estimator, such as `sample_weight`.
+
+        Returns
+        -------
+        score : float
+            That of the estimator: accuracy or R², usually.
+        """
+        return self._call("score", X, params, y)
+
+    def _call(self, method, X, params, *others):
+        check_is_fitted(self)
+        routed = self._route(method, params)
+        rows = self._as_released(X)
+        return getattr(self.estimator_, method)(rows, *others, **routed.estimator[method])
+
+    def _as_released(self, X):
+        """Rows as they are, in the columns and the container of the release."""
+        if hasattr(self.anonymizer_, "format"):
+            return self.anonymizer_.format(X)
+        if self._columns is not None:
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return X[self._columns]
+        rows = without_mask(X)
+        return validate_data(self, rows, dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
+
+    def _make_anonymizer(self):
+        return MicroAggregator() if self.anonymizer is None else clone(self.anonymizer)
+
+    def _route(self, method, params):
+        """Which parameters each of both gets."""
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, method, **params)
+        roles = {name: params[name] for name in ROLES if name in params and method == "fit"}
+        others = {name: value for name, value in params.items() if name not in roles}
+        return Bunch(anonymizer=Bunch(fit_transform=roles), estimator=Bunch(**{method: others}))
+
+    def get_metadata_routing(self):
+        """Return how metadata are routed.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The routing: `fit` to `fit_transform` of the anonymizer and `fit` of the estimator.
+        """
+        of_estimator = MethodMapping().add(caller="fit", callee="fit")
+        for method in METHODS:
+            of_estimator.add(caller=method, callee=method)
+        router = MetadataRouter(owner=type(self).__name__)
+        router.add(
+            anonymizer=self._make_anonymizer(),
+            method_mapping=MethodMapping().add(caller="fit", callee="fit_transform"),
+        )
+        return router.add(estimator=self.estimator, method_mapping=of_estimator)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        of_estimator = get_tags(self.estimator)
+        tags.estimator_type = of_estimator.estimator_type
+        tags.classifier_tags = of_estimator.classifier_tags
+        tags.regressor_tags = of_estimator.regressor_tags
+        tags.target_tags = of_estimator.target_tags
+        of_anonymizer = get_tags(self._make_anonymizer()).input_tags
+        tags.input_tags.categorical = of_anonymizer.categorical
+        tags.input_tags.string = of_anonymizer.string and of_estimator.input_tags.string
+        tags.input_tags.allow_nan = of_anonymizer.allow_nan and of_estimator.input_tags.allow_nan
+        return tags
+
+
+def _columns_by_name(release, X, anonymizer):
+    """Names of the columns of a release, in its order, if X has the same; None for arrays.
+
+    Raises an error if the columns are others than those of X, or in another order without names.
+    """
+    if is_frame(release) and is_frame(X) and {*release.columns} == {*X.columns}:
+        return list(release.columns)
+    names = [[f"x{number}" for number in range(release.shape[1])]]  # of columns without names
+    names += [list(X.columns)] if is_frame(X) else []
+    if is_frame(release):
+        released = list(release.columns)
+    else:
+        released = list(getattr(anonymizer, "get_feature_names_out", lambda: names[-1])())
+    if released not in names:
+        raise ValueError(
+            f"anonymizer={anonymizer!r} returned other columns than those of X, or in another "
+            "order: it needs a method `format` that gives rows as they are the same columns, as "
+            "that of TableAggregator does."
+        )
+    return None
+
+
+def _check_takes_missing(estimator, X):
+    """Let an estimator raise its error if it does not take missing values, which X has.
+
+    A release may have none all the same, so that only predictions would fail.
+    """
+    values = np.asarray(without_mask(X))
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        estimator.predict(values[np.isnan(values).any(axis=1)][:1])

@@ -1,0 +1,145 @@
+"""A scaler that weighs columns by what they tell of a target."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sk_microagg._utils._target_weights import FLOOR, check_target, target_weights
+from sk_microagg._utils._validation import check_number
+
+
+class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Standardize columns, and weigh them by how much they tell of a target.
+
+    As the `scaler` of a :class:`MicroAggregator`, it makes groups similar in the columns that a
+    model needs to predict the target, at the cost of those that it does not need.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        A model with `feature_importances_` or `coef_`, which is fitted on the standardized columns,
+        without missing values; None for a quick forest, of classification or regression by the type
+        of `y`.
+
+    floor : float, default=0.1
+        The weight of a column that tells nothing: above 0, and 1 at most, with which all columns
+        weigh the same.
+
+    random_state : int, RandomState instance or None, default=0
+        Seed of the quick forest, and of an `estimator` without one. The same seed gives the same
+        weights: if one table were released twice, with different weights, the groups of both could
+        be intersected.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (`n_features_in_`,)
+        The weight of each column, which is its variance after scaling: a power of the root of 2.
+        About 1 on average.
+
+    mean_ : ndarray of shape (`n_features_in_`,)
+        Mean of each column.
+
+    scale_ : ndarray of shape (`n_features_in_`,)
+        What each column is divided by: its standard deviation, over the root of its weight.
+
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns of `X`, if they are all strings.
+
+    See Also
+    --------
+    MicroAggregator : Has it as `scaler="target"`.
+    TableAggregator : Has the same weights as `column_weights="target"`.
+
+    Notes
+    -----
+    A weight is ``floor + (1 - floor) * importance / mean(importance)``. Missing values stay
+    missing; that they are missing is part of what a column tells.
+
+    Weights are computed from the records and their targets. Somebody who knows all records but one
+    could compute the weights that each guess at the last one gives, and compare. Weights are
+    therefore rounded to powers of the root of 2, which most guesses share; models hardly notice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg import TargetScaler
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> scaler = TargetScaler().fit(X, X[:, 1] > 0)
+    >>> scaler.weights_[1] > 3 * scaler.weights_[[0, 2]]
+    array([ True,  True])
+    """
+
+    def __init__(self, estimator=None, floor=FLOOR, random_state=0):
+        self.estimator = estimator
+        self.floor = floor
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Find the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records; values may be missing.
+
+        y : array-like of shape (n_samples,)
+            The target: classes or numbers.
+
+        Returns
+        -------
+        self : TargetScaler
+            The fitted scaler.
+        """
+        floor = check_number("floor", self.floor, above=0.0, at_most=1.0)
+        X = self._check(X, reset=True)
+        y = check_target(y, len(X), "TargetScaler (scaler='target')")
+        standard = StandardScaler().fit(X)
+        points = standard.transform(X)
+        missing = np.isnan(points)
+        with_missing = np.flatnonzero(missing.any(axis=0))
+        points[missing] = 0.0
+        columns = np.arange(X.shape[1])
+        weights = target_weights(
+            np.column_stack([points, missing[:, with_missing]]),
+            np.concatenate([columns, with_missing]),
+            y,
+            floor=floor,
+            random_state=self.random_state,
+            estimator=self.estimator,
+        )
+        self.weights_ = np.array([weights[column] for column in columns])
+        self.mean_ = standard.mean_
+        self.scale_ = standard.scale_ / np.sqrt(self.weights_)
+        return self
+
+    def transform(self, X):
+        """Standardize the columns of records, and weigh them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The records.
+
+        Returns
+        -------
+        scaled : ndarray of shape (n_samples, n_features)
+            The scaled records.
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        return ((X - self.mean_) / self.scale_).astype(X.dtype, copy=False)
+
+    def _check(self, X, reset):
+        floats = (np.float64, np.float32)
+        return validate_data(self, X, dtype=floats, ensure_all_finite="allow-nan", reset=reset)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

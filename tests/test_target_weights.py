@@ -1,0 +1,261 @@
+"""Columns that count by what they tell of a target, and groups of one class."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import RobustScaler, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
+from sklearn_checks import A_FEW, with_checks
+
+from sk_microagg import MicroAggregator, TableAggregator, TargetScaler
+from sk_microagg._utils import _target_weights
+from sk_microagg._utils._homogeneous import homogeneous_share
+from sk_microagg.metrics import anonymity_level, diversity, homogeneity, record_linkage
+from sk_microagg.privacy import LDiversity
+
+UNITS = [10.0, 2000.0, 0.05]
+quietly = pytest.mark.filterwarnings("ignore:(scaler|column_weights)='target'")
+
+
+@pytest.fixture(name="X")
+def records():
+    return np.random.default_rng(0).normal(size=(200, 3)) * UNITS
+
+
+@pytest.fixture(name="classes")
+def classes_by_the_second_column(X):
+    return np.where(X[:, 1] > 0, "high", "low")
+
+
+@with_checks([TargetScaler(DecisionTreeRegressor(max_depth=3))])
+def test_scikit_learn_check_of_the_scaler(estimator, check):
+    check(estimator)
+
+
+@quietly
+@with_checks([MicroAggregator(scaler="target", refiner="exchange")], only=A_FEW)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+# Weights.
+
+
+def test_a_column_counts_by_its_weight(X, classes):
+    scaler = TargetScaler().fit(X, classes)
+    assert np.argmax(scaler.weights_) == 1
+    expected = StandardScaler().fit_transform(X) * np.sqrt(scaler.weights_)
+    assert_allclose(scaler.transform(X), expected, rtol=1e-12)
+    assert 0.7 < scaler.weights_.mean() < 1.4
+
+
+@pytest.mark.parametrize(
+    "make_target",
+    [
+        lambda x: x > 0,
+        lambda x: np.where(x > 0, "a", "b").astype(object),
+        lambda x: pd.Series(np.where(x > 0, "a", "b")).astype("category"),
+        lambda x: np.digitize(x, [-2000, 0, 2000]),
+        lambda x: x * 0.3,
+        lambda x: (30_000 + x).astype(int),
+        lambda x: (x * 0.3)[:, None],
+        lambda x: np.column_stack([x, -x]),
+    ],
+    ids=["bool", "text", "category", "classes", "numbers", "counts", "column", "two targets"],
+)
+def test_any_target(X, make_target):
+    weights = TargetScaler().fit(X, make_target(X[:, 1])).weights_
+    assert weights[1] > 2 * max(weights[0], weights[2])
+
+
+def test_a_target_without_any_difference(X):
+    assert_array_equal(TargetScaler().fit(X, np.ones(200, dtype=int)).weights_, 1.0)
+
+
+@pytest.mark.parametrize("floor", [0.01, 0.5, 1.0])
+def test_the_floor_is_the_weight_of_what_tells_nothing(X, classes, floor):
+    tree = DecisionTreeClassifier(max_depth=1)  # It uses the second column only.
+    weights = TargetScaler(tree, floor=floor).fit(X, classes).weights_
+    step = 2**0.25  # Weights are rounded.
+    assert floor / step <= weights[0] == weights[2] <= floor * step
+    assert 1 / step <= weights[1] / (floor + (1.0 - floor) * 3) <= step
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), DecisionTreeClassifier(), Ridge()])
+def test_other_models(X, estimator):
+    y = X[:, 1] > 0
+    assert np.argmax(TargetScaler(estimator).fit(X, y).weights_) == 1
+    assert not hasattr(estimator, "n_features_in_")
+
+
+def test_that_a_value_is_missing_can_tell_of_the_target(X, classes):
+    X[classes == "low", 2] = np.nan
+    weights = TargetScaler().fit(X, classes).weights_
+    assert weights[2] > 2 * weights[0]
+
+
+def test_bad_parameters(X, classes):
+    with pytest.raises(ValueError, match=r"^floor=0 must be a number above 0"):
+        TargetScaler(floor=0).fit(X, classes)
+    with pytest.raises(TypeError, match=r"^estimator=DummyClassifier\(.*\) must have feature_impo"):
+        TargetScaler(DummyClassifier()).fit(X, classes)
+    with pytest.raises(ValueError, match=r"^y of shape \(199,\) must have a value per record of X"):
+        TargetScaler().fit(X, classes[1:])
+
+
+# Groups.
+
+
+def test_groups_by_what_tells_of_the_target(X):
+    y = X[:, 1]
+    plain, weighted = MicroAggregator(), MicroAggregator(scaler="target")
+    errors = [
+        np.mean((aggregator.fit_transform(X, y)[:, 1] - y) ** 2) for aggregator in (plain, weighted)
+    ]
+    assert errors[1] < errors[0] / 2
+    assert weighted.exact_transform_
+    assert_array_equal(weighted.transform(X), weighted.fit_transform(X, y))
+    assert_array_equal(weighted.fit_predict(X, y), weighted.labels_)
+    by_object = MicroAggregator(scaler=TargetScaler()).fit_predict(X, y)
+    assert_array_equal(by_object, weighted.labels_)
+
+
+def test_tables_of_numbers_have_the_same_groups(X):
+    y = X[:, 1]
+    table = pd.DataFrame(X, columns=list("abc"))
+    numbers = MicroAggregator(scaler="target").fit(X, y)
+    assert_array_equal(
+        TableAggregator(column_weights="target").fit_predict(table, y), numbers.labels_
+    )
+
+
+def test_missing_values_and_units(X):
+    y = X[:, 1].copy()
+    X[::5, 0] = np.nan
+    units = np.arange(200) // 2
+    aggregator = MicroAggregator(4, scaler="target")
+    release = aggregator.fit_transform(X, y, unit=units)
+    assert anonymity_level(release) >= 4
+    # Both coordinates of a column together have the variance of its weight.
+    points = aggregator._space.points(X)
+    weight = points[:, [0, 3]].var(axis=0).sum()
+    assert_allclose(weight, aggregator.scaler_.weights_[0], rtol=1e-12)
+
+
+def test_a_scaler_of_several_steps_gets_the_target(X):
+    scaler = make_pipeline(TargetScaler(), PCA(2))
+    aggregator = MicroAggregator(scaler=scaler).fit(X, X[:, 1])
+    assert aggregator.scaler_[0].weights_[1] > 1
+
+
+def test_other_scalers_ignore_the_target(X):
+    for scaler in ("standard", RobustScaler(), None):
+        aggregator = MicroAggregator(scaler=scaler, refiner="exchange")
+        assert_array_equal(aggregator.fit_predict(X, "nothing"), aggregator.fit_predict(X))
+
+
+@pytest.mark.parametrize("scaler", ["target", TargetScaler()])
+def test_a_target_is_needed(X, scaler):
+    aggregator = MicroAggregator(scaler=scaler)
+    for fit in (aggregator.fit, aggregator.fit_transform, aggregator.fit_predict):
+        with pytest.raises(ValueError, match=r"^TargetScaler \(scaler='target'\) needs y"):
+            fit(X)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(aggregator)
+
+
+def test_where_there_is_no_target(X):
+    with pytest.raises(ValueError, match=r"^scaler='target' must be one of 'standard'\.$"):
+        record_linkage(X, X, scaler="target")
+    with pytest.raises(ValueError, match=r"^scaler=TargetScaler\(\) must not be a TargetScaler"):
+        record_linkage(X, X, scaler=TargetScaler())
+
+
+# What weights tell of single records.
+
+
+def weights_of_guesses(X, y, record):
+    """Weights for guesses at a record by somebody who knows all others, and of the truth."""
+    rng = np.random.default_rng(1)
+    guesses = []
+    for guess in range(20):
+        other, label = X.copy(), y.copy()
+        label[record] ^= guess % 2 == 0
+        other[record] = X[rng.integers(len(X))]
+        guesses.append(TargetScaler().fit(other, label).weights_)
+    return np.array(guesses), TargetScaler().fit(X, y).weights_
+
+
+@pytest.mark.slow
+def test_weights_do_not_tell_guesses_apart(X, monkeypatch):
+    y = X[:, 1] / UNITS[1] + np.random.default_rng(2).normal(size=200) > 0
+    guesses, truth = weights_of_guesses(X, y, 17)
+    assert np.mean((guesses == truth).all(axis=1)) >= 0.75
+    # With all digits, every guess but the right one would be excluded.
+    monkeypatch.setattr(_target_weights, "STEP", 1.0 + 1e-9)
+    guesses, truth = weights_of_guesses(X, y, 17)
+    assert not (guesses == truth).all(axis=1).any()
+
+
+# Groups of one class.
+
+
+def test_share_of_homogeneous_groups_and_what_it_is_by_chance():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(60), rng.integers(2, 6, 60))
+    classes = rng.choice(3, len(labels), p=[0.6, 0.3, 0.1])
+    share, chance, error = homogeneous_share(labels, classes)
+    assert share == pytest.approx(homogeneity(labels, classes))
+    drawn = rng.choice(classes, (2000, len(classes)))
+    shares = [homogeneity(labels, row) for row in drawn]
+    assert chance == pytest.approx(np.mean(shares), abs=0.005)
+    assert error == pytest.approx(np.std(shares), rel=0.1)
+
+
+WARNING = r"^{}='target': \d+% of the records are in groups of a single class of y \(\d+% would"
+
+
+def test_a_warning_of_groups_of_one_class_and_how_to_prevent_them(X, classes):
+    aggregator = MicroAggregator(scaler="target")
+    with pytest.warns(UserWarning, match=WARNING.format("scaler")) as caught:
+        aggregator.fit(X, classes)
+    assert caught[0].filename == __file__
+    share = homogeneity(aggregator.labels_, classes)
+    assert f": {share:.0%} of the records" in str(caught[0].message)
+    aggregator.set_params(privacy=LDiversity(2)).fit(X, classes, sensitive=classes)
+    assert diversity(aggregator.labels_, classes) == 2
+
+
+def test_the_same_of_tables(X, classes):
+    table = pd.DataFrame(X, columns=list("abc"))
+    aggregator = TableAggregator(column_weights="target")
+    with pytest.warns(UserWarning, match=WARNING.format("column_weights")):
+        aggregator.fit(table, classes)
+    aggregator.set_params(privacy=LDiversity(2))
+    release = aggregator.fit_transform(table, classes, sensitive=classes)
+    assert diversity(release, classes) == 2
+    assert_array_equal(
+        aggregator.fit_predict(table, classes, sensitive=classes), aggregator.labels_
+    )
+    with pytest.raises(ValueError, match=r"^sensitive='a' must be None if fit gets sensitive val"):
+        aggregator.set_params(sensitive="a").fit(table, classes, sensitive=classes)
+
+
+def test_no_warning_of_what_chance_would_do(X):
+    rare = np.random.default_rng(3).random(200) < 0.05
+    aggregator = MicroAggregator(3, scaler="target").fit(X, rare)
+    assert homogeneity(aggregator.labels_, rare) > 0.6
+
+
+def test_no_warning_without_classes_or_groups(X, classes):
+    MicroAggregator(scaler="target").fit(X, X[:, 1])
+    MicroAggregator(scaler="target").fit(X, np.column_stack([X[:, 1] > 0, X[:, 1] < 0]))
+    MicroAggregator(1, scaler="target").fit(X, classes)
+    MicroAggregator().fit(X, classes)
