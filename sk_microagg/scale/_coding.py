@@ -77,7 +77,7 @@ class NumberCoding:
         """What the means of groups are of: the numbers themselves."""
         return records
 
-    def finish(self, space, groups, records, labels):
+    def finish(self, space, groups, records, labels, units):
         """The groups with what they are released as: the means, which they have."""
         return groups
 
@@ -132,13 +132,19 @@ class TableCoding:
     dtype = np.dtype(np.float64)
 
     @classmethod
-    def of(cls, frame, k, categorical, weights):
+    def of(cls, frame, names, unit, k, categorical, weights):
         """Look at all rows of the columns.
 
         Parameters
         ----------
         frame : dask.dataframe.DataFrame
+            The table.
+
+        names : list
             The columns that are anonymized.
+
+        unit : str or None
+            The column that says who a row belongs to.
 
         k : int
             Smallest size of a group.
@@ -154,8 +160,8 @@ class TableCoding:
         coding : TableCoding
             The coding.
         """
-        kinds, prototypes = find_kinds(frame, categorical)
-        surveys = survey_columns(frame, kinds)
+        kinds, prototypes = find_kinds(frame[names], categorical)
+        surveys = survey_columns(frame, kinds, unit, k)
         columns = tuple(
             make_column(surveys[name], kind, prototypes.get(name, frame._meta[name]), k)
             for name, kind in kinds.items()
@@ -179,11 +185,11 @@ class TableCoding:
         """What the means of groups are of: codes have none."""
         return points
 
-    def finish(self, space, groups, records, labels):
+    def finish(self, space, groups, records, labels, units):
         """The groups with what they are released as, as numbers, and with their errors."""
         n_groups = len(groups.sizes)
         averages = [
-            column.averages(records[:, j], labels, n_groups, self.k)
+            column.averages(records[:, j], labels, n_groups, units)
             for j, column in enumerate(self.columns)
         ]
         sums = space.sums_of_squares(records, labels)

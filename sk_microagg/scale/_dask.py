@@ -160,9 +160,10 @@ class DaskMicroAggregator(BaseEstimator):
     merged with its sibling. The last step counts the level of anonymity of the whole release, with
     the strata if there are any; nothing is released if it is below `k`.
 
-    For columns of other kinds than numbers, one more pass counts how many rows share each value,
-    which must fit into memory, since a value that fewer than `k` rows share has no place in a
-    model. A category travels to its block as a number.
+    For columns of other kinds than numbers, one more pass counts how many people share each value:
+    rows, or units if there are any. Values that fewer than `k` people share have no place in a
+    model. All different values must fit into memory, with hashes of up to `k` units of each. A
+    category travels to its block as a number.
 
     Results depend on the data, the order of the partitions and the seed, not on workers that come
     and go: files appear only when they are complete, and a task that runs twice gives the same.
@@ -439,14 +440,9 @@ class DaskMicroAggregator(BaseEstimator):
                 f"scaler={self.scaler!r} must be 'standard' for columns of other kinds than "
                 "numbers, and with column_weights."
             )
-        if unit is not None:
-            raise ValueError(
-                f"unit={unit!r} must be None for columns of other kinds than numbers: how many "
-                "people share a category is not counted on Dask."
-            )
         self._say("looking at the values of all columns")
         k = check_k(self.k, math.inf)
-        return TableCoding.of(parts.frame[parts.columns], k, categorical, weights)
+        return TableCoding.of(parts.frame, parts.columns, unit, k, categorical, weights)
 
     def _check_sample_size(self):
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sk_microagg import MicroAggregator, TableAggregator
+from sk_microagg.metrics import units_per_group
 from sk_microagg.privacy import LDiversity
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
@@ -17,6 +18,7 @@ import dask  # noqa: E402
 from tables.on_dask import assert_fit_fails, every_shuffle  # noqa: E402
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale._column_survey import survey_columns  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -133,7 +135,7 @@ def test_a_model_does_not_tell_the_only_known_value_of_a_group(tmp_path):
 @pytest.mark.slow
 def test_roles():
     table = draw(400)
-    roles = {"sensitive": "illness", "strata": "region"}
+    roles = {"sensitive": "illness", "strata": "region", "unit": "person"}
     parameters = {"k": 4, "privacy": LDiversity(2)}
     X = dd.from_pandas(table, npartitions=3)
     release = DaskMicroAggregator(columns=COLUMNS, **parameters).fit_transform(X, **roles)
@@ -141,11 +143,76 @@ def test_roles():
     assert_frame_equal(release.compute(), in_memory.fit_transform(table))
 
 
-def test_people_with_several_rows_are_refused():
-    X = dd.from_pandas(draw(400), npartitions=3)
-    aggregator = DaskMicroAggregator(k=4, columns=COLUMNS)
-    with pytest.raises(ValueError, match="unit='person' must be None for columns of other kinds"):
-        aggregator.fit(X, unit="person")
+def of_few_people(n, seed=0):
+    """A table in which many rows are of one person, who has values that nobody else has."""
+    table = draw(n, seed)
+    rows = np.random.default_rng(seed).permutation(n)[: n // 8]
+    table.loc[rows, "person"] = 0
+    table.loc[rows, "ward"] = "at home"
+    table.loc[rows[::2], "town"] = "Atlantis"
+    table.loc[rows[::3], "stage"] = "none"
+    table.loc[rows[1::2], "blood"] = "AB"
+    # In some groups, the only known values are several ones of this person.
+    table.loc[table["age"] < 50, "income"] = None
+    table.loc[rows, "income"] = 987_654.25
+    return table
+
+
+@pytest.mark.slow
+@every_shuffle
+def test_people_with_several_rows(shuffle, tmp_path):
+    table = of_few_people(600)
+    parameters = {"k": 4, "block_size": 150}
+    X = dd.from_pandas(table, npartitions=5)
+    on_dask = DaskMicroAggregator(columns=COLUMNS, shuffle=shuffle, folder=tmp_path, **parameters)
+    release = on_dask.fit_transform(X, unit="person").compute()
+    in_memory = TableAggregator(quasi_identifiers=COLUMNS, unit="person", **parameters)
+    assert_frame_equal(release, in_memory.fit_transform(table))
+    assert on_dask.n_blocks_ == in_memory.n_blocks_ > 1
+    assert on_dask.information_loss_ == pytest.approx(in_memory.information_loss_)
+    assert units_per_group(release[COLUMNS], table["person"]) >= 4
+    values = {"ward": "at home", "town": "Atlantis", "stage": "none", "blood": "AB"}
+    for name, value in values.items():
+        assert (table[name] == value).sum() >= 4
+        assert not (release[name] == value).any()
+    for name in ("stage", "blood"):
+        assert values[name] not in release[name].cat.categories
+    assert not (release["income"] == 987_654.25).any()
+    kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*.*")) + pickle.dumps(on_dask)
+    for value in (b"at home", b"Atlantis"):
+        assert value not in kept
+    new = of_few_people(100, seed=1)
+    new_rows = on_dask.transform(dd.from_pandas(new, npartitions=2)).compute()
+    assert_frame_equal(new_rows, in_memory.transform(new))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_categories_that_one_person_has_most_often(seed):
+    """What many rows have, but few people, is not the most frequent category of anything."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"code": rng.choice([1, 1, 1, 1, 2, 3, 4, 5], 90)})
+    table["town"] = np.where(table["code"] == 1, "Atlantis", "town " + table["code"].astype(str))
+    table["person"] = np.where(table["code"] == 1, rng.integers(0, 2, 90), np.arange(90))
+    parameters = {"k": 3, "categorical": ["code"], "refiner": None}
+    on_dask = DaskMicroAggregator(columns=["code", "town"], **parameters)
+    release = on_dask.fit_transform(dd.from_pandas(table, npartitions=4), unit="person").compute()
+    in_memory = TableAggregator(unit="person", **parameters)
+    assert_frame_equal(release, in_memory.fit_transform(table))
+    assert on_dask._space._columns[0].values == in_memory._encoder.columns[0].values
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_people_of_a_value_are_counted_up_to_k(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(1, 60)), int(rng.integers(1, 5))
+    table = pd.DataFrame({"value": rng.choice([*"abcdefgh", None], n)})
+    table["person"] = rng.choice([*range(6), np.nan], n)
+    X = dd.from_pandas(table, npartitions=int(rng.integers(1, 9)), sort=False)
+    survey = survey_columns(X, {"value": "category"}, "person", k)["value"]
+    people = {value: {*map(str, rows)} for value, rows in table.groupby("value")["person"]}
+    counted = dict(zip(survey.values.known, survey.n_people().tolist(), strict=True))
+    assert counted == {value: min(len(those), k) for value, those in people.items()}
+    assert len(survey.people.keys) <= k * (len(people) + 1)
 
 
 @pytest.mark.slow
