@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from sk_microagg._table_roles import as_names
-from sk_microagg._table_space import check_weights
+from sk_microagg._table_space import check_decimals, check_kinds, check_weights
 from sk_microagg._utils._space import ScaledSpace, fewest_known
 from sk_microagg._utils._validation import check_records
 from sk_microagg.encoding._coordinates import Coordinates
@@ -132,7 +131,7 @@ class TableCoding:
     dtype = np.dtype(np.float64)
 
     @classmethod
-    def of(cls, frame, names, unit, k, categorical, weights):
+    def of(cls, frame, names, unit, k, options):
         """Look at all rows of the columns.
 
         Parameters
@@ -149,24 +148,22 @@ class TableCoding:
         k : int
             Smallest size of a group.
 
-        categorical : list
-            Columns to treat as categories.
-
-        weights : dict
-            By the name of a column, how much it counts.
+        options : ColumnOptions
+            What the user says about columns.
 
         Returns
         -------
         coding : TableCoding
             The coding.
         """
-        kinds, prototypes = find_kinds(frame[names], categorical)
-        surveys = survey_columns(frame, kinds, unit, k)
+        kinds, prototypes = find_kinds(frame[names], options.kinds)
+        surveys = survey_columns(frame, kinds, unit, k, options.decimals)
+        likes = {name: prototypes.get(name, frame._meta[name]) for name in kinds}
         columns = tuple(
-            make_column(surveys[name], kind, prototypes.get(name, frame._meta[name]), k)
+            make_column(surveys[name], kind, likes[name], k, options.orders.get(name))
             for name, kind in kinds.items()
         )
-        return cls(columns, k, weights)
+        return cls(columns, k, options.weights)
 
     def encode(self, frame):
         """The numbers that travel, NaN where a value is missing."""
@@ -257,13 +254,45 @@ class NewRowCoding:
         return self.space.numbers(frame)
 
 
-def check_options(names, categorical, weights):
-    """Return the names of columns that are categories, and weights by name, each checked."""
-    if isinstance(categorical, str) and categorical == "from_dtype":
-        categorical = None
-    if weights is not None and not isinstance(weights, dict):
-        raise TypeError(
-            f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
-            f"{type(weights).__name__}."
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the user says about columns, by their names.
+
+    Attributes
+    ----------
+    kinds : dict
+        Kinds of columns, whatever their types.
+
+    orders : dict
+        The values of ordinal columns, lowest first.
+
+    weights : dict
+        How much columns count.
+
+    decimals : dict
+        Decimals of columns of numbers in the release; "auto" for those of the column.
+    """
+
+    kinds: dict
+    orders: dict
+    weights: dict
+    decimals: dict
+
+    @classmethod
+    def of(cls, estimator, names):
+        """Check the parameters of an estimator."""
+        weights = estimator.column_weights
+        if weights is not None and not isinstance(weights, dict):
+            raise TypeError(
+                f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
+                f"{type(weights).__name__}."
+            )
+        return cls(
+            *check_kinds(estimator.categorical, estimator.ordinal, names),
+            check_weights(weights, names),
+            check_decimals(estimator.decimals, names),
         )
-    return as_names(categorical, "categorical", names), check_weights(weights, names)
+
+    def __bool__(self):
+        has_decimals = any(number != "auto" for number in self.decimals.values())
+        return bool(self.kinds or self.weights or has_decimals)

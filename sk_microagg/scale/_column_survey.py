@@ -48,12 +48,12 @@ class Survey:
     categories: pd.Index | None
 
     @classmethod
-    def of_part(cls, column, kind, units, k):
+    def of_part(cls, column, kind, decimals, units, k):
         """Look at the rows of one part of the table; `units` is None or a column."""
         line = values = people = categories = None
         if kind == "number":
             _check_no_codes(column)
-            line = NumberColumn(column)
+            line = NumberColumn(column, decimals)
         elif kind == "date":
             line = DateColumn(column)
         else:
@@ -119,7 +119,7 @@ def _check_no_codes(column):
         )
 
 
-def survey_columns(frame, kinds, unit, k):
+def survey_columns(frame, kinds, unit, k, decimals=None):
     """Look at all rows of some columns.
 
     Parameters
@@ -136,6 +136,9 @@ def survey_columns(frame, kinds, unit, k):
     k : int
         Number of people of a value that are counted.
 
+    decimals : dict or None, default=None
+        By the name of a column of numbers, the decimals in the release; "auto" for others.
+
     Returns
     -------
     surveys : dict
@@ -143,16 +146,20 @@ def survey_columns(frame, kinds, unit, k):
     """
     look = dask.delayed(_survey_part, pure=False)
     parts = frame[[*kinds, *([] if unit is None else [unit])]].to_delayed()
-    surveys = compute_merged([look(part, kinds, unit, k) for part in parts], _merged, k)
+    surveys = [look(part, kinds, decimals or {}, unit, k) for part in parts]
+    surveys = compute_merged(surveys, _merged, k)
     orders = [name for name in kinds if getattr(frame.dtypes[name], "ordered", False)]
     if orders:
         _check_orders(frame[orders])
     return dict(zip(kinds, surveys, strict=True))
 
 
-def _survey_part(frame, kinds, unit, k):
+def _survey_part(frame, kinds, decimals, unit, k):
     units = None if unit is None else frame[unit]
-    return [Survey.of_part(frame[name], kind, units, k) for name, kind in kinds.items()]
+    return [
+        Survey.of_part(frame[name], kind, decimals.get(name, "auto"), units, k)
+        for name, kind in kinds.items()
+    ]
 
 
 def _merged(parts, k):
@@ -176,7 +183,7 @@ def _categories(frame):
     return [list(column.cat.categories) for _, column in frame.items()]
 
 
-def find_kinds(frame, categorical):
+def find_kinds(frame, given):
     """Find the kinds of columns, by their types, or by their cells if these are objects.
 
     Parameters
@@ -184,8 +191,8 @@ def find_kinds(frame, categorical):
     frame : dask.dataframe.DataFrame
         The columns.
 
-    categorical : list
-        Names of columns that are categories, whatever their types.
+    given : dict
+        Kinds of columns by their names, whatever their types.
 
     Returns
     -------
@@ -198,7 +205,7 @@ def find_kinds(frame, categorical):
     names = [
         name
         for name, dtype in frame.dtypes.items()
-        if pd.api.types.is_object_dtype(dtype) and name not in categorical
+        if pd.api.types.is_object_dtype(dtype) and name not in given
     ]
     found = {}
     if names:
@@ -210,7 +217,7 @@ def find_kinds(frame, categorical):
             found[name] = kinds.pop() if len(kinds) == 1 else "category", types
     kinds, prototypes = {}, {}
     for name in frame.columns:
-        kinds[name] = "category" if name in categorical else kind_of(frame._meta[name])
+        kinds[name] = given.get(name) or kind_of(frame._meta[name])
         if name in found:
             kinds[name], types = found[name]
             prototypes[name] = _prototype(name, kinds[name], types)

@@ -162,7 +162,7 @@ class ReleasedCategories:
         return cells.astype(self.like.dtype).rename(self.like.name)
 
 
-def make_column(survey, kind, like, k):
+def make_column(survey, kind, like, k, order=None):
     """The column of a table, from what is known of all its rows.
 
     Parameters
@@ -179,6 +179,9 @@ def make_column(survey, kind, like, k):
     k : int
         Smallest size of a group.
 
+    order : list or None, default=None
+        All values of an ordinal column, lowest first; None for the order of the type or of values.
+
     Returns
     -------
     column : Line or Categories
@@ -188,7 +191,7 @@ def make_column(survey, kind, like, k):
     if survey.n_known and survey.line is not None:
         return Line(survey.line, like)
     if survey.n_known and kind == "ordinal":
-        return _make_ordinal(name, survey, k)
+        return _make_ordinal(survey, like, k, order)
     values, people = survey.as_categories(), survey.n_people()
     different, counts = values.known.astype(object), values.counts[:-1]
     column = CategoryColumn.of_counts(name, different, counts, people, int(values.counts[-1]), k)
@@ -207,12 +210,17 @@ def _people_by_category(categories, values, people):
     return by_category
 
 
-def _make_ordinal(name, survey, k):
-    categories = survey.categories
-    people = _people_by_category(categories, survey.values, survey.n_people())
+def _make_ordinal(survey, like, k, order):
     # It matters only whether there are k people of a value, or none.
-    codes = np.repeat(np.arange(len(categories)), np.minimum(people, k))
-    some = pd.Categorical.from_codes(codes, categories, ordered=True)
-    column = OrdinalColumn(pd.Series(some, name=name), k)
-    kind = pd.CategoricalDtype(categories[column.ranks.astype(np.intp)], ordered=True)
-    return Line(column, pd.Series([], dtype=kind, name=name))
+    some = np.repeat(survey.values.known.astype(object), np.minimum(survey.n_people(), k))
+    some = pd.Series(some, dtype=object, name=like.name)
+    if survey.categories is not None:
+        some = some.astype(pd.CategoricalDtype(survey.categories, ordered=like.dtype.ordered))
+    column = OrdinalColumn(some, k, order)
+    if survey.categories is not None:
+        kind = pd.CategoricalDtype(
+            survey.categories[survey.categories.isin(column.order)], ordered=like.dtype.ordered
+        )
+        like = pd.Series([], dtype=kind, name=like.name)
+    # Without a value that may be released, all cells are missing.
+    return Line(column, like if column.order else with_room(like))

@@ -215,6 +215,53 @@ def test_people_of_a_value_are_counted_up_to_k(seed):
     assert len(survey.people.keys) <= k * (len(people) + 1)
 
 
+SIZES = ["small", "medium", "large", "huge"]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"ordinal": {"size": SIZES}, "decimals": {"income": 0, "price": 1}},
+        {"ordinal": ["size", "code", "blood"], "decimals": None},
+        {"ordinal": ["code"], "categorical": ["age"], "decimals": -1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("unit", [None, "person"])
+def test_orders_and_decimals(parameters, unit):
+    rng = np.random.default_rng(0)
+    table = of_few_people(150)[["age", "income", "blood", "price", "person"]]
+    table["size"] = rng.choice([*SIZES, None], 150, p=[0.4, 0.3, 0.2, 0.02, 0.08])
+    table["code"] = rng.choice([10, 20, 50, 70], 150, p=[0.5, 0.3, 0.18, 0.02])
+    table.loc[table["person"] == 0, "code"] = 99
+    columns = ["age", "income", "blood", "price", "size", "code"]
+    parameters = {"k": 4, "refiner": None, **parameters}
+    on_dask = DaskMicroAggregator(columns=columns, **parameters)
+    release = on_dask.fit_transform(dd.from_pandas(table, npartitions=4), unit=unit).compute()
+    in_memory = TableAggregator(quasi_identifiers=columns, unit=unit, **parameters)
+    assert_frame_equal(release, in_memory.fit_transform(table))
+    assert on_dask.kinds_ == in_memory.kinds_
+    new = table[::-3].assign(size="medium", code=60)
+    new_rows = on_dask.transform(dd.from_pandas(new, npartitions=2, sort=False)).compute()
+    assert_frame_equal(new_rows, in_memory.transform(new))
+
+
+def test_decimals_of_columns_of_numbers():
+    table = draw(200)[["age", "income"]].fillna(0.0)
+    X = dd.from_pandas(table, npartitions=3)
+    for decimals in (None, 1, {"income": -2}):
+        parameters = {"k": 3, "refiner": None, "decimals": decimals}
+        release = DaskMicroAggregator(**parameters).fit_transform(X).compute()
+        assert_frame_equal(release, TableAggregator(**parameters).fit_transform(table))
+
+
+def test_an_ordinal_without_any_shared_value():
+    table = pd.DataFrame({"code": np.arange(60), "age": np.arange(60) // 20})
+    release = DaskMicroAggregator(3, ordinal=["code"]).fit_transform(dd.from_pandas(table, 2))
+    assert release.compute()["code"].isna().all()
+    assert release.dtypes["code"] == release.compute()["code"].dtype == "Int64"
+
+
 @pytest.mark.slow
 def test_a_larger_table(tmp_path):
     table = draw(3000)
@@ -339,6 +386,10 @@ def test_categories_that_differ_by_partition():
         ({"categorical": ["height"]}, ValueError, "^categorical names 'height', but the columns"),
         ({"column_weights": "target"}, TypeError, "^column_weights='target' must be a dict from"),
         ({"column_weights": {"age": 0}}, ValueError, r"^column_weights\['age'\]=0"),
+        ({"ordinal": ["height"]}, ValueError, "^ordinal names 'height', but the columns"),
+        ({"ordinal": {"ward": ["A", "B"]}}, ValueError, r"^ordinal\['ward'\] lacks the value"),
+        ({"ordinal": ["ward"], "categorical": ["ward"]}, ValueError, "^Column 'ward' is in both"),
+        ({"decimals": 0.5}, ValueError, "^decimals=0.5 for column 'age' must be an integer"),
     ],
     ids=str,
 )
