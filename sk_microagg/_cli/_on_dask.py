@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import dask
-import dask.dataframe as dd
 import pandas as pd
 from joblib import effective_n_jobs
 
@@ -32,7 +31,7 @@ from sk_microagg._cli._privacy import (
 )
 from sk_microagg._cli._release_on_dask import CommandRelease
 from sk_microagg.scale import DaskMicroAggregator
-from sk_microagg.scale._parts import PART_BYTES
+from sk_microagg.scale._reading import read_parquet
 
 
 def anonymize_on_dask(options, progress):
@@ -152,7 +151,7 @@ def _check_options(options):
 
 def _read(path):
     try:
-        frame = dd.read_parquet(path, blocksize=PART_BYTES)
+        frame = read_parquet(path)
     except (OSError, ValueError) as error:
         raise CommandError(f"{path} is not a Parquet table: {reason(error)}") from error
     # What pandas stored as an index is a column like any other, and may be dropped.

@@ -6,6 +6,8 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -334,6 +336,38 @@ def test_numbers_with_missing_values_are_those_of_micro_aggregator(refiner):
     assert on_dask.transform(X).compute().shape == table.shape
     with pytest.raises(ValueError, match=r"^X has the column 'age' of type (str|object).*numeric"):
         on_dask.transform(dd.from_pandas(table.assign(age="x"), npartitions=1))
+
+
+def test_integers_and_truth_values_that_are_missing_in_some_files(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": pd.array(rng.integers(0, 100, 150), dtype="Int64"),
+            "size": pd.array(rng.integers(0, 9, 150), dtype="UInt8"),
+            "smoker": pd.array(rng.random(150) < 0.4, dtype="boolean"),
+            "ward": rng.choice(list("abc"), 150),
+            "rooms": rng.integers(0, 9, 150),
+            "visits": pd.array([3] * 150, dtype="Int32"),
+        }
+    )
+    for name in ("age", "size", "smoker", "visits"):
+        table.loc[60:90, name] = None
+    (tmp_path / "table").mkdir()
+    for number in range(3):
+        rows = pa.Table.from_pandas(table[50 * number : 50 * (number + 1)], preserve_index=False)
+        # Without metadata, nothing tells of the types of pandas.
+        path = tmp_path / "table" / f"{number}.parquet"
+        pq.write_table(rows.replace_schema_metadata(None), path)
+    columns = ["age", "size", "smoker", "ward", "rooms"]
+    aggregator = DaskMicroAggregator(4, columns=columns)
+    release = aggregator.fit_transform(tmp_path / "table", path=tmp_path / "release")
+    expected = TableAggregator(4, quasi_identifiers=columns).fit_transform(table)
+    assert expected.isna().any().sum() == 4
+    rows = release.compute().reset_index(drop=True)
+    assert_frame_equal(rows, expected, check_dtype=False)
+    for frame in (release, pd.read_parquet(tmp_path / "release"), aggregator.transform(release)):
+        kinds = frame.dtypes.drop("ward")
+        assert kinds.to_dict() == expected.dtypes.drop("ward").to_dict()
 
 
 def test_numbers_can_be_categories():
