@@ -40,6 +40,16 @@ def read_parquet(path):
     return frame.astype({name: types[name] for name in types if name not in incomplete})
 
 
+def schema_of(path):
+    """The types of the columns of a Parquet file or folder, as the files have them."""
+    return _files_of(path).schema
+
+
+def _files_of(path):
+    files, root = url_to_fs(fspath(path))
+    return dataset.dataset(root, filesystem=files, format="parquet")
+
+
 def _lacks_room(dtype):
     return isinstance(dtype, np.dtype) and dtype.kind in "biu"
 
@@ -57,9 +67,8 @@ def _with_missing(path, names):
     """Those of some columns in which values may be missing, by what the files say of themselves."""
     if not names:
         return set()
-    files, root = url_to_fs(fspath(path))
     found = set()
-    for fragment in dataset.dataset(root, filesystem=files, format="parquet").get_fragments():
+    for fragment in _files_of(path).get_fragments():
         for group in range(fragment.metadata.num_row_groups):
             row_group = fragment.metadata.row_group(group)
             for number in range(row_group.num_columns):
