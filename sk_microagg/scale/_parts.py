@@ -149,7 +149,9 @@ class Parts:
             put(part, rows, self.columns, coding, categories, model)
             for part, rows in zip(frame.to_delayed(), released, strict=True)
         ]
-        return dd.from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
+        # Otherwise, Dask would turn lists and other objects into text.
+        with dask.config.set({"dataframe.convert-string": False}):
+            return dd.from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
 
     def _used_categories(self):
         """For each categorical column the values that occur; categories may differ by part."""

@@ -55,6 +55,7 @@ def test_a_folder(run, folder, visits, tmp_path):
     assert min(Counter(zip(release["age"], release["height"], strict=True)).values()) >= 4
     for name in ("ward", "missing"):
         assert release[name].dropna().tolist() == visits[name].dropna().tolist()
+    assert [*map(list, release["answers"])] == visits["answers"].tolist()
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
