@@ -14,7 +14,7 @@ from sk_microagg.encoding._frames import is_categorical
 from sk_microagg.encoding._kinds import kind_of
 from sk_microagg.scale._merge import compute_merged
 from sk_microagg.scale._people import People
-from sk_microagg.scale._values import Values
+from sk_microagg.scale._values import Values, keys_of
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Survey:
     categories: pd.Index | None
 
     @classmethod
-    def of_part(cls, column, kind, decimals, units, k):
-        """Look at the rows of one part of the table; `units` is None or a column."""
+    def of_part(cls, column, kind, decimals, keys, k):
+        """Look at the rows of one part of the table, given hashes of people or None."""
         line = values = people = categories = None
         if kind == "number":
             _check_no_codes(column)
@@ -59,8 +59,8 @@ class Survey:
         else:
             column_of_objects = column.astype(object)
             values = Values.of_part(column_of_objects)
-            if units is not None:
-                people = People.of_part(values.positions(column_of_objects), units, k)
+            if keys is not None:
+                people = People.of_part(values.positions(column_of_objects), keys, k)
             categories = column.dtype.categories if is_categorical(column) else None
         n_missing = int(column.isna().sum())
         return cls(len(column) - n_missing, n_missing, line, values, people, categories)
@@ -155,9 +155,9 @@ def survey_columns(frame, kinds, unit, k, decimals=None):
 
 
 def _survey_part(frame, kinds, decimals, unit, k):
-    units = None if unit is None else frame[unit]
+    keys = None if unit is None else keys_of(frame[unit])
     return [
-        Survey.of_part(frame[name], kind, decimals.get(name, "auto"), units, k)
+        Survey.of_part(frame[name], kind, decimals.get(name, "auto"), keys, k)
         for name, kind in kinds.items()
     ]
 

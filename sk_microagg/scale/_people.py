@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg.scale._values import keys_of
-
 
 @dataclass(frozen=True)
 class People:
@@ -24,16 +22,16 @@ class People:
     keys: np.ndarray
 
     @classmethod
-    def of_part(cls, codes, units, k):
-        """Look at one part of the table.
+    def of_part(cls, codes, keys, k):
+        """Choose up to k people of each value.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows,)
             Position of the value of each row.
 
-        units : pandas.Series
-            Who each row belongs to.
+        keys : ndarray of shape (n_rows,)
+            A hash of the person whom each row belongs to.
 
         k : int
             Number of people to remember.
@@ -43,16 +41,6 @@ class People:
         people : People
             The people.
         """
-        return cls._some(codes, keys_of(units), k)
-
-    @classmethod
-    def merged(cls, parts, positions, k):
-        """The people of several parts, given the positions of their values in the whole table."""
-        codes = [new[part.codes] for part, new in zip(parts, positions, strict=True)]
-        return cls._some(np.concatenate(codes), np.concatenate([part.keys for part in parts]), k)
-
-    @classmethod
-    def _some(cls, codes, keys, k):
         order = np.lexsort((keys, codes))
         codes, keys = codes[order], keys[order]
         is_new = np.ones(len(codes), dtype=bool)
@@ -60,6 +48,12 @@ class People:
         codes, keys = codes[is_new], keys[is_new]
         place = np.arange(len(codes)) - np.searchsorted(codes, codes)  # among those of its value
         return cls(codes[place < k], keys[place < k])
+
+    @classmethod
+    def merged(cls, parts, positions, k):
+        """The people of several parts, given the positions of their values in the whole table."""
+        codes = [new[part.codes] for part, new in zip(parts, positions, strict=True)]
+        return cls.of_part(np.concatenate(codes), np.concatenate([part.keys for part in parts]), k)
 
     def counts(self, n_values):
         """Number of people of each value; k stands for k or more."""
