@@ -106,8 +106,8 @@ class Categories:
             codes, self.values.counts, labels, n_groups, self.k, units, self.people
         )
         modes = np.where(positions < 0, np.nan, numbers[positions])
-        if not can_be_missing(self.like):
-            most_frequent = np.argmax(self.values.counts)
+        if n_values and not can_be_missing(self.like):
+            most_frequent = np.argmax(self.values.counts[:-1])
             if self.people[most_frequent] >= self.k:
                 modes[positions < 0] = np.flatnonzero(self.order == most_frequent)[0]
         return modes
@@ -196,11 +196,11 @@ def make_column(survey, kind, like, k, order=None):
     different, counts = values.known.astype(object), values.counts[:-1]
     column = CategoryColumn.of_counts(name, different, counts, people, int(values.counts[-1]), k)
     # Those with a coordinate first, which have k people, and the most frequent ones of these.
-    order = np.lexsort((-counts, people < k))
+    travel_order = np.lexsort((-counts, people < k))
     column.kind = kind if survey.n_known else "category"
     if is_categorical(like):
         like = pd.Series([], dtype=pd.CategoricalDtype([], ordered=like.dtype.ordered), name=name)
-    return Categories(column, like, values, people, order, survey.categories, k)
+    return Categories(column, like, values, people, travel_order, survey.categories, k)
 
 
 def _people_by_category(categories, values, people):
