@@ -40,21 +40,16 @@ def make_encoder(estimator, records, k, y, units=None):
         The encoder.
     """
     names = list(records.columns)
-    kinds = {}
-    if not (isinstance(estimator.categorical, str) and estimator.categorical == "from_dtype"):
-        kinds = dict.fromkeys(as_names(estimator.categorical, "categorical", names), "category")
-    has_orders = isinstance(estimator.ordinal, dict)
-    orders = estimator.ordinal if has_orders else {}
-    ordinal = as_names(list(orders) if has_orders else estimator.ordinal, "ordinal", names)
+    kinds, orders = check_kinds(estimator.categorical, estimator.ordinal, names)
     hierarchies = _read_hierarchies(estimator.hierarchies, names)
-    check_one_role({"categorical": kinds, "ordinal": ordinal})
+    ordinal = [name for name, kind in kinds.items() if kind == "ordinal"]
     check_one_role({"hierarchies": hierarchies, "ordinal": ordinal})
     options = {
         "units": units,
-        "kinds": kinds | dict.fromkeys(ordinal, "ordinal"),
+        "kinds": kinds,
         "orders": orders,
         "hierarchies": hierarchies,
-        "decimals": _check_decimals(estimator.decimals, names),
+        "decimals": check_decimals(estimator.decimals, names),
     }
     if uses_target(estimator):
         weights = _weights_by_target(TableEncoder(records, k, **options), records, y)
@@ -67,6 +62,18 @@ def uses_target(estimator):
     """Whether columns are weighed by what they tell of the target."""
     weights = estimator.column_weights
     return isinstance(weights, str) and weights == "target"
+
+
+def check_kinds(categorical, ordinal, names):
+    """Return kinds and orders of columns as dicts, from parameters of an estimator."""
+    kinds = {}
+    if not (isinstance(categorical, str) and categorical == "from_dtype"):
+        kinds = dict.fromkeys(as_names(categorical, "categorical", names), "category")
+    has_orders = isinstance(ordinal, dict)
+    orders = ordinal if has_orders else {}
+    ordinal = as_names(list(orders) if has_orders else ordinal, "ordinal", names)
+    check_one_role({"categorical": kinds, "ordinal": ordinal})
+    return kinds | dict.fromkeys(ordinal, "ordinal"), orders
 
 
 def _read_hierarchies(hierarchies, names):
@@ -112,7 +119,8 @@ def check_weights(weights, names):
     }
 
 
-def _check_decimals(decimals, names):
+def check_decimals(decimals, names):
+    """Return the decimals of columns as a dict, each of them checked."""
     if isinstance(decimals, dict):
         as_names(list(decimals), "decimals", names)
     else:

@@ -292,6 +292,8 @@ def test_what_only_one_person_has_does_not_come_out():
         shown = {*map(str, release.to_numpy().ravel()), *release.columns}
         assert not any("Z9" in cell or "777" in cell for cell in shown)
         assert b"Z9" not in pickle.dumps(model)
+        # Nor is it in the type of the column.
+        assert release["size"].cat.categories.tolist() == ["S"]
     assert (TableAggregator(k=3, unit="person").fit_transform(table)["size"] == "S").all()
     numbers = table[["age", "income"]].to_numpy()
     model = MicroAggregator(k=3)

@@ -9,7 +9,7 @@ from sk_microagg._cli._in_memory import anonymize_in_memory
 from sk_microagg._cli._paths import is_standard, name_of_input
 from sk_microagg._cli._progress import WARNING, CommandProgress
 
-OPTIONS_IN_MEMORY = ("categorical", "ordinal", "date", "number", "weights", "categories", "round")
+OPTIONS_IN_MEMORY = ("ordinal", "date", "number", "categories")
 
 
 def run(options):

@@ -203,19 +203,6 @@ def _group(estimator, records, progress):
     return released, interrupted
 
 
-def integers(values):
-    """Names of the columns of integers."""
-    return [name for name, dtype in values.dtypes.items() if dtype.kind in "iu"]
-
-
-def rounded(release, columns):
-    """The release with some columns rounded to integers; groups can only merge."""
-    release = release.copy()
-    for name in columns:
-        release[name] = release[name].round().astype(np.int64)
-    return release
-
-
 def check_level(level, k):
     """Raise if a release is not k-anonymous."""
     if level < k:

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import dask
-import dask.dataframe as dd
 import pandas as pd
 from joblib import effective_n_jobs
 
 from sk_microagg._cli._columns import choose_by_options
+from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError, one_line, reason
 from sk_microagg._cli._estimators import (
     DEFAULTS,
@@ -21,7 +21,7 @@ from sk_microagg._cli._identifiers_on_dask import (
     identifiers_on_dask,
     several_rows_on_dask,
 )
-from sk_microagg._cli._in_memory import integers
+from sk_microagg._cli._kinds_on_dask import decimals_of_types, describe_on_dask, types_of
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
 from sk_microagg._cli._privacy import (
     check_privacy_options,
@@ -32,7 +32,7 @@ from sk_microagg._cli._privacy import (
 )
 from sk_microagg._cli._release_on_dask import CommandRelease
 from sk_microagg.scale import DaskMicroAggregator
-from sk_microagg.scale._parts import PART_BYTES
+from sk_microagg.scale._reading import read_parquet, schema_of
 
 
 def anonymize_on_dask(options, progress):
@@ -53,20 +53,23 @@ def anonymize_on_dask(options, progress):
     """
     _check_options(options)
     frame = _read(options.input)
-    choice = choose_by_options(list(frame.columns), options)
-    meta = frame._meta[choice.anonymized]
-    _check_types(meta)
-    privacy = make_privacy(options, choice, _numbers(frame._meta[choice.sensitive]))
+    choice, declared = choose_by_options(list(frame.columns), options), Declared.of(options)
+    declared.check(choice)
+    types = types_of(frame, schema_of(options.input), choice.anonymized)
+    privacy = make_privacy(options, choice, _numbers(frame._meta[choice.sensitive], declared))
     aggregator = DaskMicroAggregator(
         options.k,
         columns=choice.anonymized,
+        categorical=[name for name in choice.anonymized if name in declared.kinds],
+        column_weights=declared.weights or None,
+        decimals=decimals_of_types(types, declared),
         builder=options.builder or DEFAULTS["builder"],
         refiner=make_refiner(options.refiner, options.time_limit),
         privacy=privacy,
         random_state=options.seed,
         verbose=int(progress.is_shown),
     )
-    release = CommandRelease(options, choice, integers(meta))
+    release = CommandRelease(options, choice)
     n_threads = effective_n_jobs(options.jobs)
     try:
         with (
@@ -89,14 +92,14 @@ def anonymize_on_dask(options, progress):
         raise CommandError(one_line(error)) from error
     except OSError as error:
         raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
-    n_rows, smallest_group = aggregator.n_rows_, aggregator.group_sizes_.min()
     return facts_of(
         aggregator,
         choice,
-        n_rows,
-        smallest_group,
+        aggregator.n_rows_,
+        aggregator.group_sizes_.min(),
         release.level,
         release.homogeneous,
+        columns=describe_on_dask(aggregator, types, declared, release.n_missing),
         privacy=_privacy_facts(aggregator, choice),
     )
 
@@ -109,8 +112,12 @@ def _warn_of_columns(frame, choice, progress):
         warn_of_several_rows(several_rows_on_dask(counts, names), True, progress)
 
 
-def _numbers(columns):
-    return [name for name, dtype in columns.dtypes.items() if dtype.kind in "iuf"]
+def _numbers(columns, declared):
+    return [
+        name
+        for name, dtype in columns.dtypes.items()
+        if dtype.kind in "iuf" and name not in declared.kinds
+    ]
 
 
 def _privacy_facts(aggregator, choice):
@@ -152,17 +159,8 @@ def _check_options(options):
 
 def _read(path):
     try:
-        frame = dd.read_parquet(path, blocksize=PART_BYTES)
+        frame = read_parquet(path)
     except (OSError, ValueError) as error:
         raise CommandError(f"{path} is not a Parquet table: {reason(error)}") from error
     # What pandas stored as an index is a column like any other, and may be dropped.
     return frame if isinstance(frame._meta.index, pd.RangeIndex) else frame.reset_index()
-
-
-def _check_types(columns):
-    for name, dtype in columns.dtypes.items():
-        if dtype.kind not in "iuf":
-            raise CommandError(
-                f"--engine dask takes columns of numbers, but {name!r} has type {dtype}: drop it "
-                "with --drop, or choose others with --columns."
-            )

@@ -121,8 +121,8 @@ def _add_anonymize(parser):
         "--engine",
         choices=["memory", "dask"],
         default="memory",
-        help="dask: for Parquet files and folders larger than memory, with columns of numbers "
-        "without missing values; OUT is a new folder. Default: %(default)s",
+        help="dask: for Parquet files and folders larger than memory; OUT is a new folder. "
+        "Default: %(default)s",
     )
     add_format_options(parser)
     _add_output(parser)

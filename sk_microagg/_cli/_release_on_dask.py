@@ -1,11 +1,11 @@
-"""Releases of the command line on Dask: rounded, without an index, and shuffled if wanted."""
+"""Releases of the command line on Dask: without an index, and shuffled if wanted."""
 
 import dask
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sk_microagg._cli._in_memory import check_level, rounded
+from sk_microagg._cli._in_memory import check_level
 from sk_microagg._cli._shuffle import random_numbers, shuffled
 from sk_microagg._utils._files import TemporaryFolder
 from sk_microagg.metrics import anonymity_level, homogeneity
@@ -24,9 +24,6 @@ class CommandRelease(Release):
     choice : Choice
         The columns.
 
-    integers : list of str
-        Columns of integers, whose means are rounded.
-
     Attributes
     ----------
     level : int
@@ -34,17 +31,18 @@ class CommandRelease(Release):
 
     homogeneous : ndarray of shape (n_unchanged,)
         For each unchanged column, the share of the records in groups that share one value.
+
+    n_missing : dict
+        By the name of each anonymized column, the number of released cells that are missing.
     """
 
-    def __init__(self, options, choice, integers):
+    def __init__(self, options, choice):
         super().__init__(options.output, readers_of=options.input)
         self.is_shuffled = options.shuffle
         self.choice = choice
-        self.integers = integers
 
     def write(self, frame, folder, parts):
-        """Round and write the rows; what was an index is a column by now."""
-        frame = frame.map_partitions(rounded, self.integers)
+        """Write the rows; what was an index is a column by now."""
         if self.is_shuffled:
             return write_shuffled(frame, folder)
         return write(frame, folder, keep_index=False)
@@ -56,6 +54,7 @@ class CommandRelease(Release):
         self.homogeneous = []
         if self.choice.unchanged:
             self.homogeneous = homogeneity(classes, written[self.choice.unchanged])
+        self.n_missing = written[self.choice.anonymized].isna().sum().compute().to_dict()
         return self.level
 
 

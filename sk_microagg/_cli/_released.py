@@ -29,11 +29,37 @@ def describe(column, release, estimator):
     elif not isinstance(estimator, TableAggregator):
         of_one = "common value" if column.notation is None else "interval"
         released = f"{of_one}, or * for any value"
-    elif column.notation is not None:
-        empty = ", empty where most are missing" if _is_incomplete(release) else ""
-        released = _mean_in_words(column) + empty
+    elif column.notation is not None or estimator.categories == "mode":
+        return describe_averages(column, bool(release.isna().to_numpy().any()))
     else:
         released = _category_in_words(column, release, estimator)
+    return _description(column, released)
+
+
+def describe_averages(column, is_incomplete):
+    """Describe a column that is released as means or most frequent values, as `describe` does.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+
+    is_incomplete : bool
+        Whether some released cells are missing.
+
+    Returns
+    -------
+    about : dict
+        Text by "name", "kind", "recognized" and "released".
+    """
+    is_category = column.notation is None
+    released = "most frequent value" if is_category else _mean_in_words(column)
+    if is_incomplete:
+        released += f", empty where most are missing{' or rare' if is_category else ''}"
+    return _description(column, released)
+
+
+def _description(column, released):
     return {
         "name": column.name,
         "kind": column.kind,
@@ -47,15 +73,8 @@ def _category_in_words(column, release, estimator):
         first, *others = release.columns
         more = f" and {len(others)} more" if others else ""
         return f"one column of shares per value, {first}{more}"
-    if estimator.categories == "generalize":
-        has_tree = column.name in (estimator.hierarchies or {})
-        return f"{'lowest common node' if has_tree else 'common value'}, or * for any value"
-    empty = ", empty where most are missing or rare" if _is_incomplete(release) else ""
-    return f"most frequent value{empty}"
-
-
-def _is_incomplete(release):
-    return bool(release.isna().to_numpy().any())
+    has_tree = column.name in (estimator.hierarchies or {})
+    return f"{'lowest common node' if has_tree else 'common value'}, or * for any value"
 
 
 def _mean_in_words(column):

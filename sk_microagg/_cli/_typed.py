@@ -43,11 +43,7 @@ def column_of_type(cells, name, format, declared, *, rounds_floats=True):
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     kind = cells.type
-    if pa.types.is_nested(kind) or "binary" in str(kind):
-        raise CommandError(
-            f"Column {name!r} has type {kind}, which cannot be anonymized: drop it with --drop, or "
-            "choose others with --columns."
-        )
+    check_type(name, kind)
     if not len(cells.drop_null()):
         return Column(name, "empty", "all cells are missing", _categories(cells), type=kind)
     wanted = declared.kinds.get(name)
@@ -64,6 +60,15 @@ def column_of_type(cells, name, format, declared, *, rounds_floats=True):
     if pa.types.is_floating(kind) and not rounds_floats:
         return replace(column, notation=NumberNotation())
     return column
+
+
+def check_type(name, kind):
+    """Raise if a column has a type that cannot be anonymized."""
+    if pa.types.is_nested(kind) or "binary" in str(kind):
+        raise CommandError(
+            f"Column {name!r} has type {kind}, which cannot be anonymized: drop it with --drop, or "
+            "choose others with --columns."
+        )
 
 
 def _by_type(cells, name, *, is_declared):

@@ -75,8 +75,8 @@ class CategoryColumn:
         self._fit(column, self._choose_values(different, counts, people, k))
 
     @classmethod
-    def of_counts(cls, name, different, counts, n_missing, k):
-        """The column of a table of which only the numbers of records are known.
+    def of_counts(cls, name, different, counts, people, n_missing, k):
+        """The column of a table of which only numbers of records and of people are known.
 
         Parameters
         ----------
@@ -89,11 +89,14 @@ class CategoryColumn:
         counts : ndarray of shape (n_different,)
             Number of records with each of them.
 
+        people : ndarray of shape (n_different,)
+            Number of people with each of them.
+
         n_missing : int
             Number of records without a value.
 
         k : int
-            Values that fewer records share have no coordinate.
+            Values that fewer people share have no coordinate.
 
         Returns
         -------
@@ -102,7 +105,7 @@ class CategoryColumn:
         """
         column = cls.__new__(cls)
         column.name = name
-        shared = column._choose_values(different, counts, counts, k)
+        shared = column._choose_values(different, counts, people, k)
         column._fit_counts(shared, int(counts.sum() - shared.sum()), n_missing)
         return column
 
@@ -299,7 +302,7 @@ def _different_names(names, values):
     ]
 
 
-def mode_positions(codes, in_table, labels, n_groups, k, units=None):
+def mode_positions(codes, in_table, labels, n_groups, k, units=None, people_in_table=None):
     """A record of each group that has its most frequent value.
 
     Parameters
@@ -322,6 +325,10 @@ def mode_positions(codes, in_table, labels, n_groups, k, units=None):
     units : ndarray of shape (n_records,) or None, default=None
         Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
+    people_in_table : ndarray of shape (n_values,) or None, default=None
+        How many people of the table have each value that is not missing; None if the records are
+        the whole table.
+
     Returns
     -------
     positions : ndarray of shape (n_groups,)
@@ -333,11 +340,13 @@ def mode_positions(codes, in_table, labels, n_groups, k, units=None):
         labels * n_codes + codes, return_index=True, return_counts=True
     )
     group, code = np.divmod(pairs, n_codes)
-    people, people_in_table = in_group, in_table
+    people = in_group
     if units is not None:
         people = n_people(np.searchsorted(pairs, labels * n_codes + codes), len(pairs), units)
-        people_in_table = n_people(codes, n_codes, units)
-    may_be_released = (people > 1) | (people_in_table[code] >= k) | (code == n_codes - 1)
+    if people_in_table is None:
+        people_in_table = in_table if units is None else n_people(codes, n_codes, units)
+    is_shared = np.append(people_in_table[: n_codes - 1] >= k, True)  # missing values may be shown
+    may_be_released = (people > 1) | is_shared[code]
     order = np.lexsort((code, -in_table[code], -in_group, group))
     order = order[may_be_released[order]]
     found, best = np.unique(group[order], return_index=True)

@@ -153,7 +153,12 @@ class OrdinalColumn:
             like = like.cat.add_categories(lacking)
         kind = like.dtype if None not in cells else with_room(like.iloc[:0]).dtype
         released = pandas.Series(cells, dtype=kind, name=self.name)
-        return without_rare_categories(released, like, self._k)
+        released = without_rare_categories(released, like, self._k)
+        if is_categorical(released):
+            # A value may be rare, since few people have it, although many records do.
+            shared = [value for value in released.cat.categories if value in self._rank_of]
+            released = released.cat.set_categories(shared)
+        return released
 
     def _nearest(self, value):
         return self.order[np.argmin(np.abs(self.ranks - value))]

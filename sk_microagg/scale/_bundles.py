@@ -160,9 +160,9 @@ class Aggregate:
         coding = self.row_format.coding
         averaged = coding.averaged(records, points)
         labels, groups = aggregate_block(averaged, points, self.rounding, method, seed, rules)
-        groups = coding.finish(self.space, groups, records, labels)
+        units = rules.units if rules else None
+        groups = coding.finish(self.space, groups, records, labels, units)
         if np.isnan(records).any():
-            units = rules.units if rules else None
             single_values = self.space.single_values(records, labels, units)
             groups = _without(single_values, groups, points, labels)
         return labels, groups

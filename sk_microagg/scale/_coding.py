@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from sk_microagg._table_roles import as_names
-from sk_microagg._table_space import check_weights
+from sk_microagg._table_space import check_decimals, check_kinds, check_weights
 from sk_microagg._utils._space import ScaledSpace, fewest_known
 from sk_microagg._utils._validation import check_records
 from sk_microagg.encoding._coordinates import Coordinates
@@ -77,7 +76,7 @@ class NumberCoding:
         """What the means of groups are of: the numbers themselves."""
         return records
 
-    def finish(self, space, groups, records, labels):
+    def finish(self, space, groups, records, labels, units):
         """The groups with what they are released as: the means, which they have."""
         return groups
 
@@ -132,35 +131,39 @@ class TableCoding:
     dtype = np.dtype(np.float64)
 
     @classmethod
-    def of(cls, frame, k, categorical, weights):
+    def of(cls, frame, names, unit, k, options):
         """Look at all rows of the columns.
 
         Parameters
         ----------
         frame : dask.dataframe.DataFrame
+            The table.
+
+        names : list
             The columns that are anonymized.
+
+        unit : str or None
+            The column that says who a row belongs to.
 
         k : int
             Smallest size of a group.
 
-        categorical : list
-            Columns to treat as categories.
-
-        weights : dict
-            By the name of a column, how much it counts.
+        options : ColumnOptions
+            What the user says about columns.
 
         Returns
         -------
         coding : TableCoding
             The coding.
         """
-        kinds, prototypes = find_kinds(frame, categorical)
-        surveys = survey_columns(frame, kinds)
+        kinds, prototypes = find_kinds(frame[names], options.kinds)
+        surveys = survey_columns(frame, kinds, unit, k, options.decimals)
+        likes = {name: prototypes.get(name, frame._meta[name]) for name in kinds}
         columns = tuple(
-            make_column(surveys[name], kind, prototypes.get(name, frame._meta[name]), k)
+            make_column(surveys[name], kind, likes[name], k, options.orders.get(name))
             for name, kind in kinds.items()
         )
-        return cls(columns, k, weights)
+        return cls(columns, k, options.weights)
 
     def encode(self, frame):
         """The numbers that travel, NaN where a value is missing."""
@@ -179,11 +182,11 @@ class TableCoding:
         """What the means of groups are of: codes have none."""
         return points
 
-    def finish(self, space, groups, records, labels):
+    def finish(self, space, groups, records, labels, units):
         """The groups with what they are released as, as numbers, and with their errors."""
         n_groups = len(groups.sizes)
         averages = [
-            column.averages(records[:, j], labels, n_groups, self.k)
+            column.averages(records[:, j], labels, n_groups, units)
             for j, column in enumerate(self.columns)
         ]
         sums = space.sums_of_squares(records, labels)
@@ -251,13 +254,45 @@ class NewRowCoding:
         return self.space.numbers(frame)
 
 
-def check_options(names, categorical, weights):
-    """Return the names of columns that are categories, and weights by name, each checked."""
-    if isinstance(categorical, str) and categorical == "from_dtype":
-        categorical = None
-    if weights is not None and not isinstance(weights, dict):
-        raise TypeError(
-            f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
-            f"{type(weights).__name__}."
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the user says about columns, by their names.
+
+    Attributes
+    ----------
+    kinds : dict
+        Kinds of columns, whatever their types.
+
+    orders : dict
+        The values of ordinal columns, lowest first.
+
+    weights : dict
+        How much columns count.
+
+    decimals : dict
+        Decimals of columns of numbers in the release; "auto" for those of the column.
+    """
+
+    kinds: dict
+    orders: dict
+    weights: dict
+    decimals: dict
+
+    @classmethod
+    def of(cls, estimator, names):
+        """Check the parameters of an estimator."""
+        weights = estimator.column_weights
+        if weights is not None and not isinstance(weights, dict):
+            raise TypeError(
+                f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
+                f"{type(weights).__name__}."
+            )
+        return cls(
+            *check_kinds(estimator.categorical, estimator.ordinal, names),
+            check_weights(weights, names),
+            check_decimals(estimator.decimals, names),
         )
-    return as_names(categorical, "categorical", names), check_weights(weights, names)
+
+    def __bool__(self):
+        has_decimals = any(number != "auto" for number in self.decimals.values())
+        return bool(self.kinds or self.weights or has_decimals)

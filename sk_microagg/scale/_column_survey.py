@@ -13,7 +13,8 @@ from sk_microagg.encoding import DateColumn, NumberColumn
 from sk_microagg.encoding._frames import is_categorical
 from sk_microagg.encoding._kinds import kind_of
 from sk_microagg.scale._merge import compute_merged
-from sk_microagg.scale._values import Values
+from sk_microagg.scale._people import People
+from sk_microagg.scale._values import Values, keys_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Survey:
     values : Values or None
         The different values and how often they occur; None for numbers and dates.
 
+    people : People or None
+        Who has these values; None for numbers and dates, and if each row is of somebody else.
+
     categories : pandas.Index or None
         The categories of the type.
     """
@@ -40,34 +44,57 @@ class Survey:
     n_missing: int
     line: object
     values: Values | None
+    people: People | None
     categories: pd.Index | None
 
     @classmethod
-    def of_part(cls, column, kind):
-        """Look at the rows of one part of the table."""
-        line = values = categories = None
+    def of_part(cls, column, kind, decimals, keys, k):
+        """Look at the rows of one part of the table, given hashes of people or None."""
+        line = values = people = categories = None
         if kind == "number":
             _check_no_codes(column)
-            line = NumberColumn(column)
+            line = NumberColumn(column, decimals)
         elif kind == "date":
             line = DateColumn(column)
         else:
-            values = Values.of_part(column.astype(object))
+            column_of_objects = column.astype(object)
+            values = Values.of_part(column_of_objects)
+            if keys is not None:
+                people = People.of_part(values.positions(column_of_objects), keys, k)
             categories = column.dtype.categories if is_categorical(column) else None
         n_missing = int(column.isna().sum())
-        return cls(len(column) - n_missing, n_missing, line, values, categories)
+        return cls(len(column) - n_missing, n_missing, line, values, people, categories)
 
     @classmethod
-    def merged(cls, parts):
+    def merged(cls, parts, k):
         """What several parts tell together, in the order of the parts."""
         first = parts[0]
+        values = people = None
+        if first.values is not None:
+            values = Values.merged([part.values for part in parts])
+        if first.people is not None:
+            positions = [values.positions(part.values.as_column()) for part in parts]
+            people = People.merged([part.people for part in parts], positions, k)
         return cls(
             sum(part.n_known for part in parts),
             sum(part.n_missing for part in parts),
             None if first.line is None else max((part.line for part in parts), key=_precision),
-            None if first.values is None else Values.merged([part.values for part in parts]),
+            values,
+            people,
             None if first.categories is None else _together([part.categories for part in parts]),
         )
+
+    def as_categories(self):
+        """The values and how often they occur, also of numbers and dates that are all missing."""
+        if self.values is not None:
+            return self.values
+        return Values(pd.Index([], dtype=object), np.array([self.n_missing], dtype=np.int64))
+
+    def n_people(self):
+        """Number of people of each value; k stands for k or more."""
+        if self.people is None:
+            return self.as_categories().counts[:-1]
+        return self.people.counts(len(self.values.counts))[:-1]
 
 
 def _precision(line):
@@ -92,16 +119,25 @@ def _check_no_codes(column):
         )
 
 
-def survey_columns(frame, kinds):
+def survey_columns(frame, kinds, unit, k, decimals=None):
     """Look at all rows of some columns.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        The columns.
+        The table.
 
     kinds : dict
         By the name of each column, its kind.
+
+    unit : str or None
+        The column that says who a row belongs to.
+
+    k : int
+        Number of people of a value that are counted.
+
+    decimals : dict or None, default=None
+        By the name of a column of numbers, the decimals in the release; "auto" for others.
 
     Returns
     -------
@@ -109,19 +145,25 @@ def survey_columns(frame, kinds):
         By the name of each column, its Survey.
     """
     look = dask.delayed(_survey_part, pure=False)
-    surveys = compute_merged([look(part, kinds) for part in frame.to_delayed()], _merged)
-    orders = [name for name, dtype in frame.dtypes.items() if getattr(dtype, "ordered", False)]
+    parts = frame[[*kinds, *([] if unit is None else [unit])]].to_delayed()
+    surveys = [look(part, kinds, decimals or {}, unit, k) for part in parts]
+    surveys = compute_merged(surveys, _merged, k)
+    orders = [name for name in kinds if getattr(frame.dtypes[name], "ordered", False)]
     if orders:
         _check_orders(frame[orders])
     return dict(zip(kinds, surveys, strict=True))
 
 
-def _survey_part(frame, kinds):
-    return [Survey.of_part(frame[name], kind) for name, kind in kinds.items()]
+def _survey_part(frame, kinds, decimals, unit, k):
+    keys = None if unit is None else keys_of(frame[unit])
+    return [
+        Survey.of_part(frame[name], kind, decimals.get(name, "auto"), keys, k)
+        for name, kind in kinds.items()
+    ]
 
 
-def _merged(parts):
-    return list(map(Survey.merged, zip(*parts, strict=True)))
+def _merged(parts, k):
+    return [Survey.merged(of_column, k) for of_column in zip(*parts, strict=True)]
 
 
 def _check_orders(frame):
@@ -141,7 +183,7 @@ def _categories(frame):
     return [list(column.cat.categories) for _, column in frame.items()]
 
 
-def find_kinds(frame, categorical):
+def find_kinds(frame, given):
     """Find the kinds of columns, by their types, or by their cells if these are objects.
 
     Parameters
@@ -149,8 +191,8 @@ def find_kinds(frame, categorical):
     frame : dask.dataframe.DataFrame
         The columns.
 
-    categorical : list
-        Names of columns that are categories, whatever their types.
+    given : dict
+        Kinds of columns by their names, whatever their types.
 
     Returns
     -------
@@ -163,7 +205,7 @@ def find_kinds(frame, categorical):
     names = [
         name
         for name, dtype in frame.dtypes.items()
-        if pd.api.types.is_object_dtype(dtype) and name not in categorical
+        if pd.api.types.is_object_dtype(dtype) and name not in given
     ]
     found = {}
     if names:
@@ -175,7 +217,7 @@ def find_kinds(frame, categorical):
             found[name] = kinds.pop() if len(kinds) == 1 else "category", types
     kinds, prototypes = {}, {}
     for name in frame.columns:
-        kinds[name] = "category" if name in categorical else kind_of(frame._meta[name])
+        kinds[name] = given.get(name) or kind_of(frame._meta[name])
         if name in found:
             kinds[name], types = found[name]
             prototypes[name] = _prototype(name, kinds[name], types)

@@ -1,8 +1,7 @@
 """Columns of any kind on Dask: as numbers that travel, and as the release of groups.
 
-A category travels as its position among all values of the table, the most frequent first, so that
-those which the encoder knows come first. The fitted model has no more of the others than was
-released.
+A category travels as a number: those which the encoder knows are the first ones, in its order. The
+fitted model has no more of the others than was released.
 """
 
 from dataclasses import dataclass
@@ -37,9 +36,9 @@ class Line:
         """The numbers that travel, NaN where a value is missing."""
         return self.column.values(cells)
 
-    def averages(self, numbers, labels, n_groups, k):
+    def averages(self, numbers, labels, n_groups, units):
         """What groups are released as, as numbers."""
-        return group_averages(numbers, labels, n_groups, "mean", self.like)
+        return group_averages(numbers, labels, n_groups, "mean", self.like, units)
 
     def shown(self, averages):
         """Nothing: numbers say themselves what they stand for."""
@@ -68,7 +67,13 @@ class Categories:
         A column of the type, without cells.
 
     values : Values
-        All values of the table, the most frequent first.
+        All values of the table.
+
+    people : ndarray of shape (n_values,)
+        Number of people of each value; k stands for k or more.
+
+    order : ndarray of shape (n_values,)
+        Positions of the values by the numbers that they travel as.
 
     categories : pandas.Index or None
         The categories of the type.
@@ -80,22 +85,31 @@ class Categories:
     column: object
     like: pd.Series
     values: Values
+    people: np.ndarray
+    order: np.ndarray
     categories: pd.Index | None
     k: int
 
     def numbers(self, cells):
         """The numbers that travel, NaN where a value is missing."""
-        positions = self.values.positions(cells.astype(object))
-        return np.where(positions == len(self.values.known), np.nan, positions)
+        numbers = np.empty(len(self.order) + 1)
+        numbers[self.order] = np.arange(len(self.order))
+        numbers[-1] = np.nan
+        return numbers[self.values.positions(cells.astype(object))]
 
-    def averages(self, numbers, labels, n_groups, k):
+    def averages(self, numbers, labels, n_groups, units):
         """The most frequent values of groups, as numbers."""
-        n_values = len(self.values.known)
-        codes = np.where(np.isnan(numbers), n_values, numbers).astype(np.intp)
-        positions = mode_positions(codes, self.values.counts, labels, n_groups, k)
+        n_values = len(self.order)
+        places = np.where(np.isnan(numbers), n_values, numbers).astype(np.intp)
+        codes = np.append(self.order, n_values)[places]
+        positions = mode_positions(
+            codes, self.values.counts, labels, n_groups, self.k, units, self.people
+        )
         modes = np.where(positions < 0, np.nan, numbers[positions])
-        if not can_be_missing(self.like) and self.values.counts[0] >= k:
-            modes[positions < 0] = 0.0  # The most frequent value of the table is the first.
+        if n_values and not can_be_missing(self.like):
+            most_frequent = np.argmax(self.values.counts[:-1])
+            if self.people[most_frequent] >= self.k:
+                modes[positions < 0] = np.flatnonzero(self.order == most_frequent)[0]
         return modes
 
     def shown(self, averages):
@@ -106,15 +120,15 @@ class Categories:
         """What the model keeps of the column, given the values that groups are released as."""
         is_missing = np.isnan(shown)
         codes = shown[~is_missing].astype(np.intp)
+        released = self.values.known.astype(object)[self.order[codes]]
         like = with_room(self.like) if is_missing.any() else self.like
         if self.categories is not None:
-            counts = np.zeros(len(self.categories), dtype=np.intp)
-            counts[self.categories.get_indexer(self.values.known)] = self.values.counts[:-1]
-            stay = (counts == 0) | (counts >= self.k)
-            stay[self.categories.get_indexer(self.values.known[codes])] = True
+            people = _people_by_category(self.categories, self.values, self.people)
+            stay = (people == 0) | (people >= self.k)
+            stay[self.categories.get_indexer(released)] = True
             kind = pd.CategoricalDtype(self.categories[stay], ordered=self.like.dtype.ordered)
             like = pd.Series([], dtype=kind, name=self.like.name)
-        cells = pd.Series([*self.values.known[codes], None], dtype=object)
+        cells = pd.Series([*released, None], dtype=object)
         # As the last cell is missing, the type must have room for it, at first.
         cells = cells.astype(with_room(like).dtype) if like.dtype != object else cells
         return ReleasedCategories(codes, cells, like)
@@ -148,7 +162,7 @@ class ReleasedCategories:
         return cells.astype(self.like.dtype).rename(self.like.name)
 
 
-def make_column(survey, kind, like, k):
+def make_column(survey, kind, like, k, order=None):
     """The column of a table, from what is known of all its rows.
 
     Parameters
@@ -165,6 +179,9 @@ def make_column(survey, kind, like, k):
     k : int
         Smallest size of a group.
 
+    order : list or None, default=None
+        All values of an ordinal column, lowest first; None for the order of the type or of values.
+
     Returns
     -------
     column : Line or Categories
@@ -173,27 +190,37 @@ def make_column(survey, kind, like, k):
     name = like.name
     if survey.n_known and survey.line is not None:
         return Line(survey.line, like)
-    values = survey.values
-    if values is None:
-        values = Values(pd.Index([], dtype=object), np.array([survey.n_missing], dtype=np.int64))
     if survey.n_known and kind == "ordinal":
-        return _make_ordinal(name, values, survey.categories, k)
-    values = values.by_frequency()
-    column = CategoryColumn.of_counts(
-        name, values.known, values.counts[:-1], int(values.counts[-1]), k
-    )
+        return _make_ordinal(survey, like, k, order)
+    values, people = survey.as_categories(), survey.n_people()
+    different, counts = values.known.astype(object), values.counts[:-1]
+    column = CategoryColumn.of_counts(name, different, counts, people, int(values.counts[-1]), k)
+    # Those with a coordinate first, which have k people, and the most frequent ones of these.
+    travel_order = np.lexsort((-counts, people < k))
     column.kind = kind if survey.n_known else "category"
     if is_categorical(like):
         like = pd.Series([], dtype=pd.CategoricalDtype([], ordered=like.dtype.ordered), name=name)
-    return Categories(column, like, values, survey.categories, k)
+    return Categories(column, like, values, people, travel_order, survey.categories, k)
 
 
-def _make_ordinal(name, values, categories, k):
-    counts = np.zeros(len(categories), dtype=np.intp)
-    counts[categories.get_indexer(values.known)] = values.counts[:-1]
-    # It matters only whether there are k of a value, or none.
-    codes = np.repeat(np.arange(len(categories)), np.minimum(counts, k))
-    some = pd.Categorical.from_codes(codes, categories, ordered=True)
-    column = OrdinalColumn(pd.Series(some, name=name), k)
-    kind = pd.CategoricalDtype(categories[column.ranks.astype(np.intp)], ordered=True)
-    return Line(column, pd.Series([], dtype=kind, name=name))
+def _people_by_category(categories, values, people):
+    """Number of people of each category of a type, given those of the values that occur."""
+    by_category = np.zeros(len(categories), dtype=np.intp)
+    by_category[categories.get_indexer(values.known)] = people
+    return by_category
+
+
+def _make_ordinal(survey, like, k, order):
+    # It matters only whether there are k people of a value, or none.
+    some = np.repeat(survey.values.known.astype(object), np.minimum(survey.n_people(), k))
+    some = pd.Series(some, dtype=object, name=like.name)
+    if survey.categories is not None:
+        some = some.astype(pd.CategoricalDtype(survey.categories, ordered=like.dtype.ordered))
+    column = OrdinalColumn(some, k, order)
+    if survey.categories is not None:
+        kind = pd.CategoricalDtype(
+            survey.categories[survey.categories.isin(column.order)], ordered=like.dtype.ordered
+        )
+        like = pd.Series([], dtype=kind, name=like.name)
+    # Without a value that may be released, all cells are missing.
+    return Line(column, like if column.order else with_room(like))

@@ -20,7 +20,7 @@ from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign
-from sk_microagg.scale._coding import TableCoding, check_options
+from sk_microagg.scale._coding import ColumnOptions, TableCoding
 from sk_microagg.scale._grouping import Grouping, check_rows
 from sk_microagg.scale._parts import Parts, as_list, is_path
 from sk_microagg.scale._release import Release, read
@@ -57,8 +57,18 @@ class DaskMicroAggregator(BaseEstimator):
     categorical : "from_dtype" or list, default="from_dtype"
         Columns of numbers to treat as categories, in addition to those whose type says so.
 
+    ordinal : dict, list of str or None, default=None
+        Columns whose values have an order: a dict of all values, lowest first, or a list of columns
+        whose values can be sorted. Ordered categorical types need not be named. Only values that a
+        dict names, or that at least `k` rows share, are released.
+
     column_weights : dict or None, default=None
         How much columns count, by their names; 1 for those that are not named.
+
+    decimals : "auto", int, dict or None, default="auto"
+        Number of decimals of released numbers, for all columns or by their names. "auto" stands for
+        those that the column itself has, None for all digits. If all columns have numeric types,
+        and nothing is said about any of them, means have all digits.
 
     builder : str or Builder, default="mdav"
         Makes the groups of a block, as in :class:`~sk_microagg.MicroAggregator`. The groups of a
@@ -69,7 +79,8 @@ class DaskMicroAggregator(BaseEstimator):
 
     scaler : "standard", transformer or None, default="standard"
         The space in which rows are compared, as there, but fitted on the sample. It must be
-        "standard" for columns of other kinds than numbers, and with `column_weights`.
+        "standard" for columns of other kinds than numbers, and with `column_weights` or
+        `decimals`.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, as there:
@@ -160,9 +171,10 @@ class DaskMicroAggregator(BaseEstimator):
     merged with its sibling. The last step counts the level of anonymity of the whole release, with
     the strata if there are any; nothing is released if it is below `k`.
 
-    For columns of other kinds than numbers, one more pass counts how many rows share each value,
-    which must fit into memory, since a value that fewer than `k` rows share has no place in a
-    model. A category travels to its block as a number.
+    For columns of other kinds than numbers, one more pass counts how many people share each value:
+    rows, or units if there are any. Values that fewer than `k` people share have no place in a
+    model. All different values must fit into memory, with hashes of up to `k` units of each. A
+    category travels to its block as a number.
 
     Results depend on the data, the order of the partitions and the seed, not on workers that come
     and go: files appear only when they are complete, and a task that runs twice gives the same.
@@ -192,7 +204,9 @@ class DaskMicroAggregator(BaseEstimator):
         *,
         columns=None,
         categorical="from_dtype",
+        ordinal=None,
         column_weights=None,
+        decimals="auto",
         builder="mdav",
         refiner="auto",
         scaler="standard",
@@ -207,7 +221,9 @@ class DaskMicroAggregator(BaseEstimator):
         self.k = k
         self.columns = columns
         self.categorical = categorical
+        self.ordinal = ordinal
         self.column_weights = column_weights
+        self.decimals = decimals
         self.builder = builder
         self.refiner = refiner
         self.scaler = scaler
@@ -431,22 +447,17 @@ class DaskMicroAggregator(BaseEstimator):
 
     def _find_coding(self, parts, unit):
         """Take what the encoding of columns of any kind needs from the whole table."""
-        categorical, weights = check_options(parts.columns, self.categorical, self.column_weights)
-        if parts.coding is not None and not categorical and not weights:
+        options = ColumnOptions.of(self, parts.columns)
+        if parts.coding is not None and not options:
             return parts.coding
         if not (isinstance(self.scaler, str) and self.scaler == "standard"):
             raise ValueError(
                 f"scaler={self.scaler!r} must be 'standard' for columns of other kinds than "
-                "numbers, and with column_weights."
-            )
-        if unit is not None:
-            raise ValueError(
-                f"unit={unit!r} must be None for columns of other kinds than numbers: how many "
-                "people share a category is not counted on Dask."
+                "numbers, and with column_weights or decimals."
             )
         self._say("looking at the values of all columns")
         k = check_k(self.k, math.inf)
-        return TableCoding.of(parts.frame[parts.columns], k, categorical, weights)
+        return TableCoding.of(parts.frame, parts.columns, unit, k, options)
 
     def _check_sample_size(self):
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from numbers import Integral
-from os import PathLike, fspath
+from os import PathLike
 
 import dask
 import dask.dataframe as dd
@@ -12,12 +12,10 @@ import pandas as pd
 
 from sk_microagg.scale._coding import NumberCoding, are_numbers
 from sk_microagg.scale._merge import compute_merged
+from sk_microagg.scale._reading import read_parquet
 from sk_microagg.scale._roles import Roles
 from sk_microagg.scale._rows import RowFormat
 from sk_microagg.scale._survey import Sample
-
-# Size of the parts of a Parquet folder: small enough for workers with little memory.
-PART_BYTES = "64MiB"
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Parts:
         `sensitive`, `unit` and `strata` name columns that are not to be anonymized.
         """
         if is_path(X):
-            X = dd.read_parquet(fspath(X), blocksize=PART_BYTES)
+            X = read_parquet(X)
         if not isinstance(X, dd.DataFrame):
             raise TypeError(
                 f"X of type {type(X).__name__} must be a dask DataFrame or the path of a Parquet "
@@ -151,7 +149,9 @@ class Parts:
             put(part, rows, self.columns, coding, categories, model)
             for part, rows in zip(frame.to_delayed(), released, strict=True)
         ]
-        return dd.from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
+        # Otherwise, Dask would turn lists and other objects into text.
+        with dask.config.set({"dataframe.convert-string": False}):
+            return dd.from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
 
     def _used_categories(self):
         """For each categorical column the values that occur; categories may differ by part."""

@@ -17,7 +17,7 @@ class Values:
     Attributes
     ----------
     known : pandas.Index
-        The different values, in the order in which they first occur, or by frequency.
+        The different values, in the order in which they first occur.
 
     counts : ndarray of shape (n_different,), int64
         How often they occur; the last one is for missing values, if there are any.
@@ -42,12 +42,6 @@ class Values:
             return cls(parts[0].known, np.array([n_missing], dtype=np.int64))
         counts = pd.concat(known).groupby(level=0, sort=False).sum()
         return cls(counts.index, np.array([*counts, n_missing], dtype=np.int64))
-
-    def by_frequency(self):
-        """The same values, the most frequent first."""
-        order = np.argsort(-self.counts[:-1], kind="stable")
-        known = self.known.astype(object)[order]
-        return Values(known, np.append(self.counts[:-1][order], self.counts[-1]))
 
     def as_column(self):
         """Every value once, in the order of `counts`."""

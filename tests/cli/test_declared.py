@@ -166,7 +166,9 @@ def test_a_hierarchy_makes_categories(run, fails, write, tmp_path, cells):
     assert cells(output)["born"] == ["January"] * 6
 
 
-@pytest.mark.parametrize("option", [["--weights", "x=2"], ["--number", "x"], ["--round", "1"]])
+@pytest.mark.parametrize(
+    "option", [["--ordinal", "x"], ["--number", "x"], ["--date", "x"], ["--categories", "mode"]]
+)
 def test_on_dask(fails, numbers, tmp_path, option):
     line = fails("anonymize", numbers, tmp_path / "out", "--engine", "dask", *option)
     assert line == f"{option[0]} needs --engine memory."

@@ -6,10 +6,13 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
 from sk_microagg import MicroAggregator, TableAggregator, TargetScaler
+from sk_microagg.metrics import units_per_group
 from sk_microagg.privacy import LDiversity
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
@@ -17,6 +20,7 @@ import dask  # noqa: E402
 from tables.on_dask import assert_fit_fails, every_shuffle  # noqa: E402
 
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale._column_survey import survey_columns  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -133,7 +137,7 @@ def test_a_model_does_not_tell_the_only_known_value_of_a_group(tmp_path):
 @pytest.mark.slow
 def test_roles():
     table = draw(400)
-    roles = {"sensitive": "illness", "strata": "region"}
+    roles = {"sensitive": "illness", "strata": "region", "unit": "person"}
     parameters = {"k": 4, "privacy": LDiversity(2)}
     X = dd.from_pandas(table, npartitions=3)
     release = DaskMicroAggregator(columns=COLUMNS, **parameters).fit_transform(X, **roles)
@@ -141,11 +145,123 @@ def test_roles():
     assert_frame_equal(release.compute(), in_memory.fit_transform(table))
 
 
-def test_people_with_several_rows_are_refused():
-    X = dd.from_pandas(draw(400), npartitions=3)
-    aggregator = DaskMicroAggregator(k=4, columns=COLUMNS)
-    with pytest.raises(ValueError, match="unit='person' must be None for columns of other kinds"):
-        aggregator.fit(X, unit="person")
+def of_few_people(n, seed=0):
+    """A table in which many rows are of one person, who has values that nobody else has."""
+    table = draw(n, seed)
+    rows = np.random.default_rng(seed).permutation(n)[: n // 8]
+    table.loc[rows, "person"] = 0
+    table.loc[rows, "ward"] = "at home"
+    table.loc[rows[::2], "town"] = "Atlantis"
+    table.loc[rows[::3], "stage"] = "none"
+    table.loc[rows[1::2], "blood"] = "AB"
+    # In some groups, the only known values are several ones of this person.
+    table.loc[table["age"] < 50, "income"] = None
+    table.loc[rows, "income"] = 987_654.25
+    return table
+
+
+@pytest.mark.slow
+@every_shuffle
+def test_people_with_several_rows(shuffle, tmp_path):
+    table = of_few_people(600)
+    parameters = {"k": 4, "block_size": 150}
+    X = dd.from_pandas(table, npartitions=5)
+    on_dask = DaskMicroAggregator(columns=COLUMNS, shuffle=shuffle, folder=tmp_path, **parameters)
+    release = on_dask.fit_transform(X, unit="person").compute()
+    in_memory = TableAggregator(quasi_identifiers=COLUMNS, unit="person", **parameters)
+    assert_frame_equal(release, in_memory.fit_transform(table))
+    assert on_dask.n_blocks_ == in_memory.n_blocks_ > 1
+    assert on_dask.information_loss_ == pytest.approx(in_memory.information_loss_)
+    assert units_per_group(release[COLUMNS], table["person"]) >= 4
+    values = {"ward": "at home", "town": "Atlantis", "stage": "none", "blood": "AB"}
+    for name, value in values.items():
+        assert (table[name] == value).sum() >= 4
+        assert not (release[name] == value).any()
+    for name in ("stage", "blood"):
+        assert values[name] not in release[name].cat.categories
+    assert not (release["income"] == 987_654.25).any()
+    kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*.*")) + pickle.dumps(on_dask)
+    for value in (b"at home", b"Atlantis"):
+        assert value not in kept
+    new = of_few_people(100, seed=1)
+    new_rows = on_dask.transform(dd.from_pandas(new, npartitions=2)).compute()
+    assert_frame_equal(new_rows, in_memory.transform(new))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_categories_that_one_person_has_most_often(seed):
+    """What many rows have, but few people, is not the most frequent category of anything."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"code": rng.choice([1, 1, 1, 1, 2, 3, 4, 5], 90)})
+    table["town"] = np.where(table["code"] == 1, "Atlantis", "town " + table["code"].astype(str))
+    table["person"] = np.where(table["code"] == 1, rng.integers(0, 2, 90), np.arange(90))
+    parameters = {"k": 3, "categorical": ["code"], "refiner": None}
+    on_dask = DaskMicroAggregator(columns=["code", "town"], **parameters)
+    release = on_dask.fit_transform(dd.from_pandas(table, npartitions=4), unit="person").compute()
+    in_memory = TableAggregator(unit="person", **parameters)
+    assert_frame_equal(release, in_memory.fit_transform(table))
+    assert on_dask._space._columns[0].values == in_memory._encoder.columns[0].values
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_people_of_a_value_are_counted_up_to_k(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(1, 60)), int(rng.integers(1, 5))
+    table = pd.DataFrame({"value": rng.choice([*"abcdefgh", None], n)})
+    table["person"] = rng.choice([*range(6), np.nan], n)
+    X = dd.from_pandas(table, npartitions=int(rng.integers(1, 9)), sort=False)
+    survey = survey_columns(X, {"value": "category"}, "person", k)["value"]
+    people = {value: {*map(str, rows)} for value, rows in table.groupby("value")["person"]}
+    counted = dict(zip(survey.values.known, survey.n_people().tolist(), strict=True))
+    assert counted == {value: min(len(those), k) for value, those in people.items()}
+    assert len(survey.people.keys) <= k * (len(people) + 1)
+
+
+SIZES = ["small", "medium", "large", "huge"]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"ordinal": {"size": SIZES}, "decimals": {"income": 0, "price": 1}},
+        {"ordinal": ["size", "code", "blood"], "decimals": None},
+        {"ordinal": ["code"], "categorical": ["age"], "decimals": -1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("unit", [None, "person"])
+def test_orders_and_decimals(parameters, unit):
+    rng = np.random.default_rng(0)
+    table = of_few_people(150)[["age", "income", "blood", "price", "person"]]
+    table["size"] = rng.choice([*SIZES, None], 150, p=[0.4, 0.3, 0.2, 0.02, 0.08])
+    table["code"] = rng.choice([10, 20, 50, 70], 150, p=[0.5, 0.3, 0.18, 0.02])
+    table.loc[table["person"] == 0, "code"] = 99
+    columns = ["age", "income", "blood", "price", "size", "code"]
+    parameters = {"k": 4, "refiner": None, **parameters}
+    on_dask = DaskMicroAggregator(columns=columns, **parameters)
+    release = on_dask.fit_transform(dd.from_pandas(table, npartitions=4), unit=unit).compute()
+    in_memory = TableAggregator(quasi_identifiers=columns, unit=unit, **parameters)
+    assert_frame_equal(release, in_memory.fit_transform(table))
+    assert on_dask.kinds_ == in_memory.kinds_
+    new = table[::-3].assign(size="medium", code=60)
+    new_rows = on_dask.transform(dd.from_pandas(new, npartitions=2, sort=False)).compute()
+    assert_frame_equal(new_rows, in_memory.transform(new))
+
+
+def test_decimals_of_columns_of_numbers():
+    table = draw(200)[["age", "income"]].fillna(0.0)
+    X = dd.from_pandas(table, npartitions=3)
+    for decimals in (None, 1, {"income": -2}):
+        parameters = {"k": 3, "refiner": None, "decimals": decimals}
+        release = DaskMicroAggregator(**parameters).fit_transform(X).compute()
+        assert_frame_equal(release, TableAggregator(**parameters).fit_transform(table))
+
+
+def test_an_ordinal_without_any_shared_value():
+    table = pd.DataFrame({"code": np.arange(60), "age": np.arange(60) // 20})
+    release = DaskMicroAggregator(3, ordinal=["code"]).fit_transform(dd.from_pandas(table, 2))
+    assert release.compute()["code"].isna().all()
+    assert release.dtypes["code"] == release.compute()["code"].dtype == "Int64"
 
 
 @pytest.mark.slow
@@ -222,6 +338,38 @@ def test_numbers_with_missing_values_are_those_of_micro_aggregator(refiner):
         on_dask.transform(dd.from_pandas(table.assign(age="x"), npartitions=1))
 
 
+def test_integers_and_truth_values_that_are_missing_in_some_files(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": pd.array(rng.integers(0, 100, 150), dtype="Int64"),
+            "size": pd.array(rng.integers(0, 9, 150), dtype="UInt8"),
+            "smoker": pd.array(rng.random(150) < 0.4, dtype="boolean"),
+            "ward": rng.choice(list("abc"), 150),
+            "rooms": rng.integers(0, 9, 150),
+            "visits": pd.array([3] * 150, dtype="Int32"),
+        }
+    )
+    for name in ("age", "size", "smoker", "visits"):
+        table.loc[60:90, name] = None
+    (tmp_path / "table").mkdir()
+    for number in range(3):
+        rows = pa.Table.from_pandas(table[50 * number : 50 * (number + 1)], preserve_index=False)
+        # Without metadata, nothing tells of the types of pandas.
+        path = tmp_path / "table" / f"{number}.parquet"
+        pq.write_table(rows.replace_schema_metadata(None), path)
+    columns = ["age", "size", "smoker", "ward", "rooms"]
+    aggregator = DaskMicroAggregator(4, columns=columns)
+    release = aggregator.fit_transform(tmp_path / "table", path=tmp_path / "release")
+    expected = TableAggregator(4, quasi_identifiers=columns).fit_transform(table)
+    assert expected.isna().any().sum() == 4
+    rows = release.compute().reset_index(drop=True)
+    assert_frame_equal(rows, expected, check_dtype=False)
+    for frame in (release, pd.read_parquet(tmp_path / "release"), aggregator.transform(release)):
+        kinds = frame.dtypes.drop("ward")
+        assert kinds.to_dict() == expected.dtypes.drop("ward").to_dict()
+
+
 def test_numbers_can_be_categories():
     table = pd.DataFrame({"code": [7, 7, 7, 9] * 30, "age": np.arange(120)})
     X = dd.from_pandas(table, npartitions=2)
@@ -274,6 +422,10 @@ def test_categories_that_differ_by_partition():
         ({"categorical": ["height"]}, ValueError, "^categorical names 'height', but the columns"),
         ({"column_weights": "target"}, TypeError, "^column_weights='target' must be a dict from"),
         ({"column_weights": {"age": 0}}, ValueError, r"^column_weights\['age'\]=0"),
+        ({"ordinal": ["height"]}, ValueError, "^ordinal names 'height', but the columns"),
+        ({"ordinal": {"ward": ["A", "B"]}}, ValueError, r"^ordinal\['ward'\] lacks the value"),
+        ({"ordinal": ["ward"], "categorical": ["ward"]}, ValueError, "^Column 'ward' is in both"),
+        ({"decimals": 0.5}, ValueError, "^decimals=0.5 for column 'age' must be an integer"),
     ],
     ids=str,
 )
