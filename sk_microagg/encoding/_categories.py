@@ -19,6 +19,7 @@ from sk_microagg.encoding._frames import (
     with_room,
     without_rare_categories,
 )
+from sk_microagg.encoding._modes import ends_of, mode_positions
 from sk_microagg.generalization._labels import ROOT, label_of
 
 
@@ -302,60 +303,6 @@ def _different_names(names, values):
     ]
 
 
-def mode_positions(codes, in_table, labels, n_groups, k, units=None, people_in_table=None):
-    """A record of each group that has its most frequent value.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_records,)
-        The values; the last code is that of missing ones.
-
-    in_table : ndarray of shape (n_codes,)
-        How many records of the table have each value.
-
-    labels : ndarray of shape (n_records,)
-        Group of each record, numbered from 0.
-
-    n_groups : int
-        Number of groups.
-
-    k : int
-        Smallest size of a group.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    people_in_table : ndarray of shape (n_values,) or None, default=None
-        How many people of the table have each value that is not missing; None if the records are
-        the whole table.
-
-    Returns
-    -------
-    positions : ndarray of shape (n_groups,)
-        Position of the first such record of each group; -1 if most values are missing, or if no
-        value may be released.
-    """
-    n_codes = len(in_table)
-    pairs, first, in_group = np.unique(
-        labels * n_codes + codes, return_index=True, return_counts=True
-    )
-    group, code = np.divmod(pairs, n_codes)
-    people = in_group
-    if units is not None:
-        people = n_people(np.searchsorted(pairs, labels * n_codes + codes), len(pairs), units)
-    if people_in_table is None:
-        people_in_table = in_table if units is None else n_people(codes, n_codes, units)
-    is_shared = np.append(people_in_table[: n_codes - 1] >= k, True)  # missing values may be shown
-    may_be_released = (people > 1) | is_shared[code]
-    order = np.lexsort((code, -in_table[code], -in_group, group))
-    order = order[may_be_released[order]]
-    found, best = np.unique(group[order], return_index=True)
-    positions = np.full(n_groups, -1)
-    chosen = order[best]
-    positions[found] = np.where(code[chosen] == n_codes - 1, -1, first[chosen])
-    return positions
-
-
 def standardized(rows, counts):
     """Rows of coordinates, scaled such that their total variance over all records is 1."""
     share = counts / counts.sum()
@@ -376,12 +323,3 @@ def _sum_of_squares(rows, codes, labels, n_rows):
     sizes = np.bincount(labels, minlength=n_groups)
     of_means = (sums.power(2).sum(axis=1) / sizes).sum()
     return max(float(rows.power(2).sum(axis=1)[codes].sum() - of_means), 0.0)
-
-
-def ends_of(codes, labels, n_groups):
-    """Lowest and highest code of each group."""
-    lowest = np.full(n_groups, np.iinfo(np.intp).max)
-    highest = np.full(n_groups, -1)
-    np.minimum.at(lowest, labels, codes)
-    np.maximum.at(highest, labels, codes)
-    return lowest, highest
