@@ -79,7 +79,7 @@ class Relaxation:
         np.clip(self.duals, lowest, highest, out=self.duals)
         start, entry = self.pool.entries(self.cuts)
         weight = SETTINGS.ascent_weight * len(self.pool) / self.n / self.k
-        ascent = Ascent(start, entry, self.pool.cost, self.n, scale)
+        ascent = Ascent(start, entry, self.pool.cost, self.n, scale, self.cuts.limits())
         duals, use = ascent.run(
             self.duals,
             self.pool.use,
@@ -133,7 +133,7 @@ class Relaxation:
         n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]))
         if n_new:
             new = np.arange(len(self.cuts)) >= len(self.cuts) - n_new
-            for size in np.unique(self.cuts.sets.sizes()[new]):
+            for size in range(self.k + 1, 2 * self.k):
                 self.pool.add(self.cuts.sets.of_size(size, new))
             self.duals = np.concatenate([self.duals, np.zeros(n_new)])
         return n_new
