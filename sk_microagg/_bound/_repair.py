@@ -90,9 +90,7 @@ class Repair:
         check = CutCheck(pool.records, self._k, cuts.sets.start, cuts.sets.member)
         limit = self._settings.max_nodes_of_cut
         to_check = np.flatnonzero(cuts.sets.incidence() @ raised.astype(np.float64))
-        larger = check.lower(
-            lowered, duals[n:], cuts=to_check, node_limit=limit, deadline=deadline
-        )
+        larger = check.lower(lowered, duals[n:], cuts=to_check, node_limit=limit, deadline=deadline)
         if larger is None:
             return None, n_new
         return np.concatenate([lowered, duals[n:]]), n_new + pool.add_each(larger)

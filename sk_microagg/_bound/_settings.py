@@ -163,7 +163,7 @@ class Settings:
     sets_per_product: int = 5_000
 
     min_ascent_iter: int = 100
-    max_ascent_iter: int = 800
+    max_ascent_iter: int = 400
     many_new_columns: float = 0.3
     few_new_columns: float = 0.03
     max_pricings: int = 25
@@ -205,8 +205,8 @@ class Settings:
     max_cuts_of_record: int = 60
     max_cut_subsets: int = 200_000
     max_cut_members: int = 32
-    max_nodes_of_cut: int = 100_000
-    focus_gain: float = 0.8
+    max_nodes_of_cut: int = 30_000
+    focus_gain: float = 0.7
     max_focus: float = 0.5
     focus_overhead: float = 0.25
 

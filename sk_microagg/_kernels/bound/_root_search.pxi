@@ -95,7 +95,7 @@ cdef class RootSearch:
         self.candidates.set_cuts(start, member, cut_duals)
 
     def set_raised(self, const unsigned char[::1] raised):
-        """Set which records are raised, 0 or 1 each: roots whose sets hold none are skipped."""
+        """Set which records are raised, 0 or 1 each: sets that hold none are not looked for."""
         self.candidates.set_raised(raised)
 
     def sweep(self, const Py_ssize_t[::1] roots, *, bint lower=False, double tolerance=0.0,
@@ -352,7 +352,7 @@ cdef class RootSearch:
             if 0 <= self.node_limit <= self.n_nodes:
                 self.least_open = min(self.least_open, least)
                 return 0
-            # With the one chosen now, the bound excludes more of the candidates after it.
+            # With the one that is chosen now, the bound excludes more of those after it.
             while ranked[n_left - 1].first >= limit:
                 n_left -= 1
             place = self.listed[depth][ranked[first].second]
