@@ -106,6 +106,22 @@ def test_only_sets_with_raised_records_are_looked_for(k, n_cuts):
             assert_array_equal(values, 0.0)
 
 
+@pytest.mark.slow
+@every_table
+@every_k
+@pytest.mark.parametrize("node_limit", [-1, 0, 3])
+def test_after_lowering_no_set_with_a_raised_record_violates_its_constraint(make, k, node_limit):
+    for seed in range(4):
+        case = Case(make, k, seed, n_cuts=3)
+        raised = np.random.default_rng(seed).random(10) < 0.2
+        case.search.set_raised(raised.astype(np.uint8))
+        case.search.sweep(case.roots, lower=True, node_limit=node_limit)
+        lowered = case.search.get_duals()
+        assert np.all(lowered <= case.duals)
+        with_raised = [cost for s, cost in case.costs(lowered).items() if raised[list(s)].any()]
+        assert min(with_raised, default=0.0) >= -1e-9 * np.abs(case.duals).max()
+
+
 @every_k
 def test_sets_that_violate_little_are_left_out(k):
     for seed in range(4):

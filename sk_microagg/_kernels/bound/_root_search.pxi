@@ -329,8 +329,7 @@ cdef class RootSearch:
         cdef const double *row
         cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
         cdef const double *stars = self.candidates.star.data()
-        cdef double least, limit, all_charges = self.candidates.sum_of_cut_duals(charged)
-        cdef Py_ssize_t n_left = n
+        cdef double least, all_charges = self.candidates.sum_of_cut_duals(charged)
         self.ranked[depth].resize(n)
         ranked = self.ranked[depth].data()
         for q in range(n):
@@ -345,23 +344,19 @@ cdef class RootSearch:
             least = (star + cost) / 2.0 + all_charges
             for q in range(first, first + need):
                 least += ranked[q].first
-            limit = self.best - (least - ranked[first + need - 1].first)
             least = max(least, bound)
             if least >= self.best or self.watch.is_late:
                 return 0
             if 0 <= self.node_limit <= self.n_nodes:
                 self.least_open = min(self.least_open, least)
                 return 0
-            # With the one that is chosen now, the bound excludes more of those after it.
-            while ranked[n_left - 1].first >= limit:
-                n_left -= 1
             place = self.listed[depth][ranked[first].second]
             row = self.candidates.row(place)
-            self.listed[depth + 1].resize(n_left - first - 1)
-            self.gain[depth + 1].resize(n_left - first - 1)
+            self.listed[depth + 1].resize(n - first - 1)
+            self.gain[depth + 1].resize(n - first - 1)
             listed = self.listed[depth + 1].data()
             gain = self.gain[depth + 1].data()
-            for q in range(first + 1, n_left):
+            for q in range(first + 1, n):
                 listed[q - first - 1] = self.listed[depth][ranked[q].second]
                 gain[q - first - 1] = (
                     self.gain[depth][ranked[q].second] + row[listed[q - first - 1]]
