@@ -205,7 +205,7 @@ class Settings:
     max_cuts_of_record: int = 60
     max_cut_subsets: int = 200_000
     max_cut_members: int = 32
-    max_nodes_of_cut: int = 30_000
+    max_nodes_of_cut: int = 100_000
     focus_gain: float = 0.7
     max_focus: float = 0.5
     focus_overhead: float = 0.25
