@@ -22,10 +22,11 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
-from ..common._interrupt cimport Watch, check_now, watch_until
+from ..common._interrupt cimport Watch, check_now, is_over, watch_until
 
 cdef enum:
     MAX_MEMBERS = 32
+    CUT_CHECK_WORK_BETWEEN_SIGNALS = 10_000
 
 
 cdef struct Overlap:
@@ -87,6 +88,7 @@ cdef class CutCheck:
     cdef size_t n_lowered
     cdef Py_ssize_t n_nodes
     cdef Py_ssize_t node_limit
+    cdef Watch watch
 
     # What each member costs in a bound, and the smallest of these.
     cdef double loss[MAX_MEMBERS + 1]
@@ -138,10 +140,10 @@ cdef class CutCheck:
         cdef Py_ssize_t cut, i
         cdef uint32_t chosen
         cdef list found = []
-        cdef Watch watch = watch_until(deadline, 1)
+        self.watch = watch_until(deadline, CUT_CHECK_WORK_BETWEEN_SIGNALS)
         self.duals = duals
         for cut in range(cut_duals.shape[0]) if cuts is None else cuts:
-            if check_now(&watch):
+            if check_now(&self.watch):
                 return None
             if cut_duals[cut] <= 0.0:
                 continue
@@ -154,7 +156,7 @@ cdef class CutCheck:
                 self._choose(0, 0, 0, 0.0, 0.0)
             for chosen in self.violating:
                 found.append(self._members_of(chosen))
-        return found
+        return None if self.watch.is_late else found
 
     def find(self, double[::1] duals, const double[::1] cut_duals, double tolerance, *,
              deadline=None):
@@ -303,6 +305,8 @@ cdef class CutCheck:
         if not self._spread_admits(place, size, most, dual_sum, pairs):
             return 0
         self.n_nodes += 1
+        if is_over(&self.watch, 1):
+            return 0
         if 0 <= self.node_limit < self.n_nodes and size > 0:
             return self._lower_highest(chosen, excess)
         for i in range(place + 1, self.n_members):
