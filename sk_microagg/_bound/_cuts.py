@@ -1,8 +1,8 @@
-"""Cuts: of a set of fewer than 2k records, at most one group holds k or more.
+"""Cuts: of fewer than (p + 1) k records, at most p groups hold k or more.
 
 With columns of k records only, a fractional partition covers a larger group by its k-sets, which
-cost less. It then uses k-sets within the group by more than 1 in total, which no partition does.
-The cut around the group forbids that, and has a dual variable of its own.
+cost less. It then uses k-sets within one group by more than 1 in total, or within two groups by
+more than 2, which no partition does. A cut forbids that, and has a dual variable of its own.
 """
 
 from math import comb
@@ -12,11 +12,12 @@ from scipy import sparse
 
 from sk_microagg._bound._sets import Sets
 from sk_microagg._bound._settings import SETTINGS
+from sk_microagg._kernels import CutCheck, CutFinder
 from sk_microagg._utils._deadline import NEVER
 
 
 class Cuts:
-    """Sets of more than k and fewer than 2k records, of which at most one group holds k or more.
+    """Sets of more than k records, with the number of groups that can hold k or more of them.
 
     Parameters
     ----------
@@ -39,43 +40,55 @@ class Cuts:
         self._k = k
         self._settings = settings
         self.sets = Sets(records)
-        self._largest = largest_cut(k, settings.max_cut_subsets, settings.max_cut_members)
+        self._largest = largest_cut(k, settings)
 
     def __len__(self):
         return len(self.sets)
 
-    def applying_to(self, sets, deadline=NEVER):
+    def applying_to(self, incidence, deadline=NEVER):
         """Which cuts hold k or more members of each set, as a sparse matrix (n_sets, n_cuts)."""
-        return self._share_at_least(sets.incidence(), self.sets.incidence(), self._k, deadline)
+        return self._share_at_least(incidence, self.sets.incidence(), self._k, deadline)
 
-    def separate(self, pool, use, deadline=NEVER):
-        """Add the cuts that the use of the columns of a pool violates most; return how many."""
+    def separate(self, pool, use, share=1.0, deadline=NEVER):
+        """Add cuts that the use of the columns of a pool violates; return how many.
+
+        Those that promise most are added, until they promise a share of what all do: a cut promises
+        the more, the more it is violated and the more the columns within cost.
+        """
         used = np.flatnonzero(use > self._settings.min_use)
         incidence, use = pool.incidence()[used], use[used]
-        smallest = pool.sizes()[used] == self._k
-        candidates = self._candidates(pool, incidence[smallest], use[smallest], deadline)
+        candidates = self._candidates(pool, incidence, use, deadline)
         inside = self._share_at_least(incidence, candidates.incidence(), self._k, deadline)
-        excess = inside.T @ use - 1.0
-        worst = np.argsort(-excess, kind="stable")
-        worst = worst[excess[worst] > self._settings.min_cut_excess]
-        most = max(int(self._settings.max_new_cuts * pool.n_records), 1)
-        return self._add(candidates, worst[:most])
+        excess = inside.T @ use - candidates.sizes() // self._k
+        promise = excess * (inside.T @ (use * pool.cost[used]))
+        promise[excess <= self._settings.min_cut_excess] = 0.0
+        best = np.argsort(-promise, kind="stable")[: np.count_nonzero(promise)]
+        total = np.cumsum(promise[best])
+        n_most = max(int(self._settings.max_new_cuts * pool.n_records), 1)
+        if len(best):
+            n_most = min(n_most, 1 + np.searchsorted(total, share * total[-1]))
+        return self._add(candidates, best[:n_most])
 
     def _candidates(self, pool, incidence, use, deadline):
-        """New unions of two k-sets: those that are used most, if the unions are small enough."""
-        least_overlap = 2 * self._k - self._largest
-        shared = self._share_at_least(incidence, incidence, least_overlap, deadline)
-        pairs = sparse.triu(shared, k=1).tocoo()
-        both = use[pairs.row] + use[pairs.col]
-        n_pairs = self._settings.pairs_per_record * pool.n_records
-        most = np.argsort(-both, kind="stable")[:n_pairs]
-        unions = (incidence[pairs.row[most]] + incidence[pairs.col[most]]).tocsr()
+        """New sets that the use of columns violates, grown from those that are used most."""
+        finder = CutFinder(incidence.indptr, incidence.indices, use, pool.n_records, self._k)
+        most_used = np.argsort(-use, kind="stable")
+        grown = finder.grow(
+            most_used, self._largest, self._settings.min_cut_excess, deadline=deadline
+        )
         candidates = Sets(pool.records, known=self.sets)
-        sizes = np.diff(unions.indptr)
-        for size in np.unique(sizes):
-            first = unions.indptr[:-1][sizes == size]
-            candidates.add(unions.indices[first[:, None] + np.arange(size)])
+        candidates.add_each(grown)
         return candidates
+
+    def find_larger(self, duals, tolerance, deadline=NEVER):
+        """Sets of more than k records within cuts that violate their dual constraints."""
+        check = CutCheck(self.sets.records, self._k, self.sets.start, self.sets.member)
+        n = self.sets.n_records
+        return check.find(duals[:n], duals[n:], tolerance, deadline=deadline)
+
+    def limits(self):
+        """How many groups each cut can hold."""
+        return (self.sets.sizes() // self._k).astype(np.float64)
 
     def _add(self, candidates, chosen):
         """Add those of the chosen candidates whose records are not in too many cuts."""
@@ -108,11 +121,14 @@ class Cuts:
         return sparse.vstack(blocks, format="csr")
 
 
-def largest_cut(k, max_subsets, max_members):
-    """Members that a cut may have, such that it has few enough subsets of more than k records."""
+def largest_cut(k, settings):
+    """Members that a cut may have: as few as two groups, or such that it has few larger subsets."""
+    if 3 * k - 1 <= settings.max_cut_members:
+        return 3 * k - 1
     size = k
-    while size + 1 < min(2 * k, max_members + 1):
-        if sum(comb(size + 1, n_left_out) for n_left_out in range(size + 1 - k)) > max_subsets:
+    while size + 1 < min(2 * k, settings.max_cut_members + 1):
+        n_subsets = sum(comb(size + 1, n_left_out) for n_left_out in range(size + 1 - k))
+        if n_subsets > settings.max_cut_subsets:
             break
         size += 1
     return size

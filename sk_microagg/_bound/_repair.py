@@ -39,7 +39,7 @@ class Repair:
         self._searches = []
         self._roots = np.arange(len(records))
 
-    def run(self, duals, cuts, pool, deadline, patience=NEVER):
+    def run(self, best, duals, cuts, pool, deadline, patience=NEVER):
         """Lower duals of records where sets violate their constraints, and add these to the pool.
 
         A quick look ranks the roots, such that the worst violations are repaired first: that leaves
@@ -47,6 +47,9 @@ class Repair:
 
         Parameters
         ----------
+        best : ndarray of shape (n_records + n_cuts,)
+            Duals that are feasible: only sets for which others are higher need to be checked.
+
         duals : ndarray of shape (n_records + n_cuts,)
             Duals of the records and of the cuts.
 
@@ -71,7 +74,8 @@ class Repair:
             Number of sets that were added to the pool.
         """
         n = len(self._roots)
-        if not self._prepare(duals, cuts, patience):
+        raised = raised_records(best, duals, cuts)
+        if not self._prepare(duals, raised, cuts, patience):
             return None, 0
         least, members, complete = self._rank_roots(patience)
         n_new = pool.add(members[members[:, 0] >= 0], deadline)
@@ -84,12 +88,36 @@ class Repair:
             return None, n_new
         lowered = self._searches[0].get_duals()
         check = CutCheck(pool.records, self._k, cuts.sets.start, cuts.sets.member)
-        larger = check.lower(lowered, duals[n:], deadline=deadline)
+        limit = self._settings.max_nodes_of_cut
+        to_check = np.flatnonzero(cuts.sets.incidence() @ raised.astype(np.float64))
+        larger = check.lower(lowered, duals[n:], cuts=to_check, node_limit=limit, deadline=deadline)
         if larger is None:
             return None, n_new
         return np.concatenate([lowered, duals[n:]]), n_new + pool.add_each(larger)
 
-    def _prepare(self, duals, cuts, deadline):
+    def price(self, best, duals, cuts, roots, tolerance, deadline):
+        """Find the sets of roots that violate their constraints most, by more than a tolerance.
+
+        Parameters are as those of `run`, and the roots.
+
+        Returns
+        -------
+        members : ndarray of shape (n_found, k), int32
+            The sets, none of them twice.
+
+        roots : ndarray of shape (n_found,), intp
+            A root of each.
+        """
+        if not self._prepare(duals, raised_records(best, duals, cuts), cuts, deadline):
+            return np.empty((0, self._k), dtype=np.int32), roots[:0]
+        _, members, _ = self._searches[0].sweep(
+            roots, tolerance=tolerance, node_limit=self._settings.max_nodes, deadline=deadline
+        )
+        found = np.flatnonzero(members[:, 0] >= 0)
+        members, first = np.unique(np.sort(members[found], axis=1), axis=0, return_index=True)
+        return members, roots[found[first]]
+
+    def _prepare(self, duals, raised, cuts, deadline):
         """Give each thread a search with these duals and cuts; return whether there was time."""
         n = len(self._roots)
         for thread in range(self._n_threads):
@@ -99,6 +127,7 @@ class Repair:
                 self._searches.append(RootSearch(self._records, self._k, self._sums))
             search = self._searches[thread]
             search.set_duals(duals[:n], -self._settings.root_preference * duals[:n])
+            search.set_raised(raised)
             search.set_cuts(cuts.sets.start, cuts.sets.member, duals[n:])
         return True
 
@@ -134,3 +163,24 @@ class Repair:
         for roots, (values, sets, _) in zip(shares, found, strict=True):
             least[roots], members[roots] = values, sets
         return least, members, all(complete for _, _, complete in found)
+
+
+def raised_records(best, duals, cuts):
+    """Records of which each set that violates its constraint holds one, if the best duals do not.
+
+    Parameters
+    ----------
+    best, duals : ndarray of shape (n_records + n_cuts,)
+        Feasible duals, and others.
+
+    cuts : Cuts
+        The cuts.
+
+    Returns
+    -------
+    raised : ndarray of shape (n_records,), uint8
+        1 for records with a higher dual, and for those in cuts with a lower one.
+    """
+    n = cuts.sets.n_records
+    in_lowered_cut = cuts.sets.incidence().T @ (duals[n:] < best[n:]).astype(np.float64) > 0
+    return ((duals[:n] > best[:n]) | in_lowered_cut).astype(np.uint8)

@@ -7,14 +7,12 @@ every group their sum is at most its SSE, the dual constraint of that column. Se
 
 import numpy as np
 
-from sk_microagg._bound._cuts import Cuts
 from sk_microagg._bound._margin import safe_sum
+from sk_microagg._bound._master import Master
 from sk_microagg._bound._proof import Proof
 from sk_microagg._bound._records import near_records, scaled, sum_of_nearest, sums_of_nearest
 from sk_microagg._bound._repair import Repair
-from sk_microagg._bound._sets import ColumnPool, Sets, squared_errors
 from sk_microagg._bound._settings import SETTINGS
-from sk_microagg._kernels import Ascent, GroupFinder
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._statistics import total_sum_of_squares
 
@@ -92,17 +90,8 @@ class Scheme:
     best : ndarray of shape (n_records + n_cuts,)
         The best feasible duals, those of records followed by those of cuts.
 
-    duals : ndarray of shape (n_records + n_cuts,)
-        The last iterate of the first-order method, which need not be feasible.
-
-    pool : ColumnPool
-        The columns that are known.
-
-    cuts : Cuts
-        The cuts that are known.
-
-    ceiling : float
-        The bound that the duals of the last ascent would give if they were feasible.
+    master : Master
+        The columns and cuts that are known.
 
     adds_cuts : bool
         Whether ascents add cuts. The bound must be near the ceiling before: many cuts at a time
@@ -122,8 +111,7 @@ class Scheme:
         self.proof = proof
         near, distances = near_records(records, self._n_neighbors(), proof.deadline)
         self._prove_first_bound(distances)
-        self.duals = self.best.copy()
-        self.ceiling = np.inf
+        self.master = None
         self.n_iter = 0
         self.n_rounds = 0
         # Where each record has k - 1 duplicates, nothing is lost. Duals whose squares underflow
@@ -132,22 +120,16 @@ class Scheme:
             self.best.mean() < settings.min_mean_dual or len(near) < self.n or near.shape[1] < k
         )
         if self.is_settled:
-            self.ceiling = self.proof.squared_errors
             return
-        self.pool = ColumnPool(records)
-        self.pool.add(near[:, :k], proof.deadline)
-        self.own_cost = squared_errors(records, near[:, :k], proof.deadline)
-        self.cuts = Cuts(records, k, settings)
-        self.finder = GroupFinder(records, near.astype(np.int32), k)
         sums = sums_of_nearest(distances[:, : min(k, settings.max_neighbors_in_sums)], k)
         sums = np.ascontiguousarray(sums[:, : k - 1])
         self.repair = Repair(records, k, sums, n_jobs, settings)
+        self.master = Master(records, near, self.best, k, proof, self.repair, settings)
         self.target = None
         self.adds_cuts = False
+        self.gain_elsewhere = np.inf
         self.step_share = 1.0
-        self.width = settings.initial_width
         self.inertia = settings.inertia
-        self.ascent_iter = settings.min_ascent_iter
 
     def _n_neighbors(self):
         """Number of records near each among which the heuristics search."""
@@ -172,6 +154,11 @@ class Scheme:
         self.best[: len(distances)] = sum_of_nearest(distances, self.k - 1) / (2 * self.k)
         self.proof.note(safe_sum(self.best))
 
+    @property
+    def ceiling(self):
+        """The bound that the duals of the last ascent would give if they were feasible."""
+        return self.proof.squared_errors if self.master is None else self.master.ceiling
+
     def may_rise(self, tol):
         """Whether the bound may rise by more than a share `tol` of itself."""
         if not self.is_settled:
@@ -189,12 +176,11 @@ class Scheme:
         if self.target is None:
             self.target = self._ascend()
         duals, n_cuts = self.target
-        is_first = self.n_rounds == 0
-        step = self.step_share * (1 if is_first else 1 - self.inertia)
         repaired, n_new = self.repair.run(
-            self.best + step * (duals - self.best),
-            self.cuts,
-            self.pool,
+            self.best,
+            self.best + self._step() * (duals - self.best),
+            self.master.cuts,
+            self.master.pool,
             self.proof.deadline_of_part(self.settings.longest_repair),
             self.proof.deadline_of_part(self.settings.repair_patience),
         )
@@ -209,80 +195,57 @@ class Scheme:
             return
         self.n_rounds += 1
         self.target = None
-        if n_new < self.settings.few_repaired_columns * self.n:
+        self.master.leave_first_box()
+        if n_new < self.settings.few_repaired_columns * self.master.focus.n_free():
             self.inertia *= self.settings.inertia_decay
-        bound = self.proof.squared_errors
-        rose_little = bound < (1 + self.settings.cut_when_below) * before
-        if rose_little and self.adds_cuts:
-            found_few = n_cuts == 0 and n_new <= self.settings.few_new_columns * self.n
-            self.is_settled = found_few and not self._widen_if_boxed_in()
-        self.adds_cuts = rose_little or self.ceiling < (1 + self.settings.cut_when_near) * bound
+        if self.master.focus.is_everywhere():
+            self._plan_next_round(before, n_cuts, n_new)
+
+    def _step(self):
+        """The part of the way from the best duals to those of the ascent.
+
+        The first duals are far below, and in a focus nearly all violated columns are known: there,
+        inertia does not help.
+        """
+        if self.n_rounds == 0 or not self.master.focus.is_everywhere():
+            return self.step_share
+        return self.step_share * (1 - self.inertia)
 
     def _keep_if_better(self, repaired):
         """Keep feasible duals if their bound is higher; narrow the box if it is not, or hardly."""
-        settings = self.settings
-        before, bound = self.proof.squared_errors, safe_sum(self._signed(repaired))
+        settings, master = self.settings, self.master
+        before, bound = self.proof.squared_errors, safe_sum(master.signed(repaired))
         self.proof.note(bound)
         if bound <= before:
-            narrower = settings.shrink_after_failure * self.width
-            self.width = max(settings.min_width_after_failure, narrower)
+            narrower = settings.shrink_after_failure * master.width
+            master.width = max(settings.min_width_after_failure, narrower)
             return
         self.best = repaired
         if bound < settings.small_gain * before:
-            narrower = settings.shrink_after_small_gain * self.width
-            self.width = max(settings.min_width_after_small_gain, narrower)
+            narrower = settings.shrink_after_small_gain * master.width
+            master.width = max(settings.min_width_after_small_gain, narrower)
 
-    def _signed(self, duals):
-        """Duals of records, and minus those of cuts."""
-        return np.concatenate([duals[: self.n], -duals[self.n :]])
+    def _plan_next_round(self, before, n_cuts, n_new):
+        """After a round in which all duals were free, decide on cuts, and whether it was the last.
 
-    def _add_cuts(self, use):
-        """Add cuts that the use of columns violates, with duals of 0; return how many."""
-        unused = np.zeros(len(self.pool) - len(use))
-        deadline = self.proof.deadline
-        n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]), deadline)
-        if n_new:
-            new = np.arange(len(self.cuts)) >= len(self.cuts) - n_new
-            for size in np.unique(self.cuts.sets.sizes()[new]):
-                self.pool.add(self.cuts.sets.of_size(size, new), deadline)
-            self.duals = np.concatenate([self.duals, np.zeros(n_new)])
-            self.best = np.concatenate([self.best, np.zeros(n_new)])
-            self.width = max(self.width, self.settings.min_width_after_cuts)
-            self.inertia = self.settings.inertia
-        return n_new
+        Parameters
+        ----------
+        before : float
+            The bound before the round.
 
-    def _widen_if_boxed_in(self):
-        """Widen the box if many duals of records are at its ends; return whether it was."""
-        _, lowest, highest = self._box()
-        duals, lowest, highest = self.duals[: self.n], lowest[: self.n], highest[: self.n]
-        at_end = (duals <= lowest) | (duals >= highest)
-        if at_end.mean() <= self.settings.max_share_at_ends:
-            return False
-        self.width = self.settings.widening * max(self.width, self.settings.initial_width)
-        return True
-
-    def _box(self):
-        """Scales of the duals, and the lower and upper ends of the box in which they stay."""
-        best = self.best[: self.n]
-        settings = self.settings
-        scale = np.maximum(best, settings.scale_by_mean * best.mean())
-        scale = np.maximum(scale, settings.scale_by_cost * self.own_cost)
-        cut_cost = self.cuts.sets.cost
-        lowest, highest = best - self.width * scale, best + self.width * scale
-        if self.n_rounds == 0:
-            lowest, highest = np.zeros(self.n), self.own_cost
-        cut_scale = np.maximum(
-            settings.cut_scale_by_cost * cut_cost / self.k,
-            settings.cut_scale_by_mean * scale.mean(),
-        )
-        return (
-            np.concatenate([scale, cut_scale]),
-            np.concatenate([lowest, np.zeros(len(cut_cost))]),
-            np.concatenate([highest, cut_cost]),
-        )
+        n_cuts, n_new : int
+            Number of cuts that were added, and of columns that the repair added.
+        """
+        settings, bound = self.settings, self.proof.squared_errors
+        self.gain_elsewhere = max(self.ceiling - bound, 0.0)
+        rose_little = bound < (1 + settings.cut_when_below) * before
+        if rose_little and self.adds_cuts:
+            found_few = n_cuts == 0 and n_new <= settings.few_new_columns * self.n
+            self.is_settled = found_few and not self.master.widen_if_boxed_in(self.best)
+        self.adds_cuts = rose_little or self.ceiling < (1 + settings.cut_when_near) * bound
 
     def _ascend(self):
-        """Raise the duals as far as the pool and a box allow, adding violated columns and cuts.
+        """Raise duals, and add cuts: near those that promise most if that is worth it.
 
         Returns
         -------
@@ -290,53 +253,28 @@ class Scheme:
             The duals.
 
         n_cuts : int
-            Number of cuts that were added last.
+            Number of cuts that were added.
         """
-        settings = self.settings
-        patience = self.proof.deadline_of_part(settings.longest_ascent)
-        adds_cuts, n_cuts = self.adds_cuts, 0
-        for _ in range(settings.max_pricings):
-            duals, use = self._run_first_order_method(*self._box())
-            self.ceiling = float(self._signed(duals).sum())
-            if self.proof.deadline.is_over():
-                break
-            n_new = self._price_columns(duals)
-            is_longest = self.ascent_iter == settings.max_ascent_iter
-            if adds_cuts and n_new < settings.many_new_columns * self.n and is_longest:
-                n_cuts = self._add_cuts(use)
-                duals = np.concatenate([duals, np.zeros(n_cuts)])
-                adds_cuts = False
-            elif n_new < settings.few_new_columns * self.n and is_longest:
-                break
-            if n_new < settings.many_new_columns * self.n:
-                self.ascent_iter = min(2 * self.ascent_iter, settings.max_ascent_iter)
-            else:
-                self.ascent_iter = max(self.ascent_iter // 2, settings.min_ascent_iter)
-            if patience.is_over():
-                break
+        master, n_cuts, is_focused = self.master, 0, False
+        if self.adds_cuts:
+            n_cuts = master.add_cuts(self.settings.focus_gain)
+            is_focused = master.narrow_focus(n_cuts)
+        if is_focused:
+            duals, _ = master.raise_duals(self.best, False, self._is_focus_a_waste)
+        if not is_focused or self._is_focus_a_waste():
+            master.focus.widen()
+            duals, n_more = master.raise_duals(self.best, self.adds_cuts, lambda: False)
+            n_cuts += n_more
+        self.best = master.completed(self.best)
+        if n_cuts:
+            self.inertia = self.settings.inertia
         return duals, n_cuts
 
-    def _run_first_order_method(self, scale, lowest, highest):
-        """Iterate on the present pool, within the box; return the means of duals and use."""
-        np.clip(self.duals, lowest, highest, out=self.duals)
-        start, entry = self.pool.entries(self.cuts, self.proof.deadline)
-        weight = self.settings.ascent_weight * len(self.pool) / self.n / self.k
-        return Ascent(start, entry, self.pool.cost, self.n, scale).run(
-            self.duals,
-            self.pool.use,
-            lowest,
-            highest,
-            weight=weight / scale[: self.n].mean(),
-            n_iter=self.ascent_iter,
-            deadline=self.proof.deadline,
-        )
+    def _is_focus_a_waste(self):
+        """Whether a round with all duals free promises more for its time.
 
-    def _price_columns(self, duals):
-        """Find sets that violate their dual constraints, and add them to the pool; how many."""
-        tolerance = self.settings.pricing_tolerance * self.proof.squared_errors / self.n * self.k
-        found = Sets(self.pool.records, known=self.pool)
-        deadline = self.proof.deadline
-        self.finder.set_cuts(self.cuts.sets.start, self.cuts.sets.member, duals[self.n :])
-        found.add(self.finder.find(duals[: self.n], tolerance, deadline=deadline), deadline)
-        excess = found.excess(duals, self.cuts, deadline)
-        return self.pool.add(found.of_size(self.k, excess > tolerance), deadline)
+        Its time is taken to be proportional to the number of records in focus, plus a part that
+        each round takes.
+        """
+        time = self.master.focus.n_free() / self.n + self.settings.focus_overhead
+        return self.ceiling - self.proof.squared_errors <= time * self.gain_elsewhere

@@ -102,7 +102,7 @@ class Sets:
         """Violation of each dual constraint, given the duals of records and then of cuts."""
         dual_sum = self.incidence() @ duals[: self.n_records]
         if len(cuts):
-            dual_sum -= cuts.applying_to(self, deadline) @ duals[self.n_records :]
+            dual_sum -= cuts.applying_to(self.incidence(), deadline) @ duals[self.n_records :]
         return dual_sum - self.cost
 
 
@@ -125,21 +125,35 @@ class ColumnPool(Sets):
         self.use = np.concatenate([self.use, np.zeros(n_new)])
         return n_new
 
-    def entries(self, cuts, deadline=NEVER):
-        """Members of each set, and the cuts that apply to it, numbered after the records.
+    def entries(self, cuts, chosen=slice(None), deadline=NEVER):
+        """Members of sets, and the cuts that apply to them, numbered after the records.
+
+        Parameters
+        ----------
+        cuts : Cuts
+            The cuts.
+
+        chosen : slice or ndarray, default=slice(None)
+            Which sets; all of them if not given.
+
+        deadline : Deadline, default=NEVER
+            When to leave out cuts.
 
         Returns
         -------
-        start : ndarray of shape (n_sets + 1,), int32
+        start : ndarray of shape (n_chosen + 1,), int32
             Where the entries of each set start.
 
         entry : ndarray of shape (n_entries,), int32
             The entries, set after set.
         """
-        if len(cuts) == 0:
-            return self.start, self.member
-        both = sparse.hstack([self.incidence(), cuts.applying_to(self, deadline)], format="csr")
-        return both.indptr.astype(np.int32), both.indices.astype(np.int32)
+        entries = self.incidence()[chosen]
+        if len(cuts):
+            entries = sparse.hstack([entries, cuts.applying_to(entries, deadline)], format="csr")
+        return (
+            entries.indptr.astype(np.int32, copy=False),
+            entries.indices.astype(np.int32, copy=False),
+        )
 
 
 def squared_errors(records, members, deadline=NEVER):

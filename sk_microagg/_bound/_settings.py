@@ -122,9 +122,6 @@ class Settings:
     min_use : float
         Columns that are used less are ignored when cuts are made, from 0 to 1.
 
-    pairs_per_record : int
-        Number of pairs of columns whose unions are tried as cuts, over the number of records.
-
     max_new_cuts : float
         Cuts that are added at a time, share of the records.
 
@@ -132,10 +129,22 @@ class Settings:
         Cuts that a record may be in. `RootSearch` has bits for 64.
 
     max_cut_subsets : int
-        Subsets of a cut with more than k records: all of them may have to be enumerated.
+        Subsets of a cut with more than k records, where a cut cannot hold two groups.
 
     max_cut_members : int
         Records in a cut. `CutCheck` has bits for 32.
+
+    max_nodes_of_cut : int
+        Nodes of the search for larger sets in one cut, after which bounds on them are taken.
+
+    focus_gain : float
+        Cuts are in focus that promise this share of what all violated ones do.
+
+    max_focus : float
+        Share of the records that may be in focus; where there are more, all duals are raised.
+
+    focus_overhead : float
+        Time of a round that does not depend on the focus, as a share of one with all duals free.
 
     min_mean_dual : float
         With a mean dual below this, squares of duals would underflow, and the first bound is kept.
@@ -154,7 +163,7 @@ class Settings:
     sets_per_product: int = 5_000
 
     min_ascent_iter: int = 100
-    max_ascent_iter: int = 800
+    max_ascent_iter: int = 400
     many_new_columns: float = 0.3
     few_new_columns: float = 0.03
     max_pricings: int = 25
@@ -192,11 +201,14 @@ class Settings:
     cut_when_near: float = 0.006
     min_cut_excess: float = 0.02
     min_use: float = 0.01
-    pairs_per_record: int = 4
     max_new_cuts: float = 0.25
     max_cuts_of_record: int = 60
     max_cut_subsets: int = 200_000
     max_cut_members: int = 32
+    max_nodes_of_cut: int = 100_000
+    focus_gain: float = 0.7
+    max_focus: float = 0.5
+    focus_overhead: float = 0.25
 
     min_mean_dual: float = 1e-140
     same_bound: float = 1e-7

@@ -44,15 +44,15 @@ Which object holds which:
 
     RootSearch ─▶ RootCandidates ─▶ PointTree
 
-`center_weights`, `optimal_runs`, and the `Ascent`, `GroupFinder` and `CutCheck` of the bound stand
-alone.
+`center_weights`, `optimal_runs`, and the `Ascent`, `GroupFinder`, `CutFinder` and `CutCheck` of the
+bound stand alone.
 
 Each folder is one extension module: its .pyx file includes a .pxi file per class, and its .pxd file
 declares the state of all of them. A module of its own for each class would take three times as long
 to build.
 """
 
-from sk_microagg._kernels.bound._bound import Ascent, CutCheck, GroupFinder, RootSearch
+from sk_microagg._kernels.bound._bound import Ascent, CutCheck, CutFinder, GroupFinder, RootSearch
 from sk_microagg._kernels.groups._groups import (
     Annealer,
     CallbackGuard,
@@ -85,6 +85,7 @@ __all__ = [
     "CallbackGuard",
     "CenterIndex",
     "CutCheck",
+    "CutFinder",
     "Descent",
     "DistinctGuard",
     "EntropyGuard",

@@ -26,6 +26,9 @@ PRICED_PER_K = 5
 # A group grows by one of this many records nearest to one of its members.
 N_TO_GROW = 16
 
+# Most iterations of an ascent: more than for a bound, as no repair makes the duals feasible.
+MAX_ASCENT_ITER = 800
+
 # Columns that are used less are ignored when a partition is made of them.
 MIN_USE = 0.05
 
@@ -79,7 +82,7 @@ class Relaxation:
         np.clip(self.duals, lowest, highest, out=self.duals)
         start, entry = self.pool.entries(self.cuts)
         weight = SETTINGS.ascent_weight * len(self.pool) / self.n / self.k
-        ascent = Ascent(start, entry, self.pool.cost, self.n, scale)
+        ascent = Ascent(start, entry, self.pool.cost, self.n, scale, self.cuts.limits())
         duals, use = ascent.run(
             self.duals,
             self.pool.use,
@@ -93,13 +96,13 @@ class Relaxation:
         if deadline.is_over():
             return
         n_new = self._price_columns()
-        is_longest = self.n_iter == SETTINGS.max_ascent_iter
+        is_longest = self.n_iter == MAX_ASCENT_ITER
         if n_new < SETTINGS.few_new_columns * self.n and is_longest:
             n_cuts = self._add_cuts(use)
             self.center = self.duals[: self.n].copy()
             self.is_settled = n_cuts == 0
         elif n_new < SETTINGS.many_new_columns * self.n:
-            self.n_iter = min(2 * self.n_iter, SETTINGS.max_ascent_iter)
+            self.n_iter = min(2 * self.n_iter, MAX_ASCENT_ITER)
         else:
             self.n_iter = max(self.n_iter // 2, SETTINGS.min_ascent_iter)
 
@@ -133,7 +136,7 @@ class Relaxation:
         n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]))
         if n_new:
             new = np.arange(len(self.cuts)) >= len(self.cuts) - n_new
-            for size in np.unique(self.cuts.sets.sizes()[new]):
+            for size in range(self.k + 1, 2 * self.k):
                 self.pool.add(self.cuts.sets.of_size(size, new))
             self.duals = np.concatenate([self.duals, np.zeros(n_new)])
         return n_new

@@ -4,6 +4,7 @@ from contextlib import contextmanager
 import pytest
 
 from sk_microagg._bound._cuts import Cuts
+from sk_microagg._bound._master import Master
 from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._scheme import Scheme
 
@@ -28,8 +29,8 @@ def counting_work():
 
     with pytest.MonkeyPatch.context() as patch:
         count(Scheme, "advance", lambda _: n.update(iterations=1))
-        count(Scheme, "_run_first_order_method", lambda _: n.update(ascents=1))
-        count(Scheme, "_price_columns", lambda n_new: n.update(columns=n_new))
+        count(Master, "_run_first_order_method", lambda _: n.update(ascents=1))
+        count(Master, "_price_columns", lambda n_new: n.update(columns=n_new))
         count(Repair, "run", repaired)
         count(Cuts, "separate", lambda n_new: n.update(cuts=n_new))
         yield n

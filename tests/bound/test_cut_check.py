@@ -15,9 +15,9 @@ class Case:
     def __init__(self, k, seed, height=1.0):
         rng = np.random.default_rng(seed)
         self.k = k
-        self.X = rng.normal(size=(2 * k + 2, 2))
+        self.X = rng.normal(size=(3 * k, 2))
         self.distances = squared_distances(self.X)
-        sizes = rng.integers(k + 1, 2 * k, size=5)
+        sizes = rng.integers(k + 1, 3 * k, size=5)
         self.cuts = [rng.choice(len(self.X), size, replace=False) for size in sizes]
         self.cut_duals = rng.choice([0.0, 0.2, 0.6], 5)
         self.duals = rng.uniform(-0.2, height, len(self.X))
@@ -40,13 +40,17 @@ class Case:
         """The largest excess of the subsets of each cut with a positive dual, 0 for other cuts."""
         worst = []
         for cut, dual in zip(self.cuts, self.cut_duals, strict=True):
-            sizes = range(self.k + 1, len(cut) + 1) if dual > 0 else ()
-            subsets = [s for size in sizes for s in combinations(cut.tolist(), size)]
+            subsets = self.subsets(cut) if dual > 0 else []
             worst.append(max([self.excess(s, duals) for s in subsets], default=0.0))
         return np.array(worst)
 
+    def subsets(self, cut):
+        """All subsets of a cut with more than k and fewer than 2k records."""
+        sizes = range(self.k + 1, min(len(cut) + 1, 2 * self.k))
+        return [s for size in sizes for s in combinations(cut.tolist(), size)]
 
-@pytest.mark.parametrize("k", [2, 3, 4, 5])
+
+@pytest.mark.parametrize("k", [2, 3, 4, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(8))
 def test_no_larger_set_within_a_cut_violates_its_constraint_afterward(k, seed):
     case = Case(k, seed)
@@ -57,6 +61,47 @@ def test_no_larger_set_within_a_cut_violates_its_constraint_afterward(k, seed):
     assert (len(found) > 0) == (case.worst(case.duals).max() > 1e-12)
     for members in found:
         assert case.excess(members, case.duals) > 0
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("node_limit", [0, 1, 5])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_search_that_is_cut_short_lowers_duals_enough(k, node_limit, seed):
+    case = Case(k, seed)
+    lowered = case.duals.copy()
+    case.check.lower(lowered, case.cut_duals, node_limit=node_limit)
+    assert np.all(lowered <= case.duals)
+    assert case.worst(lowered).max() <= 1e-12
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_only_the_cuts_that_are_named_are_checked(k):
+    n_lowered = 0
+    for seed in range(8):
+        case = Case(k, seed)
+        lowered = case.duals.copy()
+        case.check.lower(lowered, case.cut_duals, cuts=np.array([0, 3]))
+        assert case.worst(lowered)[[0, 3]].max() <= 1e-12
+        named = np.concatenate([case.cuts[0], case.cuts[3]])
+        others = np.setdiff1d(np.arange(len(case.X)), named)
+        assert_array_equal(lowered[others], case.duals[others])
+        n_lowered += (lowered < case.duals).any()
+    assert n_lowered > 0
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_sets_found_quickly_violate_their_constraints(k):
+    n_found = n_cases = 0
+    for seed in range(8):
+        case = Case(k, seed)
+        found = case.check.find(case.duals, case.cut_duals, 0.01)
+        for members in found:
+            assert k < len(members) < 2 * k
+            assert case.excess(members, case.duals) > 0.01 - 1e-12
+        n_found += len(found) > 0
+        n_cases += case.worst(case.duals).max() > 0.01
+    # Only a heuristic.
+    assert n_cases >= n_found > n_cases / 2
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
@@ -80,8 +125,7 @@ def test_duals_are_not_lowered_by_more_than_all_violations(seed):
         excess
         for cut, dual in zip(case.cuts, case.cut_duals, strict=True)
         if dual > 0
-        for size in range(4, len(cut) + 1)
-        for members in combinations(cut.tolist(), size)
+        for members in case.subsets(cut)
         if (excess := case.excess(members, case.duals)) > 0
     ]
     assert (case.duals - lowered).sum() <= sum(violations) + 1e-12
@@ -90,6 +134,7 @@ def test_duals_are_not_lowered_by_more_than_all_violations(seed):
 def test_it_stops_at_the_deadline():
     case = Case(3, 0)
     assert case.check.lower(case.duals, case.cut_duals, deadline=Deadline(0.0)) is None
+    assert case.check.find(case.duals, case.cut_duals, 0.0, deadline=Deadline(0.0)) == []
 
 
 def test_cuts_with_too_many_members_are_refused():

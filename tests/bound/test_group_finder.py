@@ -8,6 +8,12 @@ from sk_microagg._kernels import GroupFinder
 from sk_microagg._utils._deadline import Deadline
 
 
+def found_by(finder, duals):
+    """The sets that a finder finds around all records, without repetitions."""
+    found = finder.find(duals, 0.0)
+    return {tuple(members) for members in np.sort(found, axis=1).tolist()}
+
+
 @pytest.mark.parametrize("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_found_sets_violate_their_constraints(name, k):
@@ -32,7 +38,7 @@ def test_found_sets_violate_their_constraints(name, k):
 
 @pytest.mark.parametrize("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
 @pytest.mark.parametrize("k", [2, 3, 4])
-def test_sets_within_cuts_escape_by_the_best_exchange(name, k):
+def test_sets_within_cuts_are_improved_by_the_best_exchange(name, k):
     n_escapes = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -42,25 +48,29 @@ def test_sets_within_cuts_escape_by_the_best_exchange(name, k):
         near = np.argsort(distances + np.diag(np.full(10, -1.0)), axis=1).astype(np.int32)
         costs = dict(reduced_costs(X, k, duals, (), ()))
         finder = GroupFinder(X, near, k)
-        before = {tuple(members) for members in np.sort(finder.find(duals, 0.0), axis=1).tolist()}
+        before = found_by(finder, duals)
         cut = np.sort(near[seed, : 2 * k - 1])
         start = np.array([0, len(cut)], dtype=np.int32)
         finder.set_cuts(start, cut, np.array([0.5]))
-        after = {tuple(members) for members in np.sort(finder.find(duals, 0.0), axis=1).tolist()}
+        after = found_by(finder, duals)
         assert before <= after
+        raised = dict(reduced_costs(X, k, duals, [cut], [0.5]))
         for members in before:
             if set(members) <= set(cut):
                 best = min(
-                    costs[tuple(sorted({*members, entering} - {leaving}))]
-                    for leaving in members
-                    for entering in set(range(10)) - set(cut)
+                    (
+                        tuple(sorted({*members, entering} - {leaving}))
+                        for leaving in members
+                        for entering in set(range(10)) - set(members)
+                    ),
+                    key=raised.get,
                 )
                 # Only sets that violate their constraints are of interest.
-                if best < -1e-9:
-                    assert any(abs(costs[escaped] - best) < 1e-9 for escaped in after)
+                if raised[best] < raised[members] - 1e-3 and costs[best] < -1e-9:
+                    assert any(abs(raised[other] - raised[best]) < 1e-9 for other in after)
                     n_escapes += 1
         finder.set_cuts(start, cut, np.array([0.0]))
-        same = {tuple(members) for members in np.sort(finder.find(duals, 0.0), axis=1).tolist()}
+        same = found_by(finder, duals)
         assert same == before
     assert n_escapes > 0
 
@@ -73,6 +83,9 @@ def test_a_search_ends_early_if_there_is_no_time():
     fewer = finder.find(duals, 0.0, deadline=Deadline(0.0))
     assert len(fewer) < len(found)
     assert_array_equal(fewer, found[: len(fewer)])
+    around = finder.find(duals, 0.0, around=np.arange(7, 9))
+    assert 0 < len(around) < len(found)
+    assert around.min() >= 7
 
 
 def test_too_few_neighbors_are_refused():

@@ -26,7 +26,7 @@ class Case:
         unit = squared_distances(self.X).mean() / 4 or 1.0
         self.duals = rng.uniform(-0.2, 1.0, n) * unit
         self.shift = -rng.choice([0.0, 0.5, 1.0]) * self.duals
-        sizes = rng.integers(k, min(2 * k, n) + 1, size=n_cuts)
+        sizes = rng.integers(k, min(3 * k, n) + 1, size=n_cuts)
         self.cuts = [rng.choice(n, size, replace=False) for size in sizes]
         self.cut_duals = rng.uniform(0.0, unit, n_cuts)
         self.search = RootSearch(self.X, k, nearest_sums(self.X, k))
@@ -90,6 +90,49 @@ def test_after_lowering_no_set_violates_its_constraint(make, k, node_limit):
         lowered = case.search.get_duals()
         assert np.all(lowered <= case.duals)
         assert min(case.costs(lowered).values()) >= -1e-9 * np.abs(case.duals).max()
+
+
+@every_k
+@pytest.mark.parametrize("n_cuts", [0, 6])
+def test_only_sets_with_raised_records_are_looked_for(k, n_cuts):
+    for seed in range(4):
+        case = Case(TABLES["normal"], k, seed, n_cuts=n_cuts)
+        raised = np.random.default_rng(seed).random(10) < 0.2
+        case.search.set_raised(raised.astype(np.uint8))
+        values, _, _ = case.search.sweep(case.roots)
+        with_raised = [cost for s, cost in case.costs().items() if raised[list(s)].any()]
+        assert values.min() <= min(0.0, *with_raised, 0.0) + 1e-9
+        if not raised.any():
+            assert_array_equal(values, 0.0)
+
+
+@pytest.mark.slow
+@every_table
+@every_k
+@pytest.mark.parametrize("node_limit", [-1, 0, 3])
+def test_after_lowering_no_set_with_a_raised_record_violates_its_constraint(make, k, node_limit):
+    for seed in range(4):
+        case = Case(make, k, seed, n_cuts=3)
+        raised = np.random.default_rng(seed).random(10) < 0.2
+        case.search.set_raised(raised.astype(np.uint8))
+        case.search.sweep(case.roots, lower=True, node_limit=node_limit)
+        lowered = case.search.get_duals()
+        assert np.all(lowered <= case.duals)
+        with_raised = [cost for s, cost in case.costs(lowered).items() if raised[list(s)].any()]
+        assert min(with_raised, default=0.0) >= -1e-9 * np.abs(case.duals).max()
+
+
+@every_k
+def test_sets_that_violate_little_are_left_out(k):
+    for seed in range(4):
+        case = Case(TABLES["normal"], k, seed, n_cuts=3)
+        least = case.least_of_roots()
+        tolerance = max(-min(case.costs().values()) / 2, 1e-3)
+        values, members, _ = case.search.sweep(case.roots, tolerance=tolerance)
+        assert np.all(values[least < -tolerance] <= least[least < -tolerance] + 1e-9)
+        assert_array_equal(values < 0, members[:, 0] >= 0)
+        assert np.all(values[values < 0] < -tolerance)
+        assert (values.min() < 0) == (min(case.costs().values()) < -tolerance)
 
 
 @pytest.mark.parametrize("n", [4, 7, 8])

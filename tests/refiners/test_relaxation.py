@@ -26,9 +26,9 @@ def solved(X, k, groups=()):
 
 
 def bound_of(relaxation):
-    """The sum of the duals of records, less those of cuts, in the units of X."""
+    """The sum of the duals of records, less those of cuts for each group that they can hold."""
     n = relaxation.n
-    total = relaxation.duals[:n].sum() - relaxation.duals[n:].sum()
+    total = relaxation.duals[:n].sum() - relaxation.cuts.limits() @ relaxation.duals[n:]
     return np.ldexp(total, 2 * relaxation.exponent)
 
 

@@ -40,6 +40,9 @@ cdef class Ascent:
     scale : ndarray of shape (n_duals,)
         Expected size of the changes of each dual, above 0.
 
+    cut_limit : ndarray of shape (n_cuts,) or None, default=None
+        How many groups the records of each cut can hold; None for 1.
+
     Examples
     --------
     >>> import numpy as np
@@ -60,17 +63,22 @@ cdef class Ascent:
     cdef vector[double] step_of_dual
     # Duals extrapolated by their last step, with the sign that they have in columns.
     cdef vector[double] ahead
-    # How much of each record or cut the columns use, 1 in a partition.
+    # How much of each record or cut the columns use, and how much a partition does, at most.
     cdef vector[double] used
+    cdef vector[double] limit
 
     def __init__(self, const int32_t[::1] start, const int32_t[::1] entry, const double[::1] cost,
-                 Py_ssize_t n_records, const double[::1] scale):
+                 Py_ssize_t n_records, const double[::1] scale, const double[::1] cut_limit=None):
         cdef Py_ssize_t column, i
         cdef double total_scale
         self.start = start
         self.entry = entry
         self.cost = cost
         self.n_records = n_records
+        self.limit.assign(scale.shape[0], 1.0)
+        if cut_limit is not None:
+            for i in range(cut_limit.shape[0]):
+                self.limit[n_records + i] = cut_limit[i]
         self.step_of_use.resize(cost.shape[0])
         self.step_of_dual.assign(scale.shape[0], 0.0)
         for column in range(cost.shape[0]):
@@ -167,7 +175,7 @@ cdef class Ascent:
         cdef double sign, dual
         for i in range(duals.shape[0]):
             sign = 1.0 if i < self.n_records else -1.0
-            dual = duals[i] + sign * weight * self.step_of_dual[i] * (1.0 - self.used[i])
+            dual = duals[i] + sign * weight * self.step_of_dual[i] * (self.limit[i] - self.used[i])
             dual = min(max(dual, lowest[i]), highest[i])
             self.ahead[i] = sign * (2.0 * dual - duals[i])
             duals[i] = dual

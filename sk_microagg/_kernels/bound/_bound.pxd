@@ -20,6 +20,7 @@ cdef class RootCandidates:
     # Duals of the records, and by how much they bring a record nearer to a root.
     cdef double[::1] duals
     cdef double[::1] shift
+    cdef const unsigned char[::1] raised
     cdef double[::1] pull
     cdef PointTree tree
 
@@ -39,7 +40,9 @@ cdef class RootCandidates:
     cdef vector[double] star
     cdef vector[double] joining
     cdef vector[double] spread
+    cdef vector[unsigned char] is_raised
     cdef vector[uint64_t] cuts_at
+    cdef vector[double] cut_dual_at
     cdef vector[double] rows
     cdef vector[Py_ssize_t] row_start
 
@@ -50,14 +53,18 @@ cdef class RootCandidates:
     cdef Py_ssize_t work
 
     cdef int set_duals(self, const double[::1] duals, const double[::1] shift) except -1
+    cdef int set_raised(self, const unsigned char[::1] raised) except -1
     cdef int set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,
                       const double[::1] cut_dual) except -1
     cdef bint find(self, Py_ssize_t root, double below, double *least_open) except -1 nogil
+    cdef int keep(self, const vector[int32_t] &places) except -1 nogil
+    cdef uint64_t cuts_of_root(self) noexcept nogil
     cdef double sum_of_cut_duals(self, uint64_t cuts) noexcept nogil
     cdef const double *row(self, Py_ssize_t place) except NULL nogil
     cdef int lower(self, double value) except -1 nogil
     cdef Py_ssize_t take_work(self) noexcept nogil
 
+    cdef bint _is_any_raised(self) noexcept nogil
     cdef int _gather(self) except -1 nogil
     cdef int _tighten_spread(self) except -1 nogil
     cdef int _note_cuts(self) except -1 nogil
@@ -100,6 +107,8 @@ cdef class RootSearch:
     cdef vector[double] smallest
 
     cdef vector[int32_t] chosen
+    # Whether one of those chosen is raised, for every depth.
+    cdef vector[unsigned char] holds_raised
     cdef vector[int32_t] best_members
     cdef double best
     cdef double least_open
@@ -107,14 +116,18 @@ cdef class RootSearch:
     cdef Py_ssize_t node_limit
     cdef Watch watch
 
-    cdef double _least(self, Py_ssize_t root) except? -1.0 nogil
+    cdef double _least(self, Py_ssize_t root, double tolerance) except? -1.0 nogil
+    cdef void _list_all(self) noexcept nogil
     cdef int _start_greedily(self) except -1 nogil
     cdef int _branch(self, Py_ssize_t depth, double cost, double star, uint64_t cuts,
                      double inherited) except -1 nogil
     cdef int _descend(self, Py_ssize_t depth, double cost, double star, uint64_t cuts,
-                      double bound) except -1 nogil
+                      uint64_t charged, double bound) except -1 nogil
+    cdef uint64_t _cuts_to_charge(self, Py_ssize_t depth, uint64_t cuts) noexcept nogil
+    cdef bint _narrow_by_all(self, Py_ssize_t depth, double cost, double star,
+                             double *bound) except -1 nogil
     cdef bint _narrow(self, Py_ssize_t depth, double mix, double cost, double star,
-                      double *bound) except -1 nogil
+                      uint64_t charged, double *bound) except -1 nogil
     cdef int _try_last(self, Py_ssize_t depth, double cost, uint64_t cuts) except -1 nogil
     cdef int _try_last_two(self, Py_ssize_t depth, double cost, uint64_t cuts) except -1 nogil
     cdef void _keep_if_best(self, double value, uint64_t cuts) noexcept nogil

@@ -1,4 +1,4 @@
-"""Dual constraints of larger sets within cuts: all subsets of each cut with more than k records.
+"""Dual constraints of larger sets within cuts: their subsets of more than k, fewer than 2k records.
 
 The duals of a set S may sum to its SSE and the duals of all cuts that hold k or more of its
 members. Subsets are built member by member. With P the members chosen so far, c their mean, and Q
@@ -8,24 +8,29 @@ those of the members still to be decided that join them,
 
 since the SSE of a union is SSE(P) + SSE(Q) + |P||Q| / (|P| + |Q|) |c - mean of Q|², and the sum over
 Q is SSE(Q) + |Q| |c - mean of Q|². So each of them adds at most its dual less a part of |x - c|²,
-and a branch ends where even all that is positive would not violate the constraint.
+and a branch ends where even all that is positive would not violate the constraint. It also ends if no
+size of S admits a violation by a second bound: the SSE is the sum of the squared distances of all
+pairs over |S|, and each member of Q has at least its nearest others in the cut as partners.
 """
 
 import numpy as np
 
 cimport cython
-from libc.stdint cimport int32_t
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, uint32_t
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
-from ..common._interrupt cimport Watch, check_now, watch_until
+from ..common._interrupt cimport Watch, check_now, is_over, watch_until
 
 cdef enum:
     MAX_MEMBERS = 32
+    CUT_CHECK_WORK_BETWEEN_SIGNALS = 10_000
 
 
 cdef struct Overlap:
-    unsigned int members
+    uint32_t members
     double dual
 
 
@@ -55,7 +60,7 @@ cdef class CutCheck:
     >>> start, member = np.array([0, 3], dtype=np.int32), np.arange(3, dtype=np.int32)
     >>> duals = np.array([1.0, 1.0, 1.5])
     >>> CutCheck(X, 2, start, member).lower(duals, np.array([0.5]))
-    [array([0, 1, 2], dtype=int32)]
+    [array([0, 2, 1], dtype=int32)]
     >>> duals
     array([1. , 1. , 0.5])
     """
@@ -73,10 +78,21 @@ cdef class CutCheck:
     cdef double distances[MAX_MEMBERS][MAX_MEMBERS]
     # At each depth, the squared distances from each member to those chosen, summed up.
     cdef double to_chosen[MAX_MEMBERS + 1][MAX_MEMBERS]
+    # Half the sums of the 0, 1, 2, ... smallest squared distances from each member to others.
+    cdef double spread[MAX_MEMBERS][MAX_MEMBERS]
     cdef double own_dual
     cdef vector[Overlap] overlaps
     cdef double[::1] duals
-    cdef vector[unsigned int] violating
+    cdef vector[Ranked] ranked
+    cdef vector[uint32_t] violating
+    cdef size_t n_lowered
+    cdef Py_ssize_t n_nodes
+    cdef Py_ssize_t node_limit
+    cdef Watch watch
+
+    # What each member costs in a bound, and the smallest of these.
+    cdef double loss[MAX_MEMBERS + 1]
+    cdef double smallest[MAX_MEMBERS]
 
     def __init__(self, const double[:, ::1] X, Py_ssize_t k, const int32_t[::1] start,
                  const int32_t[::1] member):
@@ -94,8 +110,26 @@ cdef class CutCheck:
                 self.cuts_of[member[i]].push_back(cut)
 
     def lower(self, double[::1] duals, const double[::1] cut_duals, *,
-              deadline=None):
+              const Py_ssize_t[::1] cuts=None, Py_ssize_t node_limit=-1, deadline=None):
         """Lower duals of records in place where sets violate their constraints.
+
+        Parameters
+        ----------
+        duals : ndarray of shape (n_records,)
+            Duals of the records.
+
+        cut_duals : ndarray of shape (n_cuts,)
+            Duals of the cuts, none below 0.
+
+        cuts : ndarray of shape (n_checked,), intp, or None, default=None
+            The cuts to check; None for all.
+
+        node_limit : int, default=-1
+            Nodes of the search in one cut, after which duals are lowered by the bounds of the open
+            ones; below 0 for no limit.
+
+        deadline : Deadline or None, default=None
+            When to give up.
 
         Returns
         -------
@@ -104,43 +138,107 @@ cdef class CutCheck:
             the deadline was over before all cuts were checked.
         """
         cdef Py_ssize_t cut, i
-        cdef unsigned int chosen
+        cdef uint32_t chosen
+        cdef list found = []
+        self.watch = watch_until(deadline, CUT_CHECK_WORK_BETWEEN_SIGNALS)
+        self.duals = duals
+        for cut in range(cut_duals.shape[0]) if cuts is None else cuts:
+            if check_now(&self.watch):
+                return None
+            if cut_duals[cut] <= 0.0:
+                continue
+            self.violating.clear()
+            self.own_dual = cut_duals[cut]
+            self.n_nodes = 0
+            self.node_limit = node_limit
+            with nogil:
+                self._prepare(cut, cut_duals)
+                self._choose(0, 0, 0, 0.0, 0.0)
+            for chosen in self.violating:
+                found.append(self._members_of(chosen))
+        return None if self.watch.is_late else found
+
+    def find(self, double[::1] duals, const double[::1] cut_duals, double tolerance, *,
+             deadline=None):
+        """Sets within cuts that violate their constraints by more than a tolerance, quickly.
+
+        From each member of a cut a set grows by the member that costs least.
+
+        Returns
+        -------
+        sets : list of ndarray
+            The sets found until the deadline; a set may occur many times.
+        """
+        cdef Py_ssize_t cut, i
+        cdef uint32_t chosen
         cdef list found = []
         cdef Watch watch = watch_until(deadline, 1)
         self.duals = duals
         for cut in range(cut_duals.shape[0]):
             if check_now(&watch):
-                return None
+                break
             if cut_duals[cut] <= 0.0:
                 continue
             self.violating.clear()
             self.own_dual = cut_duals[cut]
             with nogil:
                 self._prepare(cut, cut_duals)
-                self._choose(0, 0, 0, 0.0, 0.0)
+                for i in range(self.n_members):
+                    self._grow(i, tolerance)
             for chosen in self.violating:
-                found.append(
-                    np.array(
-                        [self.members[i] for i in range(self.n_members) if chosen >> i & 1],
-                        dtype=np.int32,
-                    )
-                )
+                found.append(self._members_of(chosen))
         return found
+
+    cdef _members_of(self, uint32_t chosen):
+        cdef Py_ssize_t i
+        members = [self.members[i] for i in range(self.n_members) if chosen >> i & 1]
+        return np.array(members, dtype=np.int32)
+
+    cdef int _grow(self, Py_ssize_t first, double tolerance) except -1 nogil:
+        """Let a set grow from a member, and note the one that violates its constraint most."""
+        cdef double *to_chosen = self.to_chosen[0]
+        cdef uint32_t chosen = 0, best = 0
+        cdef double pairs = 0.0, most = tolerance, least, cost, excess
+        cdef Py_ssize_t size, i, joining = first
+        for i in range(self.n_members):
+            to_chosen[i] = 0.0
+        for size in range(1, min(self.n_members, 2 * self.k - 1) + 1):
+            pairs += to_chosen[joining]
+            chosen |= (<uint32_t>1) << joining
+            for i in range(self.n_members):
+                to_chosen[i] += self.distances[joining][i]
+            if size > self.k:
+                excess = self._excess(size, chosen, pairs)
+                if excess > most:
+                    most, best = excess, chosen
+            least = INFINITY
+            for i in range(self.n_members):
+                cost = to_chosen[i] / (size + 1) - self.duals[self.members[i]]
+                if cost < least and not chosen >> i & 1:
+                    least, joining = cost, i
+        if best:
+            self.violating.push_back(best)
+        return 0
 
     cdef int _prepare(self, Py_ssize_t cut, const double[::1] cut_duals) except -1 nogil:
         """Lay out the members of a cut, their distances, and the cuts that share k or more."""
-        cdef Py_ssize_t first = self.start[cut], i, j
+        cdef Py_ssize_t i, j
         cdef int32_t other
         cdef Overlap shared
-        self.n_members = self.start[cut + 1] - first
+        self._arrange(cut)
         for i in range(self.n_members):
-            self.members[i] = self.member[first + i]
             self.to_chosen[0][i] = 0.0
             for j in range(i + 1):
                 self.distances[i][j] = squared_distance(
                     &self.X[self.members[i], 0], &self.X[self.members[j], 0], self.X.shape[1]
                 )
                 self.distances[j][i] = self.distances[i][j]
+        for i in range(self.n_members):
+            # The distance to itself, 0, comes first.
+            sum_of_smallest(self.distances[i], self.n_members, self.n_members, self.smallest)
+            self.spread[i][0] = 0.0
+            for j in range(1, self.n_members):
+                self.spread[i][j] = self.spread[i][j - 1] + self.smallest[j] / 2.0
         self.overlaps.clear()
         for i in range(self.n_members):
             for other in self.cuts_of[self.members[i]]:
@@ -155,47 +253,99 @@ cdef class CutCheck:
                 self.n_shared[other] = 0
         return 0
 
-    cdef unsigned int _bit_of(self, int32_t record) noexcept nogil:
+    cdef int _arrange(self, Py_ssize_t cut) except -1 nogil:
+        """List the members of a cut, those far from its others first: they decide most."""
+        cdef Py_ssize_t first = self.start[cut], i, j
+        cdef double total
+        self.n_members = self.start[cut + 1] - first
+        self.ranked.clear()
+        for i in range(self.n_members):
+            total = 0.0
+            for j in range(self.n_members):
+                total += squared_distance(
+                    &self.X[self.member[first + i], 0], &self.X[self.member[first + j], 0],
+                    self.X.shape[1],
+                )
+            self.ranked.push_back(Ranked(-total, self.member[first + i]))
+        sort(self.ranked.begin(), self.ranked.end())
+        for i in range(self.n_members):
+            self.members[i] = self.ranked[i].second
+        return 0
+
+    cdef uint32_t _bit_of(self, int32_t record) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.n_members):
             if self.members[i] == record:
-                return (<unsigned int>1) << i
+                return (<uint32_t>1) << i
         return 0
 
-    cdef int _choose(self, Py_ssize_t place, Py_ssize_t size, unsigned int chosen, double dual_sum,
+    cdef int _choose(self, Py_ssize_t place, Py_ssize_t size, uint32_t chosen, double dual_sum,
                      double pairs) except -1 nogil:
         """Check all sets of the `size` members chosen and any of those from `place` on.
 
         The duals of the chosen sum to `dual_sum`, the squared distances of their pairs to `pairs`.
         """
-        cdef Py_ssize_t i, most = size + self.n_members - place
-        cdef size_t n_violating
+        cdef Py_ssize_t i, most = min(size + self.n_members - place, 2 * self.k - 1)
+        cdef size_t n_lowered
         cdef double per_member = pairs / size if size > 0 else 0.0
-        cdef double rest = 0.0
+        cdef double excess
         if most <= self.k:
             return 0
         for i in range(place, self.n_members):
-            rest += max(
-                self.duals[self.members[i]] - (self.to_chosen[place][i] - per_member) / most, 0.0
+            self.loss[i] = min(
+                (self.to_chosen[place][i] - per_member) / most - self.duals[self.members[i]], 0.0
             )
-        if dual_sum + rest - self.own_dual <= per_member:
+        excess = dual_sum - self.own_dual - per_member - sum_of_smallest(
+            &self.loss[place], self.n_members - place, most - size, self.smallest
+        )
+        if excess <= 0.0:
             return 0
-        if place == self.n_members:
+        if place == self.n_members or size == most:
             return self._check(size, chosen, pairs)
+        if not self._spread_admits(place, size, most, dual_sum, pairs):
+            return 0
+        self.n_nodes += 1
+        if is_over(&self.watch, 1):
+            return 0
+        if 0 <= self.node_limit < self.n_nodes and size > 0:
+            return self._lower_highest(chosen, excess)
         for i in range(place + 1, self.n_members):
             self.to_chosen[place + 1][i] = self.to_chosen[place][i] + self.distances[place][i]
-        n_violating = self.violating.size()
+        n_lowered = self.n_lowered
         self._choose(
-            place + 1, size + 1, chosen | (<unsigned int>1) << place,
+            place + 1, size + 1, chosen | (<uint32_t>1) << place,
             dual_sum + self.duals[self.members[place]], pairs + self.to_chosen[place][place],
         )
         for i in range(place + 1, self.n_members):
             self.to_chosen[place + 1][i] = self.to_chosen[place][i]
-        if self.violating.size() > n_violating:
+        if self.n_lowered > n_lowered:
             dual_sum = self._sum_of_duals(chosen)
         return self._choose(place + 1, size, chosen, dual_sum, pairs)
 
-    cdef double _sum_of_duals(self, unsigned int chosen) noexcept nogil:
+    cdef bint _spread_admits(self, Py_ssize_t place, Py_ssize_t size, Py_ssize_t most,
+                             double dual_sum, double pairs) noexcept nogil:
+        """Whether a set of the chosen and some from `place` on may violate its constraint.
+
+        Those that join are at least as far from each other as from their nearest in the cut.
+        """
+        cdef Py_ssize_t total_size, need, i
+        cdef double excess
+        for total_size in range(max(size, self.k + 1), most + 1):
+            need = total_size - size
+            excess = dual_sum - self.own_dual - pairs / total_size
+            if need > 0:
+                for i in range(place, self.n_members):
+                    self.loss[i] = (
+                        self.to_chosen[place][i] + self.spread[i][need - 1]
+                    ) / total_size - self.duals[self.members[i]]
+                excess -= sum_of_smallest(
+                    &self.loss[place], self.n_members - place, need, self.smallest
+                )
+            if excess > 0.0:
+                return True
+        return False
+
+    cdef double _sum_of_duals(self, uint32_t chosen) noexcept nogil:
         """Sum of the duals of the chosen, which may have been lowered since they were chosen."""
         cdef double total = 0.0
         cdef Py_ssize_t i
@@ -204,29 +354,39 @@ cdef class CutCheck:
                 total += self.duals[self.members[i]]
         return total
 
-    cdef int _check(self, Py_ssize_t size, unsigned int chosen, double pairs) except -1 nogil:
-        """Lower the highest dual in a set by the amount that violates its constraint."""
+    cdef double _excess(self, Py_ssize_t size, uint32_t chosen, double pairs) noexcept nogil:
+        """By how much a set violates its constraint; if it does not, any number up to 0."""
         cdef double excess = self._sum_of_duals(chosen) - pairs / size - self.own_dual
-        cdef Py_ssize_t i, highest = -1
         cdef size_t j
         for j in range(self.overlaps.size()):
             if excess <= 0.0:
-                return 0
+                return excess
             if n_bits(chosen & self.overlaps[j].members) >= self.k:
                 excess -= self.overlaps[j].dual
+        return excess
+
+    cdef int _check(self, Py_ssize_t size, uint32_t chosen, double pairs) except -1 nogil:
+        """Lower the highest dual in a set by the amount that violates its constraint."""
+        cdef double excess = self._excess(size, chosen, pairs)
         if excess <= 0.0:
             return 0
+        self.violating.push_back(chosen)
+        return self._lower_highest(chosen, excess)
+
+    cdef int _lower_highest(self, uint32_t chosen, double excess) except -1 nogil:
+        """Lower the highest dual among the chosen."""
+        cdef Py_ssize_t i, highest = -1
         for i in range(self.n_members):
             if chosen >> i & 1 and (
                 highest < 0 or self.duals[self.members[i]] > self.duals[self.members[highest]]
             ):
                 highest = i
         self.duals[self.members[highest]] -= excess
-        self.violating.push_back(chosen)
+        self.n_lowered += 1
         return 0
 
 
-cdef inline Py_ssize_t n_bits(unsigned int bits) noexcept nogil:
+cdef inline Py_ssize_t n_bits(uint32_t bits) noexcept nogil:
     cdef Py_ssize_t n = 0
     while bits:
         bits &= bits - 1

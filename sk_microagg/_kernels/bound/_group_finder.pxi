@@ -5,7 +5,7 @@ and from the mean of that set, a set is also improved as in Lloyd's method: with
 becomes the k neighbors with the least |x - c|² - u(x), u the duals, and so on.
 
 A cut with a dual of its own raises the reduced costs of the sets inside. Where a set is within such
-cuts, one member is exchanged for the neighbor outside that makes the best set.
+cuts, members are exchanged for neighbors, one at a time, while that lowers the reduced cost.
 """
 
 import numpy as np
@@ -22,8 +22,11 @@ from ..common._interrupt cimport Watch, is_over, watch_until
 
 cdef enum:
     MAX_ROUNDS = 8
-    MAX_ESCAPES = 3
+    MAX_EXCHANGES = 6
     FINDER_WORK_BETWEEN_SIGNALS = 5_000_000
+
+# Of the duals of the cuts that hold a set, the least part that an exchange must gain.
+cdef double REQUIRED_GAIN = 1e-3
 
 
 @cython.final
@@ -65,8 +68,13 @@ cdef class GroupFinder:
     cdef const int32_t[::1] cut_start
     cdef const int32_t[::1] cut_member
     cdef vector[vector[int32_t]] cuts_of
+    cdef const double[::1] cut_dual
     cdef vector[int32_t] n_shared
-    cdef vector[unsigned char] is_inside
+    cdef vector[int32_t] outside_of
+    cdef vector[int32_t] touched
+    cdef vector[int32_t] place_of
+    # What cuts add to the set in which a member (row) is exchanged for a neighbor (column).
+    cdef vector[double] charge
 
     def __init__(self, const double[:, ::1] X, const int32_t[:, ::1] near, Py_ssize_t k):
         if near.shape[1] < k:
@@ -79,7 +87,7 @@ cdef class GroupFinder:
         self.ranked.resize(near.shape[1])
         self.members.resize(k)
         self.cuts_of.resize(X.shape[0])
-        self.is_inside.assign(X.shape[0], 0)
+        self.place_of.assign(X.shape[0], -1)
 
     def set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,
                  const double[::1] cut_duals):
@@ -87,14 +95,17 @@ cdef class GroupFinder:
         cdef Py_ssize_t cut, i
         self.cut_start = start
         self.cut_member = member
+        self.cut_dual = cut_duals
         self.n_shared.assign(cut_duals.shape[0], 0)
+        self.outside_of.assign(cut_duals.shape[0], 0)
         self.cuts_of.assign(self.X.shape[0], vector[int32_t]())
         for cut in range(cut_duals.shape[0]):
             if cut_duals[cut] > 0.0:
                 for i in range(start[cut], start[cut + 1]):
                     self.cuts_of[member[i]].push_back(cut)
 
-    def find(self, const double[::1] duals, double tolerance, *, deadline=None):
+    def find(self, const double[::1] duals, double tolerance, *,
+             const Py_ssize_t[::1] around=None, deadline=None):
         """Sets whose duals sum to more than their SSE and a tolerance.
 
         Parameters
@@ -105,6 +116,9 @@ cdef class GroupFinder:
         tolerance : float
             The tolerance.
 
+        around : ndarray of shape (n_starts,), intp, or None, default=None
+            The records around which to search; None for all.
+
         deadline : Deadline or None, default=None
             Stop early, with the sets found so far, when it is over.
 
@@ -113,15 +127,18 @@ cdef class GroupFinder:
         members : ndarray of shape (n_found, k), int32
             The sets; one may occur many times.
         """
-        cdef Py_ssize_t record, i
+        cdef Py_ssize_t record, start, i
         cdef int32_t[:, ::1] members
         cdef Watch watch = watch_until(deadline, FINDER_WORK_BETWEEN_SIGNALS)
         cdef Py_ssize_t work = self.near.shape[1] * self.X.shape[1] * (self.k + 2 * MAX_ROUNDS)
         self.found.clear()
+        if around is None:
+            around = np.arange(self.X.shape[0])
         with nogil:
-            for record in range(self.X.shape[0]):
+            for start in range(around.shape[0]):
                 if is_over(&watch, work):
                     break
+                record = around[start]
                 for i in range(self.X.shape[1]):
                     self.mean[i] = self.X[record, i]
                 self._improve(record, duals, tolerance)
@@ -206,12 +223,12 @@ cdef class GroupFinder:
 
     cdef int _note(self, Py_ssize_t record, const double[::1] duals,
                    double tolerance) except -1 nogil:
-        """Note the set, and sets like it outside of the cuts that it is in."""
-        cdef Py_ssize_t i, n_escapes = 0
+        """Note the set, and better ones if cuts raise its reduced cost."""
+        cdef Py_ssize_t i, n_exchanges = 0
         for i in range(self.k):
             self.found.push_back(self.members[i])
-        while n_escapes < MAX_ESCAPES and self._escape(record, duals):
-            n_escapes += 1
+        while n_exchanges < MAX_EXCHANGES and self._exchange(record, duals):
+            n_exchanges += 1
             self._take_mean()
             if self._excess(duals) <= tolerance:
                 break
@@ -219,31 +236,38 @@ cdef class GroupFinder:
                 self.found.push_back(self.members[i])
         return 0
 
-    cdef bint _escape(self, Py_ssize_t record, const double[::1] duals) except -1 nogil:
-        """Exchange a member for a neighbor outside of all cuts that hold the set, if there are any.
+    cdef bint _exchange(self, Py_ssize_t record, const double[::1] duals) except -1 nogil:
+        """Exchange a member for a neighbor if that lowers the reduced cost of a set in cuts.
 
         Return whether a member was exchanged.
         """
         cdef const int32_t *near = &self.near[record, 0]
-        cdef Py_ssize_t i, place, leaving = -1, entering = -1
-        cdef double least = INFINITY, change, joining
-        if not self._mark_inside(1):
+        cdef Py_ssize_t n_near = self.near.shape[1], i, place, leaving = -1, entering = -1
+        cdef double within = self._note_charges(record)
+        cdef double least = -REQUIRED_GAIN * within, change, joining
+        if within == 0.0:
             return False
         for i in range(self.k):
             self.cost[i] = self._cost_with_set(self.members[i], duals)
-        for place in range(self.near.shape[1]):
-            if not self.is_inside[near[place]]:
-                joining = self._cost_with_set(near[place], duals)
-                for i in range(self.k):
-                    change = joining - self.cost[i] - squared_distance(
-                        &self.X[near[place], 0], &self.X[self.members[i], 0], self.X.shape[1]
-                    ) / self.k
-                    if change < least:
-                        least, leaving, entering = change, i, near[place]
-        self._mark_inside(0)
+        for place in range(n_near):
+            joining = self._cost_with_set(near[place], duals) - within
+            for i in range(self.k):
+                change = self.charge[i * n_near + place] + joining - self.cost[i]
+                change -= squared_distance(
+                    &self.X[near[place], 0], &self.X[self.members[i], 0], self.X.shape[1]
+                ) / self.k
+                if change < least and not self._is_in_set(near[place]):
+                    least, leaving, entering = change, i, near[place]
         if leaving >= 0:
             self.members[leaving] = entering
         return leaving >= 0
+
+    cdef bint _is_in_set(self, int32_t record) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.k):
+            if self.members[i] == record:
+                return True
+        return False
 
     cdef double _cost_with_set(self, Py_ssize_t record, const double[::1] duals) noexcept nogil:
         """What a record costs in the set, pair by pair, less its dual."""
@@ -255,19 +279,37 @@ cdef class GroupFinder:
             )
         return total / self.k - duals[record]
 
-    cdef bint _mark_inside(self, unsigned char mark) noexcept nogil:
-        """Mark the members of all cuts that hold the set; whether there are any."""
-        cdef Py_ssize_t i, j
+    cdef double _note_charges(self, Py_ssize_t record) except -1 nogil:
+        """Sum of the duals of cuts that hold the set; note it for the sets one exchange away."""
+        cdef const int32_t *near = &self.near[record, 0]
+        cdef Py_ssize_t n_near = self.near.shape[1], i, j, place, outside
+        cdef double within = 0.0
         cdef int32_t cut
-        cdef bint is_any = False
+        self.charge.assign(self.k * n_near, 0.0)
+        for place in range(n_near):
+            self.place_of[near[place]] = place
+        self.touched.clear()
         for i in range(self.k):
             for cut in self.cuts_of[self.members[i]]:
+                if self.n_shared[cut] == 0:
+                    self.touched.push_back(cut)
+                    self.outside_of[cut] = 0
                 self.n_shared[cut] += 1
-                if self.n_shared[cut] == self.k:
-                    is_any = True
-                    for j in range(self.cut_start[cut], self.cut_start[cut + 1]):
-                        self.is_inside[self.cut_member[j]] = mark
-        for i in range(self.k):
-            for cut in self.cuts_of[self.members[i]]:
-                self.n_shared[cut] = 0
-        return is_any
+                self.outside_of[cut] += i
+        for cut in self.touched:
+            # The places of all members sum to k (k - 1) / 2: what is missing is the one outside.
+            outside = -1
+            if self.n_shared[cut] == self.k:
+                within += self.cut_dual[cut]
+            elif self.n_shared[cut] == self.k - 1:
+                outside = self.k * (self.k - 1) // 2 - self.outside_of[cut]
+            if self.n_shared[cut] >= self.k - 1:
+                for j in range(self.cut_start[cut], self.cut_start[cut + 1]):
+                    place = self.place_of[self.cut_member[j]]
+                    if place >= 0:
+                        for i in range(max(outside, 0), outside + 1 if outside >= 0 else self.k):
+                            self.charge[i * n_near + place] += self.cut_dual[cut]
+            self.n_shared[cut] = 0
+        for place in range(n_near):
+            self.place_of[near[place]] = -1
+        return within

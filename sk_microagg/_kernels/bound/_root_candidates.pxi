@@ -51,6 +51,7 @@ cdef class RootCandidates:
         self.n_columns = X.shape[1]
         self.place_of.assign(self.n_records, -1)
         self.smallest.resize(k)
+        self.set_raised(np.ones(self.n_records, dtype=np.uint8))
         self.set_duals(np.zeros(self.n_records), np.zeros(self.n_records))
         self.set_cuts(np.zeros(1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0))
 
@@ -60,6 +61,11 @@ cdef class RootCandidates:
         self.shift = np.array(shift)
         self.pull = 2.0 * (np.asarray(duals) + np.asarray(shift))
         self.tree = PointTree(self.X, AUTO, weights=self.pull)
+        return 0
+
+    cdef int set_raised(self, const unsigned char[::1] raised) except -1:
+        """Set which records are raised, see `RootSearch.set_raised`."""
+        self.raised = raised
         return 0
 
     cdef int set_cuts(self, const int32_t[::1] start, const int32_t[::1] member,
@@ -106,23 +112,45 @@ cdef class RootCandidates:
         if total >= below:
             return False
         self.tree.below(point, 2.0 * (below - total + last), self.hits)
+        if not self._is_any_raised():
+            return False
         # A tree does not promise an order; results must not depend on the number of threads.
         sort(self.hits.begin(), self.hits.end(), &by_record)
         if <Py_ssize_t>self.hits.size() > MAX_CANDIDATES:
             least_open[0] = total
             return False
+        self.record_of.clear()
+        for i in range(self.hits.size()):
+            if self.hits[i].second != root:
+                self.record_of.push_back(self.hits[i].second)
         self._gather()
         return True
+
+    cdef bint _is_any_raised(self) noexcept nogil:
+        """Whether the root or one of its candidates is raised."""
+        cdef size_t i
+        if self.raised[self.root]:
+            return True
+        for i in range(self.hits.size()):
+            if self.raised[self.hits[i].second]:
+                return True
+        return False
+
+    cdef int keep(self, const vector[int32_t] &places) except -1 nogil:
+        """Keep only the candidates at some places, in ascending order, and tighten the bounds."""
+        cdef size_t i
+        if self.k < MIN_K_TO_TIGHTEN or places.size() > MAX_CANDIDATES_TO_TIGHTEN:
+            return 0
+        for i in range(places.size()):
+            self.record_of[i] = self.record_of[places[i]]
+        self.record_of.resize(places.size())
+        self._gather()
+        return self._tighten_spread()
 
     cdef int _gather(self) except -1 nogil:
         """Lay out the coordinates of the candidates, column by column, and what bounds need."""
         cdef Py_ssize_t place, j, record, n, n_sums = self.sums.shape[1]
         cdef double to_root, per_pair = 0.5 / self.k
-        cdef size_t i
-        self.record_of.clear()
-        for i in range(self.hits.size()):
-            if self.hits[i].second != self.root:
-                self.record_of.push_back(self.hits[i].second)
         n = self.record_of.size()
         self.n = n
         self.work += n * (self.n_columns + self.k)
@@ -131,10 +159,12 @@ cdef class RootCandidates:
         self.joining.resize(n)
         self.spread.resize(n * self.k)
         self.weight.resize(n)
+        self.is_raised.resize(n)
         self.rows.clear()
         self.row_start.assign(n, -1)
         for place in range(n):
             record = self.record_of[place]
+            self.is_raised[place] = self.raised[record]
             for j in range(self.n_columns):
                 self.coordinates[j * n + place] = self.X[record, j]
             to_root = squared_distance(
@@ -144,8 +174,6 @@ cdef class RootCandidates:
             self.joining[place] = to_root / self.k - self.duals[record]
             for j in range(self.k - 1):
                 self.spread[j * n + place] = self.sums[record, min(j, n_sums - 1)] * per_pair
-        if self.k >= MIN_K_TO_TIGHTEN and n <= MAX_CANDIDATES_TO_TIGHTEN:
-            self._tighten_spread()
         return self._note_cuts()
 
     cdef int _tighten_spread(self) except -1 nogil:
@@ -176,6 +204,9 @@ cdef class RootCandidates:
         cdef Py_ssize_t place, i
         cdef size_t bit
         self.cuts_at.assign(self.n, 0)
+        self.cut_dual_at.clear()
+        for bit in range(cuts.size()):
+            self.cut_dual_at.push_back(self.cut_dual[cuts[0][bit]])
         if cuts.empty():
             return 0
         for place in range(self.n):
@@ -189,13 +220,18 @@ cdef class RootCandidates:
             self.place_of[self.record_of[place]] = -1
         return 0
 
+    cdef uint64_t cuts_of_root(self) noexcept nogil:
+        """The cuts of the root, one bit each."""
+        cdef size_t n_cuts = self.cuts_of[self.root].size()
+        return (<uint64_t>1 << n_cuts) - 1 if n_cuts < 64 else ~(<uint64_t>0)
+
     cdef double sum_of_cut_duals(self, uint64_t cuts) noexcept nogil:
         """Sum of the duals of cuts of the root, one bit each."""
         cdef double total = 0.0
         cdef size_t bit = 0
         while cuts:
             if cuts & 1:
-                total += self.cut_dual[self.cuts_of[self.root][bit]]
+                total += self.cut_dual_at[bit]
             cuts >>= 1
             bit += 1
         return total

@@ -19,8 +19,10 @@ where v(q) is the sum of the need - 1 smallest squared distances from q to other
 cost of P counts its pairs with d²/k. Any mean of the two is a bound as well, and a better one, as
 they are mixed before the smallest terms are selected.
 
-A cut is a set of records with a dual of its own, which raises the reduced costs of the k-sets
-inside. Bounds ignore cuts, which only makes them lower; complete sets count them.
+A cut is a set of records with a dual y of its own, which raises the reduced costs of the k-sets
+inside. Complete sets count cuts. Bounds may ignore a cut, which only makes them lower. Or they are
+charged y if the members chosen so far are inside, and each candidate outside is credited y: with one
+of these the cut does not apply, and with more the bound is only lower.
 """
 
 import numpy as np
@@ -74,6 +76,7 @@ cdef class RootSearch:
         self.gain.resize(k)
         self.ranked.resize(k)
         self.chosen.resize(k)
+        self.holds_raised.resize(k)
 
     def set_duals(self, const double[::1] duals, const double[::1] shift):
         """Set the dual of each record, and the numbers s that say which member is root of a set."""
@@ -91,8 +94,12 @@ cdef class RootSearch:
         """
         self.candidates.set_cuts(start, member, cut_duals)
 
-    def sweep(self, const Py_ssize_t[::1] roots, *, bint lower=False, Py_ssize_t node_limit=-1,
-              deadline=None):
+    def set_raised(self, const unsigned char[::1] raised):
+        """Set which records are raised, 0 or 1 each: sets that hold none are not looked for."""
+        self.candidates.set_raised(raised)
+
+    def sweep(self, const Py_ssize_t[::1] roots, *, bint lower=False, double tolerance=0.0,
+              Py_ssize_t node_limit=-1, deadline=None):
         """Search several roots for their sets with the least reduced costs.
 
         Parameters
@@ -104,6 +111,9 @@ cdef class RootSearch:
             Whether to lower the dual of each root by the least reduced cost of its sets, if that is
             below 0: then none of them violates its constraint, nor will it when other duals are
             lowered.
+
+        tolerance : float, default=0.0
+            Sets whose reduced costs are not below minus this number are not looked for.
 
         node_limit : int, default=-1
             Nodes of the search for one root after which it ends with a bound; below 0 for no limit.
@@ -133,7 +143,7 @@ cdef class RootSearch:
             for i in range(roots.shape[0]):
                 if is_over(&self.watch, self.candidates.take_work()):
                     break
-                values[i] = self._least(roots[i])
+                values[i] = self._least(roots[i], tolerance)
                 for j in range(<Py_ssize_t>self.best_members.size()):
                     members[i, j] = self.best_members[j]
                 if lower and values[i] < 0.0:
@@ -144,26 +154,36 @@ cdef class RootSearch:
         """End a sweep in another thread soon, as if its time were up."""
         self.watch.is_late = True
 
-    cdef double _least(self, Py_ssize_t root) except? -1.0 nogil:
+    cdef double _least(self, Py_ssize_t root, double tolerance) except? -1.0 nogil:
         """A lower bound on the reduced costs of the sets of a root, at most 0."""
-        cdef Py_ssize_t place
-        cdef double dual = self.candidates.duals[root]
-        self.best = 0.0
+        cdef double cost = -self.candidates.duals[root]
+        cdef double star = (self.k - 1) * self.candidates.shift[root] + cost, bound = -INFINITY
+        self.best = -tolerance
         self.least_open = 0.0
         self.best_members.clear()
         self.n_nodes = 0
+        self.holds_raised[1] = self.candidates.raised[root]
         if self.candidates.find(root, self.best, &self.least_open):
-            self.weight.resize(self.candidates.n)
-            self._start_greedily()
-            self.listed[1].resize(self.candidates.n)
-            for place in range(self.candidates.n):
-                self.listed[1][place] = place
-            self.gain[1].assign(self.candidates.joining.begin(), self.candidates.joining.end())
-            self._branch(
-                1, -dual, (self.k - 1) * self.candidates.shift[root] - dual,
-                ~(<uint64_t>0), -INFINITY,
-            )
+            self._list_all()
+            if self._narrow(1, 0.5, cost, star, 0, &bound):
+                self._start_greedily()
+                if self._narrow_by_all(1, cost, star, &bound):
+                    if self.node_limit == 0:
+                        self.least_open = bound
+                    else:
+                        self.candidates.keep(self.listed[1])
+                        self._list_all()
+                        self._branch(1, cost, star, self.candidates.cuts_of_root(), bound)
         return min(0.0 if self.best_members.empty() else self.best, self.least_open)
+
+    cdef void _list_all(self) noexcept nogil:
+        """List all candidates of the root."""
+        cdef Py_ssize_t place
+        self.weight.resize(self.candidates.n)
+        self.listed[1].resize(self.candidates.n)
+        for place in range(self.candidates.n):
+            self.listed[1][place] = place
+        self.gain[1].assign(self.candidates.joining.begin(), self.candidates.joining.end())
 
     # Branch and bound
 
@@ -171,7 +191,7 @@ cdef class RootSearch:
         """Start with the set that grows from the root by the record that costs least each time."""
         cdef Py_ssize_t n = self.candidates.n, depth, place, cheapest
         cdef double cost = -self.candidates.duals[self.candidates.root]
-        cdef uint64_t cuts = ~(<uint64_t>0)
+        cdef uint64_t cuts = self.candidates.cuts_of_root()
         cdef const double *row
         if n < self.k - 1:
             return 0
@@ -201,6 +221,8 @@ cdef class RootSearch:
         has a reduced cost under `inherited`. The root counts as chosen.
         """
         cdef Py_ssize_t need = self.k - depth
+        cdef uint64_t charged
+        cdef double uncharged
         self.n_nodes += 1
         if is_over(
             &self.watch,
@@ -209,38 +231,84 @@ cdef class RootSearch:
             return 0
         if need == 1:
             return self._try_last(depth, cost, cuts)
-        if not (
-            self._narrow(depth, 0.5, cost, star, &inherited)
-            and self._narrow(depth, 0.0, cost, star, &inherited)
-            and self._narrow(depth, 1.0, cost, star, &inherited)
-        ):
+        if not self._narrow_by_all(depth, cost, star, &inherited):
             return 0
+        charged = self._cuts_to_charge(depth, cuts) if cuts else 0
+        if charged:
+            uncharged = inherited
+            if not self._narrow(depth, 0.5, cost, star, charged, &inherited):
+                return 0
+            if inherited == uncharged:
+                charged = 0
         if need == 2:
             return self._try_last_two(depth, cost, cuts)
-        return self._descend(depth, cost, star, cuts, inherited)
+        return self._descend(depth, cost, star, cuts, charged, inherited)
+
+    cdef uint64_t _cuts_to_charge(self, Py_ssize_t depth, uint64_t cuts) noexcept nogil:
+        """Those cuts of the chosen that hold also the candidates that are cheapest without cuts."""
+        cdef Py_ssize_t need = self.k - depth, n = self.listed[depth].size(), q
+        cdef const int32_t *listed = self.listed[depth].data()
+        cdef const double *gain = self.gain[depth].data()
+        cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
+        cdef const double *stars = self.candidates.star.data()
+        for q in range(n):
+            self.weight[q] = stars[listed[q]] + gain[q] + spread[listed[q]]
+        sum_of_smallest(self.weight.data(), n, need, self.smallest.data())
+        for q in range(n):
+            if self.weight[q] <= self.smallest[need - 1]:
+                cuts &= self.candidates.cuts_at[listed[q]]
+        return cuts
+
+    cdef bint _narrow_by_all(self, Py_ssize_t depth, double cost, double star,
+                             double *bound) except -1 nogil:
+        """Drop candidates that either bound or their mean excludes; whether a set may be left."""
+        return (
+            self._narrow(depth, 0.5, cost, star, 0, bound)
+            and self._narrow(depth, 0.0, cost, star, 0, bound)
+            and self._narrow(depth, 1.0, cost, star, 0, bound)
+        )
 
     cdef bint _narrow(self, Py_ssize_t depth, double mix, double cost, double star,
-                      double *bound) except -1 nogil:
-        """Drop candidates that a mix of the two bounds excludes; whether a set may be left."""
+                      uint64_t charged, double *bound) except -1 nogil:
+        """Drop candidates that a mix of the two bounds excludes; whether a set may be left.
+
+        The bounds are charged the duals of the cuts `charged`, which hold all that are chosen. If no
+        raised record was chosen yet, one has to join.
+        """
         cdef Py_ssize_t need = self.k - depth, n = self.listed[depth].size(), q, n_kept = 0
         cdef int32_t *listed = self.listed[depth].data()
         cdef double *gain = self.gain[depth].data()
         cdef double *weight = self.weight.data()
+        cdef const unsigned char *is_raised = self.candidates.is_raised.data()
         cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
         cdef const double *stars = self.candidates.star.data()
-        cdef double total, limit
+        cdef double total, limit, limit_if_not_raised, least_raised = INFINITY
         if n < need:
             return False
         for q in range(n):
             weight[q] = mix * stars[listed[q]] + (1.0 - mix) * (gain[q] + spread[listed[q]])
         total = mix * star + (1.0 - mix) * cost
+        if charged:
+            total += self.candidates.sum_of_cut_duals(charged)
+            for q in range(n):
+                weight[q] -= self.candidates.sum_of_cut_duals(
+                    charged & ~self.candidates.cuts_at[listed[q]]
+                )
         total += sum_of_smallest(weight, n, need, self.smallest.data())
+        limit = limit_if_not_raised = self.best - (total - self.smallest[need - 1])
+        if not self.holds_raised[depth]:
+            for q in range(n):
+                if is_raised[listed[q]] and weight[q] < least_raised:
+                    least_raised = weight[q]
+            if least_raised > self.smallest[need - 1]:
+                total += least_raised - self.smallest[need - 1]
+                limit_if_not_raised -= least_raised
+                limit_if_not_raised += self.smallest[need - 2] if need > 1 else -INFINITY
         if total >= self.best:
             return False
         bound[0] = max(bound[0], total)
-        limit = self.best - (total - self.smallest[need - 1])
         for q in range(n):
-            if weight[q] < limit:
+            if weight[q] < (limit if is_raised[listed[q]] else limit_if_not_raised):
                 listed[n_kept] = listed[q]
                 gain[n_kept] = gain[q]
                 n_kept += 1
@@ -249,10 +317,10 @@ cdef class RootSearch:
         return n_kept >= need
 
     cdef int _descend(self, Py_ssize_t depth, double cost, double star, uint64_t cuts,
-                      double bound) except -1 nogil:
+                      uint64_t charged, double bound) except -1 nogil:
         """Choose each candidate in turn, the most promising first, and search the sets with it.
 
-        They are ranked by the mean of the two bounds.
+        They are ranked by the mean of the two bounds, charged with cuts.
         """
         cdef Py_ssize_t need = self.k - depth, n = self.listed[depth].size(), first, q, place
         cdef Ranked *ranked
@@ -261,17 +329,19 @@ cdef class RootSearch:
         cdef const double *row
         cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
         cdef const double *stars = self.candidates.star.data()
-        cdef double least
+        cdef double least, all_charges = self.candidates.sum_of_cut_duals(charged)
         self.ranked[depth].resize(n)
         ranked = self.ranked[depth].data()
         for q in range(n):
             place = self.listed[depth][q]
             ranked[q] = Ranked(
-                (stars[place] + self.gain[depth][q] + spread[place]) / 2.0, q
+                (stars[place] + self.gain[depth][q] + spread[place]) / 2.0
+                - self.candidates.sum_of_cut_duals(charged & ~self.candidates.cuts_at[place]),
+                q,
             )
         sort(ranked, ranked + n)
         for first in range(n - need + 1):
-            least = (star + cost) / 2.0
+            least = (star + cost) / 2.0 + all_charges
             for q in range(first, first + need):
                 least += ranked[q].first
             least = max(least, bound)
@@ -292,6 +362,9 @@ cdef class RootSearch:
                     self.gain[depth][ranked[q].second] + row[listed[q - first - 1]]
                 )
             self.chosen[depth] = place
+            self.holds_raised[depth + 1] = (
+                self.holds_raised[depth] or self.candidates.is_raised[place]
+            )
             self._branch(
                 depth + 1, cost + self.gain[depth][ranked[first].second],
                 star + stars[place], cuts & self.candidates.cuts_at[place], least,
