@@ -13,6 +13,7 @@ OURS = ("plain", "target")
 STYLES = {
     "plain": ("plain", "#0072B2", "o"),
     "target": ("weighted by the target", "black", "s"),
+    "diverse": ("weighted, two labels in each group", "#009E73", "D"),
     "Mondrian": ("Mondrian", "#E69F00", "v"),
     "tree": ("tree on labels", "0.6", "^"),
 }
@@ -40,7 +41,8 @@ class Accuracies:
             for model, accuracy in cell["accuracy"].items():
                 self._of[cell["table"], model, cell["method"], cell["k"]][cell["split"]] = accuracy
             self.columns["pure", *place].append(cell.get("pure_percent", np.nan))
-            self.columns["member", *place].append(cell["member"].get("confidence", np.nan))
+            for model, found in cell["member"].items():
+                self.columns[model, *place].append(found["confidence"])
 
     def places(self):
         """Return the pairs of table and model, and the ks above 1."""
@@ -89,7 +91,7 @@ def print_honest(honest):
         return
     print("\nHonest: only training rows are anonymized; accuracy in percent, standard error")
     print(f"{'table':<11}{'k':>4}  {'method':<10}", end="")
-    print("".join(f"{model:>14}" for model in models) + f"{'pure %':>9}{'member':>8}{'splits':>8}")
+    print("".join(f"{model:>14}" for model in models) + f"{'pure %':>9}{'member':>14}{'splits':>8}")
     for table, k, method in product(TABLES, [1, *ks], ["raw", *STYLES]):
         means = [honest.mean(table, model, method, k) for model in models]
         if not any(means):
@@ -97,12 +99,14 @@ def print_honest(honest):
         line = "".join(
             f"{found[0]:8.2f} ±{found[1]:4.2f}" if found else " " * 14 for found in means
         )
-        pure, member = (
-            float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
-            for values in (honest.columns[name, table, method, k] for name in ("pure", "member"))
+        pure, *member = (
+            float(np.mean(honest.columns[name, table, method, k] or np.nan))
+            for name in ("pure", "forest", "deep forest")
         )
         n_splits = max(found[2] for found in means if found)
-        print(f"{table:<11}{k:>4}  {method:<10}{line}{pure:9.1f}{member:8.3f}{n_splits:8d}")
+        print(
+            f"{table:<11}{k:>4}  {method:<10}{line}{pure:9.1f}{member[0]:7.3f}{member[1]:7.3f}{n_splits:8d}"
+        )
 
 
 def print_losses(honest):
