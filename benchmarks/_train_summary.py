@@ -104,9 +104,8 @@ def print_honest(honest):
             for name in ("pure", "forest", "deep forest")
         )
         n_splits = max(found[2] for found in means if found)
-        print(
-            f"{table:<11}{k:>4}  {method:<10}{line}{pure:9.1f}{member[0]:7.3f}{member[1]:7.3f}{n_splits:8d}"
-        )
+        line += f"{pure:9.1f}{member[0]:7.3f}{member[1]:7.3f}{n_splits:8d}"
+        print(f"{table:<11}{k:>4}  {method:<10}{line}")
 
 
 def print_losses(honest):
