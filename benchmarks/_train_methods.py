@@ -110,16 +110,14 @@ def form_groups(method, records, quasi_identifiers, y, k):
 
 def aggregate(method, known, y, k):
     """Return our groups of records: plain, weighted by the target, and with two labels in each."""
-    aggregator = TableAggregator(k)
     if method == "plain":
-        return aggregator.fit_predict(known)
-    aggregator.set_params(column_weights="target")
+        return TableAggregator(k).fit_predict(known)
+    aggregator = TableAggregator(k, column_weights="target")
     if method == "diverse":
-        known = known.assign(label=y)
-        aggregator.set_params(sensitive="label", privacy=LDiversity(2))
+        return aggregator.set_params(privacy=LDiversity(2)).fit_predict(known, y, sensitive=y)
     with warnings.catch_warnings():
-        # That weights by the target make groups of one label is measured here.
-        warnings.filterwarnings("ignore", message=".*one label")
+        # How many there are is measured here.
+        warnings.filterwarnings("ignore", message=".*in groups of a single class of y")
         return aggregator.fit_predict(known, y)
 
 
