@@ -173,7 +173,7 @@ def print_published(published):
         )
         if np.isnan(plain):
             continue
-        above = plain - max(figures.values())
+        above = round(plain, 3) - max(figures.values())  # They have three decimals.
         theirs = "".join(f"{figures[name]:10.2f}" for name in methods)
         print(f"{table:<11}{model:<11}{k:>4}{raw:8.2f}{plain:8.2f}{mondrian:10.2f}{theirs}", end="")
         print(f"{above:+12.2f}")
