@@ -111,8 +111,8 @@ def form_groups(method, records, quasi_identifiers, y, k):
 def aggregate(method, known, y, k):
     """Return our groups of records: plain, weighted by the target, and with two labels in each."""
     if method == "plain":
-        return TableAggregator(k).fit_predict(known)
-    aggregator = TableAggregator(k, column_weights="target")
+        return TableAggregator(k, categories="shares").fit_predict(known)
+    aggregator = TableAggregator(k, categories="shares", column_weights="target")
     if method == "diverse":
         return aggregator.set_params(privacy=LDiversity(2)).fit_predict(known, y, sensitive=y)
     with warnings.catch_warnings():

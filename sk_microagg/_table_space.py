@@ -55,6 +55,7 @@ def make_encoder(estimator, records, k, y, units=None):
         "orders": orders,
         "hierarchies": hierarchies,
         "decimals": _check_decimals(estimator.decimals, names),
+        "shares": estimator.categories == "shares",
     }
     if isinstance(estimator.column_weights, str) and estimator.column_weights == "target":
         weights = _weights_by_target(TableEncoder(records, k, **options), records, y)
