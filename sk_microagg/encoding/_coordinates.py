@@ -13,9 +13,9 @@ from sk_microagg.encoding._ordinals import OrdinalColumn
 ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
 
 # A group is released as its most frequent category, unless as shares. Where nearly all members have
-# that one, the share of the others, compared with that in the whole table, is between one half (many
-# values that are equally frequent) and all (one value that is much more frequent) of the loss of
-# variance.
+# that one, the share of the others, compared with that in the whole table, is between one half
+# (many values that are equally frequent) and all (one value that is much more frequent) of the loss
+# of variance.
 WEIGHT_OF_CATEGORIES = 0.75
 
 # With more coordinates, points are sparse. Columns with more than this many do not divide records
