@@ -1,4 +1,4 @@
-"""The tables printed by `train.py`, what it claims, and its figure."""
+"""The tables printed by `train.py`, and its figure."""
 
 from collections import defaultdict
 from itertools import product
@@ -224,6 +224,9 @@ def plot_accuracies(cells, path):
         panel.set(title=table, xlabel="k")
         panel.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("accuracy (%)")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    pairs = [zip(*panel.get_legend_handles_labels()[::-1], strict=True) for panel in axes]
+    lines = {label: handle for pair in pairs for label, handle in pair}
+    figure.legend(
+        lines.values(), lines, loc="outside lower center", ncols=len(lines), frameon=False
+    )
     figure.savefig(path, dpi=110)
