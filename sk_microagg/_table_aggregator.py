@@ -159,9 +159,10 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
     Every quasi-identifier becomes coordinates: numbers and dates are standardized, ordinal values
     by their ranks; a category has one coordinate per value, or per node of its hierarchy; and a
     further coordinate says where a value is missing. In all, a column has a variance of 1, and one
-    of categories 0.75, since their most frequent value shows less error than their shares would;
-    times its weight. In this space a table is partitioned as :class:`MicroAggregator` does it, and
-    on a table of numbers without missing values the groups are the same.
+    of categories 0.75, since their most frequent value shows less error than their shares would, or
+    1 if it is these that are released; times its weight. In this space a table is partitioned as
+    :class:`MicroAggregator` does it, and on a table of numbers without missing values the groups
+    are the same.
 
     A released number or date is missing if most values of the group are, or if a single person has
     one. A released category is missing if that is the most frequent entry, or if all values are

@@ -50,6 +50,7 @@ def make_encoder(estimator, records, k, y, units=None):
         "orders": orders,
         "hierarchies": hierarchies,
         "decimals": check_decimals(estimator.decimals, names),
+        "shares": estimator.categories == "shares",
     }
     if uses_target(estimator):
         weights = _weights_by_target(TableEncoder(records, k, **options), records, y)

@@ -278,6 +278,16 @@ def test_shares_and_their_format():
     assert not model.format(new)[countries].to_numpy().any()
 
 
+def test_categories_count_as_much_as_numbers_if_released_as_shares():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(size=200), "code": rng.choice(list("abcd"), 200)})
+    modes, shares = (TableAggregator(9, categories=name).fit(table) for name in ("mode", "shares"))
+    weighted = TableAggregator(9, column_weights={"code": 4 / 3}).fit(table)
+    assert_array_equal(shares.labels_, weighted.labels_)
+    assert shares.column_losses_["code"] < modes.column_losses_["code"]
+    assert shares.column_losses_["age"] > modes.column_losses_["age"]
+
+
 def test_format_leaves_records_as_they_are_but_for_dropped_columns():
     table = patients()
     model = aggregator(**ROLES).fit(table)

@@ -12,9 +12,10 @@ from sk_microagg.encoding._ordinals import OrdinalColumn
 
 ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
 
-# A group is released as its most frequent category. Where nearly all members have that one, the
-# share of the others, compared with that in the whole table, is between one half (many values that
-# are equally frequent) and all (one value that is much more frequent) of the loss of variance.
+# A group is released as its most frequent category, unless as shares. Where nearly all members have
+# that one, the share of the others, compared with that in the whole table, is between one half
+# (many values that are equally frequent) and all (one value that is much more frequent) of the loss
+# of variance.
 WEIGHT_OF_CATEGORIES = 0.75
 
 # With more coordinates, points are sparse. Columns with more than this many do not divide records
@@ -66,15 +67,18 @@ class Coordinates:
 
     units : ndarray of shape (n_records,) or None, default=None
         Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
+    shares : bool, default=False
+        Whether categories are released as shares, of which all of the variance counts.
     """
 
-    def __init__(self, columns, k, weights, numbers, units=None):
+    def __init__(self, columns, k, weights, numbers, units=None, shares=False):
         self._columns = columns
         self._lines = [column for column in columns if isinstance(column, ON_A_LINE)]
         self._categories = [column for column in columns if not isinstance(column, ON_A_LINE)]
         self._weights = {column.name: float(weights.get(column.name, 1.0)) for column in columns}
         for column in self._categories:
-            self._weights[column.name] *= WEIGHT_OF_CATEGORIES
+            self._weights[column.name] *= 1.0 if shares else WEIGHT_OF_CATEGORIES
         # Standardized as MicroAggregator does it, to the last digit.
         self._space = ScaledSpace(make_scaler("standard"), min_known=1)
         if self._lines:

@@ -15,7 +15,7 @@ class TableEncoder:
     """Columns of any kind as coordinates.
 
     The coordinates of a column have a total variance of 1 for numbers, ordinal values and dates,
-    and of 0.75 for categories; times its weight.
+    and of 0.75 for categories, or of 1 if they are released as shares; times its weight.
 
     Parameters
     ----------
@@ -42,6 +42,9 @@ class TableEncoder:
 
     decimals : dict, default=()
         By the name of a column of numbers, the decimals in the release; "auto" for others.
+
+    shares : bool, default=False
+        Whether categories are released as shares.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class TableEncoder:
         hierarchies=(),
         weights=(),
         decimals=(),
+        shares=False,
     ):
         options = {
             "units": units,
@@ -85,7 +89,9 @@ class TableEncoder:
         self.k = k
         self.columns = [_make_column(table[name], k, **options) for name in table.columns]
         numbers = numbers_of(table, self.columns)
-        self.coordinates = Coordinates(self.columns, k, dict(weights), numbers, units=units)
+        self.coordinates = Coordinates(
+            self.columns, k, dict(weights), numbers, units=units, shares=shares
+        )
 
     def points(self, table):
         """The points of records.
