@@ -5,6 +5,8 @@ from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils.multiclass import type_of_target
 
+from sk_microagg._utils._tables import is_null
+
 # A column that tells nothing has this weight; the mean weight is 1.
 FLOOR = 0.1
 
@@ -28,6 +30,8 @@ def check_target(y, n_records, owner):
     if y is None:
         raise ValueError(f"{owner} needs y: it requires y to be passed, but the target y is None.")
     y = as_target(y)
+    if np.isnan(y).any() if y.dtype.kind == "f" else any(map(is_null, y.flat)):
+        raise ValueError(f"y contains NaN or None: {owner} needs the target of every record.")
     if y.shape[:1] != (n_records,):
         raise ValueError(
             f"y of shape {y.shape} must have a value per record of X, which has {n_records}."
