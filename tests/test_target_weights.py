@@ -66,9 +66,20 @@ def test_a_column_counts_by_its_weight(X, classes):
         lambda x: x * 0.3,
         lambda x: (30_000 + x).astype(int),
         lambda x: (x * 0.3)[:, None],
+        lambda x: pd.to_datetime(1e5 * x, unit="s"),
         lambda x: np.column_stack([x, -x]),
     ],
-    ids=["bool", "text", "category", "classes", "numbers", "counts", "column", "two targets"],
+    ids=[
+        "bool",
+        "text",
+        "category",
+        "classes",
+        "numbers",
+        "counts",
+        "column",
+        "dates",
+        "two targets",
+    ],
 )
 def test_any_target(X, make_target):
     weights = TargetScaler().fit(X, make_target(X[:, 1])).weights_
@@ -233,6 +244,8 @@ def test_a_warning_of_groups_of_one_class_and_how_to_prevent_them(X, classes):
     assert caught[0].filename == __file__
     share = homogeneity(aggregator.labels_, classes)
     assert f": {share:.0%} of the records" in str(caught[0].message)
+    with pytest.warns(UserWarning, match=WARNING.format("scaler")):
+        MicroAggregator(scaler=make_pipeline(TargetScaler()), refiner=None).fit(X, classes)
     aggregator.set_params(privacy=LDiversity(2)).fit(X, classes, sensitive=classes)
     assert diversity(aggregator.labels_, classes) == 2
 

@@ -30,7 +30,7 @@ def check_target(y, n_records, owner):
     if y is None:
         raise ValueError(f"{owner} needs y: it requires y to be passed, but the target y is None.")
     y = as_target(y)
-    if np.isnan(y).any() if y.dtype.kind == "f" else any(map(is_null, y.flat)):
+    if _has_missing(y):
         raise ValueError(f"y contains NaN or None: {owner} needs the target of every record.")
     if y.shape[:1] != (n_records,):
         raise ValueError(
@@ -39,9 +39,20 @@ def check_target(y, n_records, owner):
     return y
 
 
+def _has_missing(y):
+    if y.dtype.kind == "f":
+        return np.isnan(y).any()
+    return y.dtype.kind == "O" and any(map(is_null, y.flat))
+
+
 def as_target(y):
-    """Return a target as an array, a single column of it as one of one dimension."""
+    """Return a target as an array, a single column of it as one of one dimension, dates as numbers.
+
+    Dates are microseconds, or NaN.
+    """
     y = np.asarray(y)
+    if y.dtype.kind == "M":
+        y = np.where(np.isnat(y), np.nan, y.astype("M8[us]").astype(np.float64))
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 

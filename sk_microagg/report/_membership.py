@@ -12,7 +12,7 @@ from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
-from sk_microagg._utils._target_weights import has_classes
+from sk_microagg._utils._target_weights import as_target, has_classes
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._classes import codes_of
@@ -168,8 +168,7 @@ def _labels(values):
     """Labels for a forest, and whether they are numbers: classes are numbered from 0."""
     if values.dtype.kind == "O":
         values = as_column(values.tolist())
-    if values.dtype.kind == "M":
-        values = values.astype("M8[us]").astype(np.int64)
+    values = as_target(values)
     if values.dtype.kind in "iuf" and not has_classes(values):
         return values.astype(np.float64), True
     return codes_of(values), False
