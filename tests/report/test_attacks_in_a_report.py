@@ -62,7 +62,7 @@ def test_identity_and_attributes_of_numbers(report):
     assert page.row("Identity, one to one")[0] == percent(linkage.expected_matches)
     for place in range(3):
         found = attribute_inference(release, X, place)
-        expected = [percent(found.success), percent(found.baseline)]
+        expected = [percent(found.success, 1), percent(found.baseline, 1)]
         assert page.row(f"Attribute, x{place}")[:2] == expected
 
 
@@ -72,8 +72,8 @@ def test_attributes_of_any_kind_as_shares_of_all_records(report):
     for name in X.columns:
         found = attribute_inference(release, X, name)
         known = X[name].notna().mean()
-        assert page.row(f"Attribute, {name}")[0] == percent(found.success * known)
-        assert page.row(f"Attribute, {name}")[1] == percent(found.baseline * known)
+        assert page.row(f"Attribute, {name}")[0] == percent(found.success * known, 1)
+        assert page.row(f"Attribute, {name}")[1] == percent(found.baseline * known, 1)
 
 
 def test_of_many_records_some_are_asked_about(report, monkeypatch):
