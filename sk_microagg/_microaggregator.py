@@ -16,7 +16,7 @@ from sk_microagg._utils._statistics import (
     squared_error,
     total_sum_of_squares,
 )
-from sk_microagg._utils._target_scaler import TargetScaler
+from sk_microagg._utils._target_scaler import has_target_scaler
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._validation import (
     check_n_jobs,
@@ -282,7 +282,7 @@ class MicroAggregator(
         labels, groups, cells = aggregation.run(
             records, scaled, rounding, method, rules, strata, task
         )
-        if isinstance(scaler, TargetScaler):
+        if has_target_scaler(scaler):
             warn_if_homogeneous(labels, y, "scaler='target'")
         information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
         # Means that would tell the only known value of a group are not kept.

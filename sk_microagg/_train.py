@@ -82,7 +82,8 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
 
     Metadata are routed as scikit-learn does it, if `enable_metadata_routing` is set: those of `fit`
     to `fit_transform` of the anonymizer and `fit` of the estimator, those of other methods to that
-    of the estimator. Otherwise `sensitive`, `unit` and `strata` are passed to the anonymizer, and
+    of the estimator. A MicroAggregator then has to request `strata` both for `fit` and for
+    `transform`. Without routing, `sensitive`, `unit` and `strata` are passed to the anonymizer, and
     all others, such as `sample_weight`, to the estimator.
 
     Examples
@@ -254,6 +255,11 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         if hasattr(self.anonymizer_, "format"):
             return self.anonymizer_.format(X)
         if self._columns is not None:
+            if not is_frame(X):
+                raise TypeError(
+                    f"X of type {type(X).__name__} must be a DataFrame with the columns "
+                    f"{self._columns}, as in fit."
+                )
             validate_data(self, X, skip_check_array=True, reset=False)
             return X[self._columns]
         rows = without_mask(X)

@@ -66,9 +66,20 @@ def test_a_column_counts_by_its_weight(X, classes):
         lambda x: x * 0.3,
         lambda x: (30_000 + x).astype(int),
         lambda x: (x * 0.3)[:, None],
+        lambda x: pd.to_datetime(1e5 * x, unit="s"),
         lambda x: np.column_stack([x, -x]),
     ],
-    ids=["bool", "text", "category", "classes", "numbers", "counts", "column", "two targets"],
+    ids=[
+        "bool",
+        "text",
+        "category",
+        "classes",
+        "numbers",
+        "counts",
+        "column",
+        "dates",
+        "two targets",
+    ],
 )
 def test_any_target(X, make_target):
     weights = TargetScaler().fit(X, make_target(X[:, 1])).weights_
@@ -108,6 +119,10 @@ def test_bad_parameters(X, classes):
         TargetScaler(DummyClassifier()).fit(X, classes)
     with pytest.raises(ValueError, match=r"^y of shape \(199,\) must have a value per record of X"):
         TargetScaler().fit(X, classes[1:])
+    for missing in (np.nan, None):
+        y = np.where(X[:, 0] > 0, 1.0, missing)
+        with pytest.raises(ValueError, match=r"^y contains NaN or None: TargetScaler"):
+            TargetScaler().fit(X, y)
 
 
 # Groups.
@@ -181,11 +196,11 @@ def test_where_there_is_no_target(X):
 # What weights tell of single records.
 
 
-def weights_of_guesses(X, y, record):
+def weights_of_guesses(X, y, record, n_guesses):
     """Weights for guesses at a record by somebody who knows all others, and of the truth."""
     rng = np.random.default_rng(1)
     guesses = []
-    for guess in range(20):
+    for guess in range(n_guesses):
         other, label = X.copy(), y.copy()
         label[record] ^= guess % 2 == 0
         other[record] = X[rng.integers(len(X))]
@@ -196,11 +211,11 @@ def weights_of_guesses(X, y, record):
 @pytest.mark.slow
 def test_weights_do_not_tell_guesses_apart(X, monkeypatch):
     y = X[:, 1] / UNITS[1] + np.random.default_rng(2).normal(size=200) > 0
-    guesses, truth = weights_of_guesses(X, y, 17)
+    guesses, truth = weights_of_guesses(X, y, 17, 20)
     assert np.mean((guesses == truth).all(axis=1)) >= 0.75
     # With all digits, every guess but the right one would be excluded.
     monkeypatch.setattr(_target_weights, "STEP", 1.0 + 1e-9)
-    guesses, truth = weights_of_guesses(X, y, 17)
+    guesses, truth = weights_of_guesses(X, y, 17, 3)
     assert not (guesses == truth).all(axis=1).any()
 
 
@@ -229,6 +244,8 @@ def test_a_warning_of_groups_of_one_class_and_how_to_prevent_them(X, classes):
     assert caught[0].filename == __file__
     share = homogeneity(aggregator.labels_, classes)
     assert f": {share:.0%} of the records" in str(caught[0].message)
+    with pytest.warns(UserWarning, match=WARNING.format("scaler")):
+        MicroAggregator(scaler=make_pipeline(TargetScaler()), refiner=None).fit(X, classes)
     aggregator.set_params(privacy=LDiversity(2)).fit(X, classes, sensitive=classes)
     assert diversity(aggregator.labels_, classes) == 2
 

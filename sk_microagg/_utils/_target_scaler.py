@@ -143,3 +143,9 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def has_target_scaler(scaler):
+    """Whether a scaler is a TargetScaler, or has one as a step."""
+    steps = getattr(scaler, "get_params", dict)().values()
+    return any(isinstance(step, TargetScaler) for step in (scaler, *steps))

@@ -5,6 +5,8 @@ from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils.multiclass import type_of_target
 
+from sk_microagg._utils._tables import is_null
+
 # A column that tells nothing has this weight; the mean weight is 1.
 FLOOR = 0.1
 
@@ -28,6 +30,8 @@ def check_target(y, n_records, owner):
     if y is None:
         raise ValueError(f"{owner} needs y: it requires y to be passed, but the target y is None.")
     y = as_target(y)
+    if _has_missing(y):
+        raise ValueError(f"y contains NaN or None: {owner} needs the target of every record.")
     if y.shape[:1] != (n_records,):
         raise ValueError(
             f"y of shape {y.shape} must have a value per record of X, which has {n_records}."
@@ -35,9 +39,20 @@ def check_target(y, n_records, owner):
     return y
 
 
+def _has_missing(y):
+    if y.dtype.kind == "f":
+        return np.isnan(y).any()
+    return y.dtype.kind == "O" and any(map(is_null, y.flat))
+
+
 def as_target(y):
-    """Return a target as an array, a single column of it as one of one dimension."""
+    """Return a target as an array, a single column of it as one of one dimension, dates as numbers.
+
+    Dates are microseconds, or NaN.
+    """
     y = np.asarray(y)
+    if y.dtype.kind == "M":
+        y = np.where(np.isnat(y), np.nan, y.astype("M8[us]").astype(np.float64))
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 

@@ -132,10 +132,11 @@ def attribute_inference(release, X, column, *, width=INTERVAL, n_jobs=None):
 
 
 def _place(column, names):
-    if column in names:
-        return list(names).index(column)
-    if isinstance(column, Integral) and not isinstance(column, bool) and 0 <= column < len(names):
-        return int(column)
+    if not isinstance(column, bool):
+        if column in names:
+            return names.index(column)
+        if isinstance(column, Integral) and 0 <= column < len(names):
+            return int(column)
     raise ValueError(
         f"column={column!r} must be the name of a column or a number below {len(names)}."
     )
@@ -192,7 +193,7 @@ class AttributeAttack:
         X = X[records]
         places = np.arange(X.shape[1])
         return cls(
-            names or list(places),
+            names or list(range(X.shape[1])),
             scale(scaler, X),
             scale(scaler, release),
             counts,

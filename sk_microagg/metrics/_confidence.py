@@ -58,6 +58,8 @@ def confidence_of(model, X, y, name):
     if not _has_scores(model):
         return is_right, is_right[:, None]
     scores = _scores(model, X)
+    if scores.shape[1] != len(model.classes_):  # One value per pair of classes, for example.
+        return is_right, is_right[:, None]
     labels = _positions(model, y)
     confidence = _of_true_label(scores, labels, hasattr(model, "predict_proba"))
     largest = -np.sort(-scores, axis=1)[:, :MOST_PROBABILITIES]

@@ -166,6 +166,7 @@ def membership_inference(
             strict=True,
         )
     )
+    _check_labels(model, y_in)
     is_member = np.repeat([True, False], [len(y_in), len(y_out)])
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(features, is_member)
     is_confident, is_recognized = (np.empty(len(is_member), dtype=bool) for _ in range(2))
@@ -194,6 +195,15 @@ def _check_folds(cv, n_in, n_out):
             f"{min(n_in, n_out)}."
         )
     return n_folds
+
+
+def _check_labels(model, y_in):
+    classes = getattr(model, "classes_", None)
+    if classes is not None and not {*np.asarray(classes).tolist()} & {*y_in.tolist()}:
+        raise ValueError(
+            "y_in has none of the classes of the model: it must have the labels that the model was "
+            "trained on, in the same form."
+        )
 
 
 def _make_attack(estimator, n_samples, seed):

@@ -92,7 +92,8 @@ def measure_attacks(X, release, pair, estimator, fewest, membership):
     known = [attack.share_known(place) for place in range(len(attack.names))]
 
     def in_words(share):
-        return bound_in_words(share, len(asked), fewest) or percent(share)
+        # Whole percents: finer figures would differ between guesses at a single record.
+        return bound_in_words(share, len(asked), fewest) or percent(share, 1)
 
     return AttackFacts(
         one_to_one=_one_to_one(X, release, pair),

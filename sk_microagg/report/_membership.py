@@ -1,6 +1,7 @@
 """What a model that is trained on a release gives away about who was in it."""
 
 from dataclasses import dataclass
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 from sklearn.base import clone
@@ -11,7 +12,7 @@ from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
-from sk_microagg._utils._target_weights import MOST_CLASSES
+from sk_microagg._utils._target_weights import as_target, has_classes
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._classes import codes_of
@@ -86,8 +87,8 @@ def target_of(target, X, passed, estimator):
         )
     if not isinstance(target, str):
         n_records = len(columns_of(X, "X")[0])
-        RoleColumns(target, n_records, "target").only()
-        return as_column(target)
+        columns = RoleColumns(target, n_records, "target")
+        return columns.all_values()[columns.only()]
     tables = [passed] if hasattr(passed, "columns") else []
     if isinstance(estimator, TableAggregator):
         tables.append(Frame(X).table.drop(columns=list(estimator.kinds_)))
@@ -129,19 +130,24 @@ def measure_membership(X, estimator, target, pair, roles):
     members, others = _halves(target, roles["unit"])
     if len(members) < max(FEWEST_MEMBERS, estimator.k):
         return MembershipFacts(name, len(members), None, None, "there are too few records")
-    y = np.asarray(target)
+    known = np.concatenate([members, others])
+    labels, are_numbers = _labels(np.asarray(target)[known])
+    y_in, y_out = np.split(labels, 2)
+    if not are_numbers and 2 * len(np.unique(y_in)) > len(y_in):
+        reason = "the target has too many different values"
+        return MembershipFacts(name, len(members), None, None, reason)
     try:
-        released = _release_of(X, estimator, members, y, pair, roles)
+        released = _release_of(X, estimator, members, target, pair, roles)
     except ValueError:
         # Such as a stratum with fewer than k members, or a constraint that they cannot satisfy.
         reason = "half of the records cannot be anonymized in the same way"
         return MembershipFacts(name, len(members), None, None, reason)
     points = _points(X if pair is None else pair.original, pair)
-    known = points[members], y[members], points[others], y[others]
-    forest = RandomForestRegressor if _are_numbers(y[members]) else RandomForestClassifier
+    known = points[members], y_in, points[others], y_out
+    forest = RandomForestRegressor if are_numbers else RandomForestClassifier
     forest = forest(N_TREES, random_state=0)
     attacks = [
-        membership_inference(clone(forest).fit(rows, y[members]), *known, random_state=0)
+        membership_inference(clone(forest).fit(rows, y_in), *known, random_state=0)
         for rows in (points[members], _points(released, pair))
     ]
     return MembershipFacts(name, len(members), *attacks)
@@ -158,18 +164,33 @@ def _halves(target, unit):
     return np.sort(order[:n_members]), np.sort(order[n_members : 2 * n_members])
 
 
-def _release_of(X, estimator, members, y, pair, roles):
+def _labels(values):
+    """Labels for a forest, and whether they are numbers: classes are numbered from 0."""
+    if values.dtype.kind == "O":
+        values = as_column(values.tolist())
+    values = as_target(values)
+    if values.dtype.kind in "iuf" and not has_classes(values):
+        return values.astype(np.float64), True
+    return codes_of(values), False
+
+
+def _release_of(X, estimator, members, target, pair, roles):
     """The anonymized columns of the members, as an estimator of their own releases them."""
+    y = np.asarray(target)[members]
+    is_table = isinstance(estimator, TableAggregator)
+    needed = set(roles) if estimator.privacy is not None else {"unit", "strata"}
+    if is_table:  # It finds columns of the table by itself.
+        needed &= set() if estimator._table_roles.sensitive else {"sensitive"}
+    given = {name: _rows(roles[name], members) for name in needed if roles[name] is not None}
     estimator = clone(estimator).set_params(verbose=0)
-    if isinstance(estimator, TableAggregator):
-        table = Frame(X).table.iloc[members].reset_index(drop=True)
-        return pair_of(estimator, table, estimator.fit_transform(table, y[members])).released
-    given = {name: values for name, values in roles.items() if values is not None}
-    if estimator.privacy is None:
-        given.pop("sensitive", None)
-    given = {name: _rows(values, members) for name, values in given.items()}
-    table = _rows(X if pair is None else pair.original, members)
-    released = estimator.fit_transform(table, y[members], **given)
+    table = Frame(X).table if is_table else X if pair is None else pair.original
+    table = _rows(table, members)
+    with catch_warnings():
+        # The user knows it from the fit of all records.
+        filterwarnings("ignore", ".* are in groups of a single class of y", UserWarning)
+        released = estimator.fit_transform(table, y, **given)
+    if is_table:
+        return pair_of(estimator, table, released).released
     return released if pair is None else MixedPair(table, released).released
 
 
@@ -184,7 +205,3 @@ def _points(table, pair):
         return np.asarray(table, dtype=np.float64)
     points = pair.encoder.points(table)
     return points.matrix if isinstance(points, SparsePoints) else points
-
-
-def _are_numbers(y):
-    return y.dtype.kind in "iuf" and len(np.unique(y)) > MOST_CLASSES

@@ -123,9 +123,9 @@ def make_report(
     The original is drawn as counts in bins and bars of at least k records, and at least 3, within
     the range of the release. Groups are drawn from the release alone. A share that stands for fewer
     records, or for all but fewer, is written as "fewer than 5 records" or "all but fewer than 5
-    records". Figures are rounded to three digits, the bound of a certificate to four. Names of
-    columns and parameters of the estimator are shown; of hierarchies, only the names of their
-    columns.
+    records". Figures are rounded to three digits, the bound of a certificate to four, and those
+    of attacks on attributes and membership to whole percents. Names of columns and parameters of
+    the estimator are shown; of hierarchies, only the names of their columns.
 
     The figures of a sensitive column are those of the worst group, rounded to the safe side and to
     one or two decimals; no sensitive value, unit or stratum is shown. Everyone who has a release

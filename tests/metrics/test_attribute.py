@@ -164,6 +164,12 @@ def test_bad_options(column, options, message):
         attribute_inference(X, X, column, **options)
 
 
+@pytest.mark.parametrize("column", [True, [0]])
+def test_what_only_compares_equal_to_a_number_is_no_column_of_an_array(column):
+    with pytest.raises(ValueError, match=r"^column=(True|\[0\]) must be"):
+        attribute_inference(np.eye(3), np.eye(3), column)
+
+
 def test_other_columns_raise():
     X = people()
     with pytest.raises(ValueError, match="must have the shape of X"):

@@ -138,6 +138,20 @@ def test_margins_without_probabilities(n_classes):
     assert features.shape == (200, 3 + n_classes)
 
 
+def test_decisions_between_pairs_of_classes_are_not_taken_for_those_of_classes():
+    members, _ = halves(n_classes=4)
+    model = SVC(decision_function_shape="ovo").fit(*members)
+    confidence, _ = confidence_of(model, *members, "X")
+    np.testing.assert_array_equal(confidence, model.predict(members[0]) == members[1])
+
+
+def test_labels_in_another_form_than_those_of_the_model():
+    members, others = halves()
+    model = LogisticRegression().fit(*members)
+    with pytest.raises(ValueError, match=r"^y_in has none of the classes of the model"):
+        membership_inference(model, members[0], members[1].astype(str), *others)
+
+
 @pytest.mark.parametrize("model", [LogisticRegression(), LinearSVC()])
 def test_the_model_is_never_confident_of_a_label_that_it_does_not_know(model):
     members, _ = halves()

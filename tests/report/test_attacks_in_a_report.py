@@ -62,7 +62,7 @@ def test_identity_and_attributes_of_numbers(report):
     assert page.row("Identity, one to one")[0] == percent(linkage.expected_matches)
     for place in range(3):
         found = attribute_inference(release, X, place)
-        expected = [percent(found.success), percent(found.baseline)]
+        expected = [percent(found.success, 1), percent(found.baseline, 1)]
         assert page.row(f"Attribute, x{place}")[:2] == expected
 
 
@@ -72,8 +72,8 @@ def test_attributes_of_any_kind_as_shares_of_all_records(report):
     for name in X.columns:
         found = attribute_inference(release, X, name)
         known = X[name].notna().mean()
-        assert page.row(f"Attribute, {name}")[0] == percent(found.success * known)
-        assert page.row(f"Attribute, {name}")[1] == percent(found.baseline * known)
+        assert page.row(f"Attribute, {name}")[0] == percent(found.success * known, 1)
+        assert page.row(f"Attribute, {name}")[1] == percent(found.baseline * known, 1)
 
 
 def test_of_many_records_some_are_asked_about(report, monkeypatch):
@@ -152,6 +152,49 @@ def test_records_without_a_target_are_left_out():
 def test_too_few_records(report):
     page, _ = report(numbers(100), MicroAggregator(K), target=np.arange(100) % 2)
     assert "Membership was not measured: there are too few records." in "".join(page.text)
+
+
+def membership(X, target):
+    aggregator = MicroAggregator(K, refiner=None)
+    roles = dict.fromkeys(("sensitive", "unit", "strata"))
+    target = _membership.target_of(target, X, None, aggregator)
+    return _membership.measure_membership(X, aggregator, target, None, roles)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.round(2 * x) / 2,
+        lambda x: pd.Series(x > 0).astype("boolean").mask(x > 2),
+        lambda x: np.array([None if value > 2 else int(value) for value in x], dtype=object),
+        lambda x: pd.DataFrame({"yes": x > 0}),
+        lambda x: pd.to_datetime(1e9 * x, unit="s").to_series(),
+    ],
+    ids=["few numbers", "boolean", "objects", "frame", "dates"],
+)
+@pytest.mark.usefixtures("small_halves")
+def test_targets_of_any_kind(make):
+    X = numbers()
+    facts = membership(X, make(X[:, 0]))
+    assert facts.share_right(facts.original) > 0.4
+
+
+@pytest.mark.usefixtures("small_halves")
+def test_a_target_that_differs_for_everybody():
+    facts = membership(numbers(), [f"case {number}" for number in range(200)])
+    assert facts.reason == "the target has too many different values"
+    assert facts.original is facts.released is None
+
+
+def test_sensitive_values_that_a_table_was_fitted_with(tmp_path, small_halves):
+    X = people()
+    y, X = X["ill"].to_numpy(), X[["age", "ward"]]
+    aggregator = TableAggregator(K, privacy=LDiversity(2), column_weights="target", refiner=None)
+    release = aggregator.fit_transform(X, y, sensitive=y)
+    path = tmp_path / "report.html"
+    make_report(X, release, aggregator, path, sensitive=y, target=y)
+    page = Reader(path.read_text(encoding="utf-8"))
+    assert page.row("Membership, release")[1] == "50%"
 
 
 def test_a_half_that_cannot_be_anonymized(report, small_halves):
