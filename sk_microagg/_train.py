@@ -14,6 +14,7 @@ from sk_microagg._utils._validation import without_mask
 
 # What records may have besides their values: these go to the anonymizer, all else to the estimator.
 ROLES = ("sensitive", "unit", "strata")
+ROUNDING = 1e-6  # of means, relative to the values
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score")
 
 
@@ -130,6 +131,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         is_like_x = not hasattr(anonymizer, "format")
         if is_like_x:
             columns = _columns_by_name(release, X, anonymizer)
+            _check_units(release, X if columns is None else X[columns], anonymizer)
             release = np.asarray(release) if columns is None else release
         estimator = clone(self.estimator).fit(release, y, **routed.estimator.fit)
         if is_like_x and columns is None:
@@ -328,6 +330,23 @@ def _columns_by_name(release, X, anonymizer):
             "that of TableAggregator does."
         )
     return None
+
+
+def _check_units(release, X, anonymizer):
+    """Raise an error if numbers are released outside the range of X: their units are others."""
+    released, values = (np.asarray(without_mask(table)) for table in (release, X))
+    if not all(numbers.dtype.kind in "iuf" for numbers in (released, values)):
+        return
+    (low, high), (lowest, highest) = (
+        (np.fmin.reduce(numbers), np.fmax.reduce(numbers)) for numbers in (released, values)
+    )
+    slack = ROUNDING * np.fmax(np.abs(lowest), np.abs(highest))
+    if np.any((low < lowest - slack) | (high > highest + slack)):
+        raise ValueError(
+            f"anonymizer={anonymizer!r} returned numbers outside the range of those of X: it must "
+            "return them in the units of X, as the model predicts on rows as they are. Put a "
+            "scaler into the estimator, as in make_pipeline(StandardScaler(), LinearSVC())."
+        )
 
 
 def _check_takes_missing(estimator, X):

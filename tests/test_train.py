@@ -266,6 +266,13 @@ def test_an_anonymizer_that_adds_columns_is_rejected(X, y):
         TrainOnRelease(LogisticRegression(), OneMore()).fit(pd.DataFrame(X, columns=COLUMNS), y)
 
 
+@pytest.mark.parametrize("make", [np.asarray, lambda X: pd.DataFrame(X, columns=COLUMNS)])
+def test_an_anonymizer_that_changes_units_is_rejected(X, y, make):
+    scaled = make_pipeline(StandardScaler(), FAST)
+    with pytest.raises(ValueError, match="returned numbers outside the range of those of X"):
+        TrainOnRelease(LogisticRegression(), scaled).fit(make(X), y)
+
+
 @pytest.fixture(name="table")
 def table_of_people():
     rng = np.random.default_rng(3)
