@@ -5,10 +5,8 @@ import importlib
 import inspect
 import pkgutil
 import re
-import runpy
 from pathlib import Path
 
-import matplotlib
 import pytest
 
 import sk_microagg
@@ -94,16 +92,3 @@ def test_all_code_in_the_documentation_is_run():
 def test_everything_public_is_in_the_reference():
     names = re.findall(r"^   (\w+)$", (ROOT / "doc" / "api.rst").read_text(), re.MULTILINE)
     assert sorted(names) == sorted({name.rpartition(".")[2] for name in PUBLIC})
-
-
-# A script calls plt.show(), which cannot show anything here.
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
-@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
-def test_example_runs(example, tmp_path, monkeypatch):
-    # No example may download anything here: in an empty folder there is no data.
-    monkeypatch.setenv("SK_MICROAGG_DATA", str(tmp_path))
-    matplotlib.use("agg")
-    runpy.run_path(str(example), run_name="__main__")
-    assert matplotlib.pyplot.get_fignums()
-    matplotlib.pyplot.close("all")

@@ -263,7 +263,7 @@ tables = array_shapes(min_dims=2, max_dims=2, max_side=25).flatmap(
 @pytest.mark.slow
 @every_builder
 @pytest.mark.parametrize("scaler", ["standard", None])
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_any_table_gets_a_k_partition_and_always_the_same(name, scaler, data):
     X = data.draw(tables)
