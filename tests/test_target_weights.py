@@ -271,8 +271,9 @@ def test_no_warning_of_what_chance_would_do(X):
     assert homogeneity(aggregator.labels_, rare) > 0.6
 
 
-def test_no_warning_without_classes_or_groups(X, classes):
+def test_no_warning_without_classes_or_groups(X, classes, recwarn):
     MicroAggregator(scaler="target").fit(X, X[:, 1])
     MicroAggregator(scaler="target").fit(X, np.column_stack([X[:, 1] > 0, X[:, 1] < 0]))
     MicroAggregator(1, scaler="target").fit(X, classes)
     MicroAggregator().fit(X, classes)
+    assert not recwarn.list

@@ -60,7 +60,7 @@ class DaskMicroAggregator(BaseEstimator):
     ordinal : dict, list of str or None, default=None
         Columns whose values have an order: a dict of all values, lowest first, or a list of columns
         whose values can be sorted. Ordered categorical types need not be named. Only values that a
-        dict names, or that at least `k` rows share, are released.
+        dict names, or that at least `k` people share, are released.
 
     column_weights : dict or None, default=None
         How much columns count, by their names; 1 for those that are not named.
