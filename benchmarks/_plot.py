@@ -10,6 +10,7 @@ SHAPES = {
     "DecomposeShrink": "D",
     "LocalSearch": "s",
     "Exchange": "P",
+    "Auto": "p",
     "Annealing": "^",
     "Recombination": "X",
     "IteratedLocalSearch": "*",

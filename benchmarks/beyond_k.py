@@ -6,7 +6,7 @@ come l-diversity and t-closeness, then units (people with several rows) and stra
 the published builders without a refiner, and what is left after refinement, over t; with --plot,
 also as a figure. Examples::
 
-    python benchmarks/beyond_k.py
+    python benchmarks/beyond_k.py --json beyond_k.json
     python benchmarks/beyond_k.py --data "breast cancer"
     python benchmarks/beyond_k.py --builders --plot doc/beyond_k.png
     python benchmarks/beyond_k.py --homogeneity
@@ -17,11 +17,13 @@ Seconds are CPU seconds on one thread. Census and Adult are fetched, or found as
 """
 
 import argparse
+import json
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from _measure import machine_facts
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -72,7 +74,7 @@ CONSTRAINTS = [
 
 
 def fit(X, *, name, sensitive=None, unit=None, strata=None, **parameters):
-    """Fit, print a line with `name`, and return the estimator."""
+    """Fit, print a line with `name`, and return what was measured."""
     aggregator = MicroAggregator(K, **parameters)
     # One-hot columns are already scaled.
     if X.shape[1] > 50:
@@ -81,16 +83,17 @@ def fit(X, *, name, sensitive=None, unit=None, strata=None, **parameters):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All records are in one group")
         aggregator.fit(X, sensitive=sensitive, unit=unit, strata=strata)
-    seconds = time.process_time() - start
-    line = f"{name:<52}{100 * aggregator.information_loss_:>8.2f}{seconds:>8.2f}"
-    line += f"{aggregator.n_groups_:>8}"
+    cell = {"name": name, "loss_percent": 100 * aggregator.information_loss_}
+    cell |= {"cpu_seconds": time.process_time() - start, "groups": int(aggregator.n_groups_)}
+    line = f"{name:<52}{cell['loss_percent']:>8.2f}{cell['cpu_seconds']:>8.2f}{cell['groups']:>8}"
     if sensitive is not None:
-        shared = homogeneity(aggregator.labels_, sensitive)
-        line += f"{100 * shared:>8.1f}{closeness(aggregator.labels_, sensitive):>8.3f}"
+        cell["homogeneity_percent"] = 100 * homogeneity(aggregator.labels_, sensitive)
+        cell["closeness"] = closeness(aggregator.labels_, sensitive)
+        line += f"{cell['homogeneity_percent']:>8.1f}{cell['closeness']:>8.3f}"
     if unit is not None:
         line += f"  at least {units_per_group(aggregator.labels_, unit)} units"
     print(line, flush=True)
-    return aggregator
+    return cell
 
 
 def print_head(title):
@@ -98,11 +101,14 @@ def print_head(title):
 
 
 def measure_constraints(tables):
+    cells = []
     for table in tables:
         X, sensitive = TABLES[table]()
         print_head(f"{table}, {len(X)} x {X.shape[1]}")
         for constraint in CONSTRAINTS:
-            fit(X, name=str(constraint), sensitive=sensitive, privacy=constraint)
+            cell = fit(X, name=str(constraint), sensitive=sensitive, privacy=constraint)
+            cells.append({"table": table, **cell})
+    return cells
 
 
 def measure_units_and_strata():
@@ -114,36 +120,41 @@ def measure_units_and_strata():
         "four rows drawn at random": np.random.RandomState(0).permutation(len(X)) // UNIT_SIZE,
         "four similar rows": MDAV().build(StandardScaler().fit_transform(X), UNIT_SIZE),
     }
-    for name, unit in units.items():
-        fit(X, name=f"unit: {name}", unit=unit)
+    cells = [fit(X, name=f"unit: {name}", unit=unit) for name, unit in units.items()]
     for n_strata in (2, 10):
         strata = np.random.RandomState(0).permutation(len(X)) % n_strata
-        fit(X, name=f"strata: {n_strata}, drawn at random", strata=strata)
+        cells.append(fit(X, name=f"strata: {n_strata}, drawn at random", strata=strata))
         score = PCA(1).fit_transform(StandardScaler().fit_transform(X))[:, 0]
         strata = score.argsort().argsort() * n_strata // len(X)
-        fit(X, name=f"strata: {n_strata}, along the first component", strata=strata)
+        cells.append(fit(X, name=f"strata: {n_strata}, along the first component", strata=strata))
+    return cells
 
 
-def measure_builders(tables, plot):
+def measure_builders(tables):
+    """Return losses in percent over t, by table and method."""
     losses = {}
     for table in tables:
         X, sensitive = TABLES[table]()
         print_head(table)
-        losses[table] = {"k alone": [100 * fit(X, name="k alone").information_loss_]}
+        losses[table] = {"k alone": [fit(X, name="k alone")["loss_percent"]]}
         for method, parameters in METHODS.items():
+            given = parameters | {"sensitive": sensitive}
             losses[table][method] = [
-                100
-                * fit(
-                    X,
-                    name=f"{method}, t = {t}",
-                    sensitive=sensitive,
-                    privacy=TCloseness(t),
-                    **parameters,
-                ).information_loss_
+                fit(X, name=f"{method}, t = {t}", privacy=TCloseness(t), **given)["loss_percent"]
                 for t in TS
             ]
-    if plot:
-        plot_losses(losses, plot)
+    return losses
+
+
+def below_the_best(losses):
+    """Return the shares in percent by which the default loses less than the best other method."""
+    shares = []
+    for curves in losses.values():
+        others = zip(*(curves[method] for method in METHODS if method != "default"), strict=True)
+        pairs = zip(curves["default"], others, strict=True)
+        shares += [100 * (1 - own / min(theirs)) for own, theirs in pairs]
+    print(f"\nThe default loses {min(shares):.1f}% to {max(shares):.1f}% less than the best other")
+    return {"least": min(shares), "most": max(shares)}
 
 
 def plot_losses(losses, path):
@@ -166,10 +177,12 @@ def plot_losses(losses, path):
 
 
 def measure_homogeneity():
+    """Return the shares of records in homogeneous groups in percent, by what was released."""
     X, diagnosis = breast_cancer()
-    for k in (3, 5, 10):
-        labels = MicroAggregator(k).fit_predict(X)
-        print(f"breast cancer, k = {k:<4}{100 * homogeneity(labels, diagnosis):>8.1f}%")
+    shares = {
+        f"breast cancer, k = {k}": 100 * homogeneity(MicroAggregator(k).fit_predict(X), diagnosis)
+        for k in (3, 5, 10)
+    }
     data = fetch_adult(as_frame=True)
     salary = data.data["salary-class"]
     known = data.data.drop(columns="salary-class")
@@ -177,29 +190,40 @@ def measure_homogeneity():
         kaim = KAIM(10, hierarchies=data.hierarchies, random_state=seed)
         # Groups with equal rows are one group to an intruder.
         share = 100 * homogeneity(kaim.fit_transform(known), salary)
-        print(f"Adult, KAIM, k = 10, seed {seed}{share:>8.1f}%", flush=True)
+        shares[f"Adult, KAIM, k = 10, seed {seed}"] = share
+    for name, share in shares.items():
+        print(f"{name:<32}{share:>8.1f}%")
+    return shares
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=TABLES, help="the tables")
-    parser.add_argument("--builders", action="store_true", help="compare builders over t")
-    parser.add_argument("--homogeneity", action="store_true", help="measure what k alone leaves")
-    parser.add_argument("--plot", type=Path, help="file for the figure of --builders")
+    add = parser.add_argument
+    add("--data", nargs="+", choices=TABLES, help="the tables")
+    add("--builders", action="store_true", help="compare builders over t")
+    add("--homogeneity", action="store_true", help="measure what k alone leaves")
+    add("--plot", type=Path, help="file for the figure of --builders")
+    add("--json", type=Path, help="file to write the results to")
     return parser.parse_args()
 
 
 def main():
     arguments = parse_arguments()
+    results = {"machine": machine_facts()}
     if arguments.homogeneity:
-        measure_homogeneity()
+        results["homogeneity"] = measure_homogeneity()
     elif arguments.builders:
-        measure_builders(arguments.data or ["Census", "breast cancer"], arguments.plot)
+        losses = measure_builders(arguments.data or ["Census", "breast cancer"])
+        results |= {"t": TS, "losses": losses, "below_the_best_percent": below_the_best(losses)}
+        if arguments.plot:
+            plot_losses(losses, arguments.plot)
     else:
         tables = arguments.data or list(TABLES)
-        measure_constraints(tables)
+        results["constraints"] = measure_constraints(tables)
         if "Census" in tables:
-            measure_units_and_strata()
+            results["units and strata"] = measure_units_and_strata()
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -57,11 +57,11 @@ def load_oracle():
 
 def load_anonypyx():
     import pandas as pd
-    from anonypyx import Anonymizer
+    from anonypyx import Anonymiser
 
     def mdav_generic(X, k):
-        # Only the groups: `anonymize` would also compute a table.
-        groups = Anonymizer(pd.DataFrame(X), k=k, algorithm="MDAV-generic").algorithm.partition(k)
+        # Only the groups: `anonymise` would also compute a table.
+        groups = Anonymiser(pd.DataFrame(X), k=k, algorithm="MDAV-generic").algorithm.partition(k)
         labels = np.empty(len(X), dtype=np.intp)
         for number, members in enumerate(groups):
             labels[members] = number

@@ -5,7 +5,7 @@ compared: TableAggregator, TableAggregator with hierarchies, and KAIM. The group
 released in two ways: as means and modes, and generalized, that is, as the lowest common node of
 the hierarchies and an interval of ages. Examples::
 
-    python benchmarks/mixed.py --json mixed.json
+    python benchmarks/mixed.py --json mixed.json --plot mixed.png
     python benchmarks/mixed.py --hierarchies adult_hierarchies -k 10
 
 Printed for each:
@@ -17,6 +17,8 @@ Printed for each:
 - ILossRate: the loss of the generalized release (`sk_microagg.metrics.generalization_loss`). KAIM
   ends its intervals of ages as it always does; for the others, they end at the youngest and the
   oldest of the group;
+- unchanged, by column: the share of the categorical cells that the generalized release leaves as
+  they were;
 - seconds and CPU seconds of `fit`, and the memory that it needs in addition to the table.
 
 With `--n` above the number of records of Adult, records are drawn from it, with noise.
@@ -110,6 +112,7 @@ def measure_cell(cell):
     if release is None:
         release = generalized(table, labels, k, hierarchies)
     kept = {name: same(table[name], averaged[name]).mean() for name in hierarchies}
+    unchanged = {name: unchanged_share(table[name], release[name]) for name in hierarchies}
     return measured | {
         "groups": method.n_groups_,
         "exact_transform": bool(method.exact_transform_),
@@ -117,6 +120,7 @@ def measure_cell(cell):
         "loss_percent": 100 * information_loss(encoder.points(table), labels),
         "kept_percent": 100 * float(np.mean(list(kept.values()))),
         "kept_percent_of": {name: 100 * float(share) for name, share in kept.items()},
+        "unchanged_percent_of": {name: 100 * float(share) for name, share in unchanged.items()},
         "years": float((averaged["age"] - table["age"]).abs().mean()),
         "iloss_percent": 100 * generalization_loss(table, release, hierarchies=hierarchies),
     }
@@ -150,6 +154,11 @@ def same(before, after):
     ).to_numpy()
 
 
+def unchanged_share(before, after):
+    """Return the share of generalized cells that are as they were; ``*`` stands for missing."""
+    return (before.astype(object).where(before.notna(), "*") == after).mean()
+
+
 def run_cells(arguments):
     folder = str(arguments.hierarchies) if arguments.hierarchies else None
     titles = "".join(f"{title:>{form.split('.')[0]}}" for title, _, form in COLUMNS)
@@ -166,14 +175,38 @@ def run_cells(arguments):
 
 
 def print_columns(cells):
-    """Print the share of unchanged cells of each column."""
-    print("\nCells as they were, in percent")
+    """Print the share of unchanged cells of each column, in both releases."""
     names = list(hierarchies_of(None))
-    print(f"{'groups of':<30}" + "".join(f"{name:>15}" for name in names))
-    for cell in cells:
-        if "error" not in cell:
-            shares = "".join(f"{cell['kept_percent_of'][name]:15.2f}" for name in names)
-            print(f"{cell['method']:<30}{shares}")
+    for title, key in (("means and modes", "kept"), ("generalized", "unchanged")):
+        print(f"\nCells as they were, in percent: {title}")
+        print(f"{'groups of':<30}" + "".join(f"{name:>15}" for name in names))
+        for cell in cells:
+            if "error" not in cell:
+                shares = cell[f"{key}_percent_of"]
+                row = "".join(f"{shares[name]:15.2f}" for name in names)
+                print(f"{cell['method']:<30}{row}")
+
+
+def plot_columns(cells, path):
+    """Draw the shares of unchanged cells: TableAggregator and KAIM, each with its own release."""
+    from matplotlib.figure import Figure
+
+    found = {cell["method"]: cell for cell in cells}
+    bars = {
+        "TableAggregator, modes": (found["TableAggregator"]["kept_percent_of"], "#0072B2"),
+        "KAIM, generalized": (found["KAIM"]["unchanged_percent_of"], "#E69F00"),
+    }
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for offset, (name, (shares, color)) in zip((-0.2, 0.2), bars.items(), strict=True):
+        places = [place + offset for place in range(len(shares))]
+        axes.barh(places, shares.values(), 0.4, color=color, label=name)
+    axes.set_yticks(range(len(shares)), shares)
+    axes.invert_yaxis()
+    axes.set(xlabel=f"cells as they were (%), k = {cells[0]['k']}", xlim=(0, 100))
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    figure.savefig(path, dpi=110)
 
 
 def parse_arguments():
@@ -186,6 +219,7 @@ def parse_arguments():
     add("--hierarchies", type=Path, help="folder with <column>.csv files, instead of ours")
     add("--quick", action="store_true", help="a small table, in this process")
     add("--json", type=Path, help="file to write the results to")
+    add("--plot", type=Path, help="file for a figure of the shares of unchanged cells")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.quick:
@@ -203,6 +237,8 @@ def main():
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     cells = run_cells(arguments)
     print_columns(cells)
+    if arguments.plot:
+        plot_columns(cells, arguments.plot)
     if arguments.json:
         arguments.json.write_text(json.dumps({"machine": facts, "cells": cells}, indent=1) + "\n")
 

@@ -13,6 +13,7 @@ The published figures are in `published.csv`, with their sources:
 For builders without a published figure, only ours is shown. The searches take minutes::
 
     python benchmarks/published.py
+    python benchmarks/published.py --builders
     python benchmarks/published.py --search --n-jobs 2 --json published.json
 
 A search starts from MDAV and has 5000 iterations. "Mean" and "worst" are over a few searches with
@@ -29,10 +30,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from _measure import machine_facts
 from joblib import Parallel, delayed
 from sklearn.preprocessing import StandardScaler
 
-from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
+from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP, PathOptimal
 from sk_microagg.datasets import fetch_census, fetch_eia, fetch_tarragona
 from sk_microagg.metrics import information_loss
 from sk_microagg.refiners import Decompose, DecomposeShrink, IteratedLocalSearch
@@ -57,6 +59,8 @@ METHODS = {
     "GSMS-NN": GSMS(),
     "DBFS-NN": DBFS(growth="nn"),
     "DBFS-NC": DBFS(growth="nc"),
+    "path through MDAV": PathOptimal(),
+    "path through CBFS": PathOptimal("cbfs"),
 }
 DECOMPOSED = {f"{name}2": (builder, Decompose()) for name, builder in METHODS.items()}
 SHRUNK = {f"{name}3": (builder, DecomposeShrink()) for name, builder in METHODS.items()}
@@ -144,11 +148,13 @@ def search_loss(search, X, k, seed):
     return 100 * information_loss(X, search.refine(X, MDAV().build(X, k), k, random_state=seed))
 
 
-def blocks(ks, search=None):
+def blocks(ks, search=None, builders_only=False):
     """Yield the blocks to run; with `search`, a function like `measure`, also the searches."""
     published = [row for row in published_figures() if row[2] in ks]
     built = [(dataset, method, k) for dataset in DATASETS for method in METHODS for k in ks]
     yield Block("Builders", built, measure)
+    if builders_only:
+        return
     for title, methods in (
         ("Decomposition", DECOMPOSED),
         ("Decomposition and shrinking in turn", SHRUNK),
@@ -216,16 +222,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--k", type=int, nargs="+", default=[3, 5, 10])
+    add("--builders", action="store_true", help="only the builders, without refinement")
     add("--search", action="store_true", help="include the iterated searches, which take minutes")
     add("--seeds", type=int, default=5, help="number of searches to average (%(default)s)")
     add("--n-jobs", type=int, help="number of searches in parallel")
     add("--json", type=Path, help="file to write the results to")
     arguments = parser.parse_args()
     search = partial(measure_search, n_seeds=arguments.seeds, n_jobs=arguments.n_jobs)
-    chosen = blocks(arguments.k, search if arguments.search else None)
+    chosen = blocks(arguments.k, search if arguments.search else None, arguments.builders)
     cells = [cell for block in chosen for cell in run(block)]
     if arguments.json:
-        arguments.json.write_text(json.dumps(cells, indent=1) + "\n")
+        results = {"machine": machine_facts(), "cells": cells}
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""DaskMicroAggregator on a Parquet table larger than the memory of the workers.
+"""DaskMicroAggregator on Parquet tables larger than the memory of the workers.
 
-    python benchmarks/scale_dask.py --rows 20000000 --refiner none --workers 2 --memory 1GiB
+    python benchmarks/scale_dask.py --runs none:20000000 exchange:2000000 --workers 2 --memory 1GiB
 
-Creates the table if the folder does not contain it yet, releases it, and verifies the release:
-it must be k-anonymous, with the same ids in the same order and all other columns unchanged. Prints
-the time and the peak memory of the workers.
+Each run is a refiner and a number of rows. It creates the table if the folder does not contain it
+yet, releases it, and verifies the release: it must be k-anonymous, with the same ids in the same
+order and all other columns unchanged. Prints the time, the peak memory of the workers and the size
+of the model.
 """
 
 import argparse
@@ -103,20 +104,20 @@ def kill_a_worker(cluster, seconds):
     threading.Thread(target=kill, daemon=True).start()
 
 
-def run(arguments):
+def run(refiner, n_rows, arguments):
     columns = names(arguments.columns)
-    source = arguments.folder / f"table-{arguments.rows}x{arguments.columns}"
-    target = arguments.folder / "release"
+    source = arguments.folder / f"table-{n_rows}x{arguments.columns}"
+    target, work = arguments.folder / "release", arguments.folder / "work"
     if not source.exists():
-        make_table(source, arguments.rows, arguments.columns)
-    shutil.rmtree(target, ignore_errors=True)
-    refiner = None if arguments.refiner == "none" else arguments.refiner
+        make_table(source, n_rows, arguments.columns)
+    for folder in (target, work):
+        shutil.rmtree(folder, ignore_errors=True)
     aggregator = DaskMicroAggregator(
         5,
         columns=columns,
-        refiner=refiner,
+        refiner=None if refiner == "none" else refiner,
         shuffle=arguments.shuffle,
-        folder=arguments.folder / "work",
+        folder=work,
         random_state=0,
         verbose=1,
     )
@@ -136,14 +137,16 @@ def run(arguments):
         table = dd.read_parquet(source, blocksize=None)
         n_wrong = check(table, dd.read_parquet(target, blocksize=None), columns)
     return {
-        "rows": arguments.rows,
+        "rows": n_rows,
         "columns": arguments.columns,
-        "refiner": arguments.refiner,
+        "refiner": refiner,
         "shuffle": arguments.shuffle,
         "workers": arguments.workers,
         "memory_limit": arguments.memory,
         "seconds": seconds,
         "peak_worker_mb": memory.peak / 1e6,
+        # Rows in transit are gone: what is left is the model.
+        "model_bytes": sum(path.stat().st_size for path in work.rglob("*") if path.is_file()),
         "loss_percent": 100 * aggregator.information_loss_,
         "blocks": aggregator.n_blocks_,
         "anonymity_level": level,
@@ -151,25 +154,35 @@ def run(arguments):
     }
 
 
+def parse_run(text):
+    refiner, _, n_rows = text.partition(":")
+    return refiner, int(n_rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--columns", type=int, default=8)
-    parser.add_argument("--refiner", default="none")
-    parser.add_argument("--shuffle", default="auto")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--memory", default="1GiB")
-    parser.add_argument("--kill-after", type=float, help="kill a worker after this many seconds")
-    parser.add_argument("--folder", type=Path, help="working folder; a temporary one by default")
-    parser.add_argument("--json", type=Path)
+    add = parser.add_argument
+    add("--runs", nargs="+", type=parse_run, default=[("none", 20_000_000)], help="refiner:rows")
+    add("--columns", type=int, default=8)
+    add("--shuffle", default="auto")
+    add("--workers", type=int, default=2)
+    add("--memory", default="1GiB")
+    add("--kill-after", type=float, help="kill a worker after this many seconds")
+    add("--folder", type=Path, help="working folder; a temporary one by default")
+    add("--json", type=Path)
     arguments = parser.parse_args()
+    cells = []
     with tempfile.TemporaryDirectory() as temporary:
         arguments.folder = arguments.folder or Path(temporary)
-        result = run(arguments)
-    for name, value in result.items():
-        print(f"{name:<20}{value:.4g}" if isinstance(value, float) else f"{name:<20}{value}")
+        for refiner, n_rows in arguments.runs:
+            cell = run(refiner, n_rows, arguments)
+            for name, value in cell.items():
+                shown = f"{value:.4g}" if isinstance(value, float) else value
+                print(f"{name:<20}{shown}", flush=True)
+            cells.append(cell)
     if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": machine_facts(), **result}, indent=1))
+        results = {"machine": machine_facts(), "cells": cells}
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,141 @@
+"""Tables of whole tables: what is kept of categories, and models that are trained on releases."""
+
+from collections import defaultdict
+
+import numpy as np
+from _train_summary import MODELS, Accuracies
+from _train_tables import TABLES as TRAIN_TABLES
+
+from _refresh.formats import cells_by, note, percent, seconds
+from _refresh.pages import Table
+
+METHODS_OF_MIXED = {
+    "TableAggregator": "``TableAggregator()``",
+    "TableAggregator, hierarchies": "``TableAggregator(hierarchies=)``",
+    "KAIM": "``KAIM(hierarchies=)``",
+}
+
+
+def mixed(kept):
+    rows = [
+        [
+            METHODS_OF_MIXED[cell["method"]],
+            percent(cell["loss_percent"]),
+            percent(cell["kept_percent"]),
+            f"{cell['years']:.2f} years",
+            percent(cell["iloss_percent"]),
+            seconds(cell["cpu_seconds"]),
+            f"{cell['peak_mb']:.0f} MB",
+        ]
+        for cell in kept["results"]["cells"]
+    ]
+    titles = ["groups of", "information loss", "categories kept", "error of age", "ILossRate"]
+    return Table([*titles, "seconds", "memory"], rows, note(kept))
+
+
+def mixed_columns(kept):
+    """Return the cells that are as they were: means and modes of all, and KAIM's own release."""
+    cells = kept["results"]["cells"]
+    names = list(cells[0]["kept_percent_of"])
+    rows = [
+        [METHODS_OF_MIXED[cell["method"]], *shares_of(cell["kept_percent_of"])] for cell in cells
+    ]
+    (own,) = (cell for cell in cells if cell["method"] == "KAIM")
+    if "unchanged_percent_of" in own:
+        rows.append(["KAIM, generalized", *shares_of(own["unchanged_percent_of"])])
+    return Table(["groups of", *names], rows)
+
+
+def shares_of(by_column):
+    return [f"{share:.1f}" for share in by_column.values()]
+
+
+METHODS_OF_KAIM = {
+    "k-member": "k-member, which drops incomplete records",
+    "entropy": '``KAIM(distance="entropy", refiner=None)``, as published',
+    "ncp": "``KAIM(refiner=None)``",
+    "ncp-refined": "``KAIM()``, the default",
+}
+
+
+def kaim(kept):
+    over_k = [cell for cell in kept["results"]["cells"] if cell["sweep"] == "k"]
+    found = cells_by(over_k, "method", "k")
+    ks = sorted({k for _, k in found})
+    rows = [
+        [
+            name,
+            *(f"{found[method, k]['loss_percent']:.2f}" for k in ks),
+            seconds(found[method, 5]["cpu_seconds"]),
+        ]
+        for method, name in METHODS_OF_KAIM.items()
+    ]
+    return Table(["method", *(f"k = {k}" for k in ks), "seconds, k = 5"], rows, note(kept))
+
+
+TRAIN_NAMES = {
+    "adult": "Adult",
+    "cahousing": "California housing",
+    "cmc": "contraceptive methods",
+    "mgm": "mammographic masses",
+}
+TRAIN_METHODS = {
+    "plain": "plain",
+    "target": "target",
+    "diverse": "target, ``LDiversity(2)``",
+    "Mondrian": "Mondrian",
+}
+
+
+def train(kept):
+    """Return accuracies: the mean of three models, its standard error over splits, and purity."""
+    cells = [cell for cell in kept["results"]["cells"] if cell["part"] == "honest"]
+    found = defaultdict(list)
+    for cell in cells:
+        if all(model in cell["accuracy"] for model in MODELS):
+            mean = np.mean([cell["accuracy"][model] for model in MODELS])
+            place = cell["table"], cell["k"], cell["method"]
+            found[place].append((mean, cell.get("pure_percent")))
+    methods = {method: name for method, name in TRAIN_METHODS.items() if is_in(cells, method)}
+    rows = []
+    for table, name in TRAIN_NAMES.items():
+        for k in sorted({k for of, k, _ in found if of == table and k > 1}):
+            splits = [found[table, k, method] for method in methods]
+            raw = accuracy(found[table, 1, "raw"])
+            rows.append([f"{name}, k = {k}", raw, *map(accuracy, splits)])
+    return Table(["accuracy in percent", "original", *methods.values()], rows, note(kept))
+
+
+def is_in(cells, method):
+    return any(cell["method"] == method for cell in cells)
+
+
+def accuracy(splits):
+    if not splits:
+        return "–"
+    means, shares = zip(*splits, strict=True)
+    text = f"{np.mean(means):.1f}"
+    if len(means) > 1:
+        text += f" ± {np.std(means, ddof=1) / len(means) ** 0.5:.1f}"
+    return text if None in shares else f"{text} ({np.mean(shares):.0f}%)"
+
+
+def train_losses(kept):
+    """Return the points below the original data, on average over tables and models."""
+    cells = [cell | {"member": {}} for cell in kept["results"]["cells"]]
+    honest = Accuracies(cells, "honest")
+    _, ks = honest.places()
+    rows = []
+    for method, name in TRAIN_METHODS.items():
+        if not is_in(cells, method):
+            continue
+        row = [name]
+        for k in ks:
+            below = [
+                honest.difference(table, model, ("raw", 1), (method, k))
+                for table in TRAIN_TABLES
+                for model in MODELS
+            ]
+            row.append("–" if None in below else f"{np.mean([mean for mean, *_ in below]):.1f}")
+        rows.append(row)
+    return Table(["groups", *(f"k = {k}" for k in ks)], rows)
