@@ -1,8 +1,10 @@
 """Microaggregation of records in blocks, each independent of the others."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -26,7 +28,10 @@ from sk_microagg._utils._deadline import (
 )
 from sk_microagg._utils._progress import ProgressCount
 from sk_microagg._utils._seeds import seeds_of_parts
+from sk_microagg._utils._typing import Floats, Labels, RandomState
 from sk_microagg._utils._validation import check_count
+from sk_microagg.privacy import Rules
+from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import Exchange
 
 # A block of "auto" size has this many times k records. With twice as many, tables of ten columns
@@ -34,7 +39,7 @@ from sk_microagg.refiners import Exchange
 GROUPS_PER_BLOCK = 5_000
 
 
-def check_block_size(block_size, k):
+def check_block_size(block_size: Any, k: int) -> float:
     """Return the maximum number of records of a block; infinity for a single block."""
     if block_size is None:
         return np.inf
@@ -43,7 +48,16 @@ def check_block_size(block_size, k):
     return check_count("block_size", block_size, or_options=", 'auto' or None")
 
 
-def aggregate_strata(records, scaled, rounding, method, random_state, strata, rules, **options):
+def aggregate_strata(
+    records: Any,
+    scaled: Any,
+    rounding: Floats,
+    method: Any,
+    random_state: RandomState,
+    strata: Strata | None,
+    rules: Rules,
+    **options: Any,
+) -> tuple[Labels, FittedGroups, Cells | StratifiedCells]:
     """Microaggregate the records of each stratum; without strata, all records.
 
     Arguments and results are those of `aggregate`, and StratifiedCells in the place of Cells.
@@ -64,19 +78,19 @@ def aggregate_strata(records, scaled, rounding, method, random_state, strata, ru
 
 
 def aggregate(
-    records,
-    scaled,
-    rounding,
-    method,
-    random_state,
-    rules,
+    records: Any,
+    scaled: Any,
+    rounding: Floats,
+    method: Any,
+    random_state: RandomState,
+    rules: Rules,
     *,
-    block_size,
-    stitch,
-    n_jobs,
-    verbose,
-    task,
-):
+    block_size: float,
+    stitch: bool,
+    n_jobs: int | None,
+    verbose: int,
+    task: Any,
+) -> tuple[Labels, FittedGroups, Cells]:
     """Microaggregate records, in blocks of at least 2k records if there are more than `block_size`.
 
     A single column is one block: its optimum takes less time than cutting it. Under rules, records
@@ -136,7 +150,9 @@ def aggregate(
     return labels, groups, cells
 
 
-def _aggregate_blocks(tasks, n_blocks, n_jobs, verbose):
+def _aggregate_blocks(
+    tasks: Iterable[tuple[Any, ...]], n_blocks: int, n_jobs: int | None, verbose: int
+) -> list[tuple[Labels, FittedGroups]]:
     """Return the results of all blocks; Ctrl-C ends their searches, also those yet to begin."""
     # Results come one by one only if progress is shown: not every backend of joblib can do that.
     parallel = Parallel(
@@ -154,7 +170,15 @@ def _aggregate_blocks(tasks, n_blocks, n_jobs, verbose):
     return blocks
 
 
-def aggregate_block(records, scaled, rounding, method, random_state, rules=None, task=None):
+def aggregate_block(
+    records: Any,
+    scaled: Any,
+    rounding: Floats,
+    method: Any,
+    random_state: RandomState,
+    rules: Rules | None = None,
+    task: Any = None,
+) -> tuple[Labels, FittedGroups]:
     """Microaggregate the records of one block; the result depends on the arguments only.
 
     Returns

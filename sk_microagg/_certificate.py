@@ -1,11 +1,13 @@
 """What a proven bound says about the groups of a fitted estimator."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._bound import Certificate
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._table_aggregator import TableAggregator
+from sk_microagg._utils._typing import Estimator, Floats, TableLike
 from sk_microagg._utils._validation import check_number, check_records
 from sk_microagg.metrics._bound import loss_bound
 from sk_microagg.metrics._loss import information_loss
@@ -14,7 +16,7 @@ from sk_microagg.metrics._loss import information_loss
 ROUNDING = 1e-9
 
 
-def certify(estimator, X, time_limit, verbose=0):
+def certify(estimator: Estimator, X: TableLike, time_limit: float, verbose: int = 0) -> Certificate:
     """Prove how far the loss of a fitted estimator is from the optimum, at most.
 
     Parameters
@@ -50,7 +52,9 @@ def certify(estimator, X, time_limit, verbose=0):
     return Certificate(information_loss(scaled, estimator.labels_), *proof, estimator.k)
 
 
-def certificate_of(estimator, X, bound, trace):
+def certificate_of(
+    estimator: Estimator, X: TableLike, bound: float, trace: ArrayLike
+) -> Certificate:
     """The certificate from what `loss_bound` returned; raise if that is for something else."""
     if isinstance(estimator, TableAggregator):
         loss = estimator.information_loss_
@@ -65,7 +69,7 @@ def certificate_of(estimator, X, bound, trace):
     return Certificate(loss, bound, check_bound_trace(trace), estimator.k)
 
 
-def check_can_be_certified(estimator, claim):
+def check_can_be_certified(estimator: Estimator, claim: str) -> None:
     """Raise unless a bound can be proven for an estimator; `claim` says what has to be one."""
     if not isinstance(estimator, MicroAggregator | TableAggregator):
         raise TypeError(
@@ -75,7 +79,7 @@ def check_can_be_certified(estimator, claim):
     check_is_fitted(estimator)
 
 
-def scaled_records(estimator, X):
+def scaled_records(estimator: Estimator, X: TableLike) -> Floats:
     """The records, scaled as the estimator did."""
     X = check_records(X, allow_missing=True)
     shape = len(estimator.labels_), estimator.n_features_in_
@@ -86,7 +90,7 @@ def scaled_records(estimator, X):
     return estimator._space.points(X)
 
 
-def check_bound_trace(trace):
+def check_bound_trace(trace: ArrayLike) -> Floats:
     """Return the trace of a bound as an array, or raise an error that says what it must be."""
     trace = np.asarray(trace, dtype=np.float64)
     if trace.ndim != 2 or trace.shape[1] != 2:

@@ -1,15 +1,26 @@
 """Partition records: run the builder, then the refiner, and validate the result of each."""
 
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from sk_microagg._utils._deadline import level_of_user
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
+from sk_microagg._utils._typing import (
+    BuilderLike,
+    Floats,
+    Labels,
+    RandomState,
+    RefinerLike,
+    TableLike,
+)
 from sk_microagg._utils._validation import (
     check_k,
     check_option,
@@ -20,24 +31,24 @@ from sk_microagg._utils._validation import (
 from sk_microagg.builders import BUILDERS, Builder, Optimal1D
 from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.builders._under_rules import builder_under
-from sk_microagg.privacy import Rules
+from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import REFINERS, make_chain
 from sk_microagg.refiners._base import check_keeps_rules
 
 
 def microaggregate(
-    X,
-    k,
+    X: TableLike,
+    k: int,
     *,
-    builder="mdav",
-    refiner="auto",
-    privacy=None,
-    sensitive=None,
-    unit=None,
-    strata=None,
-    random_state=None,
-):
+    builder: BuilderLike = "mdav",
+    refiner: RefinerLike = "auto",
+    privacy: Constraint | Sequence[Constraint] | None = None,
+    sensitive: TableLike | None = None,
+    unit: TableLike | None = None,
+    strata: TableLike | None = None,
+    random_state: RandomState = None,
+) -> Labels:
     """Partition records into groups of at least `k` with little information loss.
 
     Columns are not scaled: scale them first if their units differ, or use
@@ -125,10 +136,12 @@ class Method:
     """How to partition records into groups of at least `k`: a builder, and a refiner or None."""
 
     k: int
-    builder: object
-    refiner: object
+    builder: Any
+    refiner: Any
 
-    def partition(self, X, random_state, rules=None, task=None):
+    def partition(
+        self, X: Floats, random_state: RandomState, rules: Rules | None = None, task: Any = None
+    ) -> tuple[Labels, int]:
         """Build and refine a partition; raise an error if a group is too small or violates a rule.
 
         Parameters
@@ -167,13 +180,13 @@ class Method:
         labels = self._check(refined, X, f"refiner={self.refiner!r}", rules)
         return labels, getattr(self.refiner, "n_iter_", 0)
 
-    def seed(self, random_state):
+    def seed(self, random_state: RandomState) -> RandomState:
         """Return the random state, or what stands for None with this refiner."""
         if random_state is None:
             return getattr(self.refiner, "default_seed", None)
         return random_state
 
-    def _build(self, X, rules):
+    def _build(self, X: Floats, rules: Rules | None) -> ArrayLike:
         if not rules:
             return self.builder.build(X, self.k)
         if isinstance(self.builder, Builder):
@@ -181,13 +194,13 @@ class Method:
         labels = self.builder.build(X, self.k)
         return merge_until_met(X, check_partition(labels, self.k, len(X), "labels"), rules)
 
-    def _check(self, labels, X, source, rules):
+    def _check(self, labels: ArrayLike, X: Floats, source: str, rules: Rules | None) -> Labels:
         labels = check_partition(labels, self.k, len(X), f"{source} returned labels")
         if rules:
             rules.check(labels, f"{source} returned labels")
         return labels
 
-    def under(self, rules, builder):
+    def under(self, rules: Rules, builder: object) -> "Method":
         """Return the method under rules; raise an error if the refiner does not keep to them.
 
         `builder` is the parameter: its default is replaced where another one is better.
@@ -198,11 +211,11 @@ class Method:
             return replace(self, builder=builder_under(rules))
         return self
 
-    def for_columns(self, n_columns):
+    def for_columns(self, n_columns: int) -> "Method":
         """Return the method for a table: the optimum if it has a single column, else this one."""
         return Method(self.k, Optimal1D(), None) if n_columns == 1 else self
 
-    def for_a_block(self, share_of_time=1.0):
+    def for_a_block(self, share_of_time: float = 1.0) -> "Method":
         """Return a copy for one block, with a share of the refiner's time limits.
 
         It is silent and uses one thread: the other threads work on other blocks.
@@ -214,7 +227,7 @@ class Method:
                 method.refiner.set_params(**{parameter: None if name == "n_jobs" else 0})
         return method
 
-    def with_share_of_time(self, share):
+    def with_share_of_time(self, share: float) -> "Method":
         """Return a copy for a part of the records, with a share of the refiner's time limits."""
         refiner = clone(self.refiner, safe=False)
         for parameter, value in _parameters(refiner).items():
@@ -223,7 +236,7 @@ class Method:
         return Method(self.k, clone(self.builder, safe=False), refiner)
 
 
-def make_builder(builder):
+def make_builder(builder: BuilderLike) -> Any:
     """Return a new builder, from a name or an object."""
     if isinstance(builder, str):
         check_option("builder", builder, BUILDERS)
@@ -231,7 +244,7 @@ def make_builder(builder):
     return own_copy("builder", builder, ("build",), f"one of {', '.join(map(repr, BUILDERS))} or ")
 
 
-def make_refiner(refiner, **defaults):
+def make_refiner(refiner: RefinerLike, **defaults: Any) -> Any:
     """Return a new refiner, from a name, an object, a list of these, or None.
 
     `defaults` replace `n_jobs` and `verbose` of the refiner, and of refiners nested in it, where
@@ -259,17 +272,17 @@ def make_refiner(refiner, **defaults):
     return refiner
 
 
-def _is_positive(value):
+def _is_positive(value: object) -> bool:
     """Whether a value is a valid time limit; the refiner rejects others."""
-    return isinstance(value, Real) and not isinstance(value, bool) and value > 0
+    return isinstance(value, Real) and not isinstance(value, bool) and value > 0  # type: ignore[operator]
 
 
-def _parameters(refiner):
+def _parameters(refiner: Any) -> dict[str, Any]:
     """Return the parameters of a refiner and of nested ones; none if it is not an estimator."""
     return refiner.get_params() if hasattr(refiner, "get_params") else {}
 
 
-def warn_if_one_group(labels, k, strata, rules):
+def warn_if_one_group(labels: Labels, k: int, strata: Strata | None, rules: Rules | None) -> None:
     """Warn if constraints left a single group where there are enough records for two."""
     if not rules:
         return
@@ -278,7 +291,7 @@ def warn_if_one_group(labels, k, strata, rules):
         warn_of_one_group(within_strata=strata is not None)
 
 
-def warn_of_one_group(within_strata):
+def warn_of_one_group(within_strata: bool) -> None:
     """Warn that all records, or all of a stratum, are in one group."""
     where = "All records of a stratum are" if within_strata else "All records are"
     warnings.warn(

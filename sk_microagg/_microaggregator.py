@@ -1,12 +1,17 @@
 """The estimator: parameters, fitted state and transform. Builders and refiners do the work."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._release import release_of
+from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._homogeneous import warn_if_homogeneous
+from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._space import ScaledSpace, fewest_known
@@ -18,6 +23,17 @@ from sk_microagg._utils._statistics import (
 )
 from sk_microagg._utils._target_scaler import has_target_scaler
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
+from sk_microagg._utils._typing import (
+    Array,
+    BuilderLike,
+    Floats,
+    Labels,
+    Output,
+    RandomState,
+    RefinerLike,
+    ScalerLike,
+    TableLike,
+)
 from sk_microagg._utils._validation import (
     check_n_jobs,
     check_no_hidden_numbers,
@@ -26,13 +42,18 @@ from sk_microagg._utils._validation import (
     without_mask,
 )
 from sk_microagg._utils._version import __version__, complete_model
-from sk_microagg.privacy import Rules
+from sk_microagg.privacy import Constraint, Rules
 
 FLOATS = (np.float64, np.float32)
 
 
 class MicroAggregator(
-    CallbackSupportMixin, KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+    ShowsGroups,
+    CallbackSupportMixin,
+    KnowsTrainingData,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Make numeric records k-anonymous by microaggregation.
 
@@ -210,20 +231,37 @@ class MicroAggregator(
     array([[31., 11.]])
     """
 
+    if TYPE_CHECKING:  # what `fit` sets
+        labels_: Labels
+        centroids_: Array
+        group_sizes_: Labels
+        n_groups_: int
+        n_blocks_: int
+        sse_: float
+        information_loss_: float
+        weights_: Floats
+        exact_transform_: bool
+        n_iter_: int
+        builder_: Any
+        refiner_: Any
+        scaler_: Any
+        n_features_in_: int
+        feature_names_in_: Array
+
     def __init__(
         self,
-        k=5,
+        k: int = 5,
         *,
-        builder="mdav",
-        refiner="auto",
-        scaler="standard",
-        privacy=None,
-        block_size="auto",
-        stitch=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        builder: BuilderLike = "mdav",
+        refiner: RefinerLike = "auto",
+        scaler: ScalerLike = "standard",
+        privacy: Constraint | Sequence[Constraint] | None = None,
+        block_size: int | Literal["auto"] | None = "auto",
+        stitch: bool = False,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.k = k
         self.builder = builder
         self.refiner = refiner
@@ -236,7 +274,15 @@ class MicroAggregator(
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X, y=None, *, sensitive=None, unit=None, strata=None):
+    def fit(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        *,
+        sensitive: TableLike | None = None,
+        unit: TableLike | None = None,
+        strata: TableLike | None = None,
+    ) -> Self:
         """Partition the records into groups.
 
         Parameters
@@ -314,7 +360,15 @@ class MicroAggregator(
         self._sk_microagg_version = __version__
         return self
 
-    def fit_transform(self, X, y=None, *, sensitive=None, unit=None, strata=None):
+    def fit_transform(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        *,
+        sensitive: TableLike | None = None,
+        unit: TableLike | None = None,
+        strata: TableLike | None = None,
+    ) -> Output:
         """Partition the records and return the release.
 
         Parameters
@@ -337,7 +391,15 @@ class MicroAggregator(
         self.fit(X, y, sensitive=sensitive, unit=unit, strata=strata)
         return release_of(self.centroids_, self.labels_)
 
-    def fit_predict(self, X, y=None, *, sensitive=None, unit=None, strata=None):
+    def fit_predict(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        *,
+        sensitive: TableLike | None = None,
+        unit: TableLike | None = None,
+        strata: TableLike | None = None,
+    ) -> Labels:
         """Partition the records and return the group of each.
 
         Parameters
@@ -358,7 +420,7 @@ class MicroAggregator(
         """
         return self.fit(X, y, sensitive=sensitive, unit=unit, strata=strata).labels_
 
-    def transform(self, X, strata=None):
+    def transform(self, X: TableLike, strata: TableLike | None = None) -> Output:
         """Replace each record by the centroid of the group in whose power cell it lies.
 
         Parameters
@@ -380,7 +442,9 @@ class MicroAggregator(
             groups = self._find(self._space.points(records), strata)
             return self.centroids_[groups]
 
-    def score(self, X, y=None, strata=None):
+    def score(
+        self, X: TableLike, y: TableLike | None = None, strata: TableLike | None = None
+    ) -> float:
         """Return the negative information loss of `transform` on `X`, in the scaled space.
 
         Parameters
@@ -409,20 +473,20 @@ class MicroAggregator(
         # Subtract, to avoid -0.0.
         return 0.0 - share_of_total(errors, scaled)
 
-    def _find(self, scaled, strata):
+    def _find(self, scaled: Floats, strata: TableLike | None) -> Labels:
         return find_cells(self._cells, scaled, self.n_jobs, self._strata, strata)
 
-    def _check_new_records(self, X):
+    def _check_new_records(self, X: TableLike) -> Any:
         check_is_fitted(self)
         X = without_mask(X)
         check_no_hidden_numbers(X)
-        with complete_model(self), text_explained():
+        with complete_model(self), text_explained(X):
             check_n_jobs(self.n_jobs)
             return validate_data(
                 self, X, dtype=FLOATS, order="C", ensure_all_finite="allow-nan", reset=False
             )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

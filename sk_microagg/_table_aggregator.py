@@ -1,25 +1,45 @@
 """The estimator for whole tables: columns with roles in, a released table out."""
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._bound import Certificate, bound_of
-from sk_microagg._model._points import most_of, routing_of, squared_errors
+from sk_microagg._model._points import Points, most_of, routing_of, squared_errors
 from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._table_space import make_encoder, uses_target
+from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._homogeneous import warn_if_homogeneous
+from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
+from sk_microagg._utils._typing import (
+    Array,
+    BuilderLike,
+    DataFrame,
+    Labels,
+    Names,
+    Output,
+    RandomState,
+    RefinerLike,
+    TableLike,
+)
 from sk_microagg._utils._validation import check_n_jobs, check_number, check_option, check_verbose
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.encoding._frames import Frame, replace_columns
-from sk_microagg.privacy import Rules
+from sk_microagg.encoding._lost import warn_of_lost_columns
+from sk_microagg.privacy import Constraint, Rules
 
 
-class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin, BaseEstimator):
+class TableAggregator(
+    ShowsGroups, CallbackSupportMixin, KnowsTrainingData, TransformerMixin, BaseEstimator
+):
     """Make whole tables k-anonymous: numbers, categories, dates and missing values together.
 
     The records are partitioned into groups of at least `k`, once for all quasi-identifiers, and in
@@ -168,7 +188,8 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
     one. A released category is missing if that is the most frequent entry, or if all values are
     rare. Columns keep their types: integers stay integers, dates stay dates, and categories keep
     their categories, except for rare ones. No category comes out unless at least `k` people of the
-    table share it, or two or more of a group, as their most frequent value.
+    table share it, or two or more of a group, as their most frequent value. A warning names columns
+    such as names, of which hardly anything would come out.
 
     A fitted model holds what the groups are released as, means in the space of the coordinates,
     means and variances of numbers, and the categories that at least `k` people share.
@@ -195,30 +216,46 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
     5  55.0    B 2024-03-03     4
     """
 
+    if TYPE_CHECKING:  # what `fit` sets
+        labels_: Labels
+        group_sizes_: Labels
+        n_groups_: int
+        n_blocks_: int
+        sse_: float
+        information_loss_: float
+        column_losses_: dict[Any, float]
+        kinds_: dict[Any, str]
+        exact_transform_: bool
+        n_iter_: int
+        builder_: Any
+        refiner_: Any
+        n_features_in_: int
+        feature_names_in_: Array
+
     def __init__(
         self,
-        k=5,
+        k: int = 5,
         *,
-        quasi_identifiers="auto",
-        sensitive=None,
-        unit=None,
-        strata=None,
-        drop=None,
-        categorical="from_dtype",
-        ordinal=None,
-        hierarchies=None,
-        column_weights=None,
-        categories="mode",
-        numbers="mean",
-        decimals="auto",
-        privacy=None,
-        builder="mdav",
-        refiner="auto",
-        block_size="auto",
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        quasi_identifiers: Names = "auto",
+        sensitive: Names | None = None,
+        unit: Hashable = None,
+        strata: Names | None = None,
+        drop: Names | None = None,
+        categorical: Names = "from_dtype",
+        ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
+        hierarchies: Mapping[Any, Any] | None = None,
+        column_weights: Mapping[Any, float] | Literal["target"] | None = None,
+        categories: Literal["mode", "shares", "generalize"] = "mode",
+        numbers: Literal["mean", "median"] = "mean",
+        decimals: int | Literal["auto"] | Mapping[Any, Any] | None = "auto",
+        privacy: Constraint | Sequence[Constraint] | None = None,
+        builder: BuilderLike = "mdav",
+        refiner: RefinerLike = "auto",
+        block_size: int | Literal["auto"] | None = "auto",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.k = k
         self.quasi_identifiers = quasi_identifiers
         self.sensitive = sensitive
@@ -240,7 +277,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None, *, sensitive=None):
+    def fit(
+        self, X: TableLike, y: TableLike | None = None, *, sensitive: TableLike | None = None
+    ) -> Self:
         """Partition the records into groups.
 
         Parameters
@@ -263,7 +302,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         return self
 
     @with_callbacks
-    def _fit(self, X, y, sensitive):
+    def _fit(self, X: TableLike, y: TableLike | None, sensitive: TableLike | None) -> Frame:
         """Fit; return the frame, for the release."""
         frame = Frame(X, self)
         table = frame.table
@@ -287,9 +326,11 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         )
         if uses_target(self):
             warn_if_homogeneous(labels, y, "column_weights='target'")
-        options = {"numbers": self.numbers, "categories": self.categories, "units": rules.units}
-        released = encoder.released(records, labels, **options)
+        released = encoder.released(
+            records, labels, numbers=self.numbers, categories=self.categories, units=rules.units
+        )
         check_released_names(released, roles)
+        warn_of_lost_columns(records, released, labels)
         # Means that would tell the only known value of a group are not kept.
         single_values = encoder.coordinates.single_values(numbers, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
@@ -323,7 +364,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         self._sk_microagg_version = __version__
         return frame
 
-    def _rules(self, table, k, roles, sensitive):
+    def _rules(
+        self, table: DataFrame, k: int, roles: TableRoles, sensitive: TableLike | None
+    ) -> Rules:
         unit = None
         if sensitive is not None and roles.sensitive:
             raise ValueError(
@@ -335,7 +378,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             unit = table[roles.unit]
         return Rules.of_table(len(table), k, self.privacy, sensitive, unit)
 
-    def _roles(self, table):
+    def _roles(self, table: DataFrame) -> TableRoles:
         return TableRoles.of(
             list(table.columns),
             quasi_identifiers=self.quasi_identifiers,
@@ -345,7 +388,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             drop=self.drop,
         )
 
-    def fit_transform(self, X, y=None, *, sensitive=None):
+    def fit_transform(
+        self, X: TableLike, y: TableLike | None = None, *, sensitive: TableLike | None = None
+    ) -> Output:
         """Partition the records and return the release.
 
         Parameters
@@ -368,7 +413,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         frame = self._fit(X, y, sensitive)
         return frame.back(self._assemble(frame.table, self.labels_))
 
-    def fit_predict(self, X, y=None, *, sensitive=None):
+    def fit_predict(
+        self, X: TableLike, y: TableLike | None = None, *, sensitive: TableLike | None = None
+    ) -> Labels:
         """Partition the records and return the group of each.
 
         Parameters
@@ -389,7 +436,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         """
         return self.fit(X, y, sensitive=sensitive).labels_
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> Output:
         """Replace the quasi-identifiers of each record by those of the group that it falls in.
 
         Parameters
@@ -409,7 +456,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             warn_if_training_data(routing_of(points), self._training_digest)
             return frame.back(self._assemble(frame.table, self._find(frame.table, points)))
 
-    def format(self, X):
+    def format(self, X: TableLike) -> Output:
         """Return records as they are, in the columns of the release.
 
         A model that was trained on a release with `categories="shares"` needs new records in that
@@ -432,7 +479,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             )
             return frame.back(self._with_columns(frame.table, columns))
 
-    def score(self, X, y=None):
+    def score(self, X: TableLike, y: TableLike | None = None) -> float:
         """Return the negative information loss of `transform` on `X`.
 
         Parameters
@@ -457,7 +504,9 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         # Subtract, to avoid -0.0.
         return 0.0 - (errors / total if total > 0 else 0.0)
 
-    def certificate(self, X, *, time_limit=10.0, verbose=0):
+    def certificate(
+        self, X: TableLike, *, time_limit: float = 10.0, verbose: int = 0
+    ) -> Certificate:
         """Prove how far the loss of the groups is from the optimum, at most.
 
         Parameters
@@ -488,6 +537,16 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         """
         time_limit = check_number("time_limit", time_limit, above=0.0)
         check_verbose(verbose)
+        return self._prove(X, time_limit, verbose)
+
+    def _prove(
+        self,
+        X: TableLike,
+        time_limit: float,
+        verbose: int = 0,
+        on_rise: Callable[[float, float], None] | None = None,
+    ) -> Certificate:
+        """Prove as `certificate` does; `on_rise` is called with seconds and bound as that rises."""
         frame = self._check_new(X)
         if len(frame.table) != len(self.labels_):
             raise ValueError(
@@ -496,10 +555,17 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
             )
         with complete_model(self):
             points, share = most_of(self._points(frame.table))
-            bound, trace = bound_of(points, self.k, time_limit, verbose=verbose, n_jobs=self.n_jobs)
+            bound, trace = bound_of(
+                points,
+                self.k,
+                time_limit,
+                verbose=verbose,
+                n_jobs=self.n_jobs,
+                on_rise=on_rise and (lambda seconds, bound: on_rise(seconds, share * bound)),
+            )
         return Certificate(self.information_loss_, share * bound, trace * [1.0, share], self.k)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names of the columns of the release.
 
         Parameters
@@ -521,7 +587,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         return np.array(names, dtype=object)
 
     @property
-    def centroids_(self):
+    def centroids_(self) -> DataFrame:
         """What each group is released as, in the columns of the quasi-identifiers."""
         check_is_fitted(self)
         rows = list(self._released.values())
@@ -531,14 +597,14 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
                 joined[name] = other[name]
         return joined
 
-    def _points(self, table):
+    def _points(self, table: DataFrame) -> Points:
         return self._encoder.points(table[self._table_roles.quasi_identifiers])
 
-    def _find(self, table, points):
+    def _find(self, table: DataFrame, points: Points) -> Labels:
         strata = table[self._table_roles.strata] if self._table_roles.strata else None
         return find_cells(self._cells, points, self.n_jobs, self._strata, strata)
 
-    def _check_new(self, X):
+    def _check_new(self, X: TableLike) -> Frame:
         check_is_fitted(self)
         frame = Frame(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
@@ -548,7 +614,7 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
                 frame.table = frame.table.set_axis(self._names, axis=1)
         return frame
 
-    def _assemble(self, table, groups):
+    def _assemble(self, table: DataFrame, groups: Labels) -> DataFrame:
         """The release of records, given their groups."""
         rows = {
             name: columns.take(groups).reset_index(drop=True)
@@ -556,11 +622,11 @@ class TableAggregator(CallbackSupportMixin, KnowsTrainingData, TransformerMixin,
         }
         return self._with_columns(table, rows)
 
-    def _with_columns(self, table, columns):
+    def _with_columns(self, table: DataFrame, columns: dict[Any, DataFrame]) -> DataFrame:
         """The table with other columns in the place of the quasi-identifiers."""
         return replace_columns(table, self._table_roles.kept, columns)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True

@@ -1,6 +1,10 @@
 """What each column of a table is for."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, Self
+
+from sk_microagg._utils._typing import DataFrame
 
 
 @dataclass(frozen=True)
@@ -32,16 +36,23 @@ class TableRoles:
     (['age', 'zip'], ['age', 'zip', 'visit'])
     """
 
-    quasi_identifiers: list
-    sensitive: list
-    strata: list
+    quasi_identifiers: list[Any]
+    sensitive: list[Any]
+    strata: list[Any]
     unit: object
-    kept: list
+    kept: list[Any]
 
     @classmethod
     def of(
-        cls, names, *, quasi_identifiers="auto", sensitive=None, unit=None, strata=None, drop=None
-    ):
+        cls,
+        names: list[Any],
+        *,
+        quasi_identifiers: Any = "auto",
+        sensitive: Any = None,
+        unit: Any = None,
+        strata: Any = None,
+        drop: Any = None,
+    ) -> Self:
         """Check the roles that a user gave to columns.
 
         Parameters
@@ -86,7 +97,7 @@ class TableRoles:
         )
 
 
-def as_names(value, parameter, names):
+def as_names(value: Any, parameter: str, names: list[Any]) -> list[Any]:
     """Return a name, or a list of names, as a list; raise an error for an unknown one."""
     if value is None:
         return []
@@ -102,9 +113,9 @@ def as_names(value, parameter, names):
     return [name for name in names if name in value]
 
 
-def check_one_role(given):
+def check_one_role(given: Mapping[str, Iterable[Any]]) -> None:
     """Raise an error if a column has several roles, of a dict from roles to columns."""
-    seen = {}
+    seen: dict[Any, str] = {}
     for role, columns in given.items():
         for name in columns:
             if name in seen:
@@ -114,7 +125,7 @@ def check_one_role(given):
             seen[name] = role
 
 
-def check_released_names(released, roles):
+def check_released_names(released: dict[Any, DataFrame], roles: TableRoles) -> None:
     """Raise an error if two columns of a release have the same name.
 
     Parameters

@@ -1,20 +1,30 @@
 """The space in which the records of a table are compared, by the parameters of an estimator."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_roles import as_names, check_one_role
 from sk_microagg._utils._target_weights import check_target, target_weights
+from sk_microagg._utils._typing import Array, DataFrame, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg.encoding import TableEncoder
+from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._hierarchy import TreeHierarchy
 from sk_microagg.generalization._mixed_table import read_hierarchy
 
 # Beyond this, rounding would hide all other columns.
 LARGEST_WEIGHT = 1e12
 
+# More than any float has, before or after the point.
+MOST_DECIMALS = 400
 
-def make_encoder(estimator, records, k, y, units=None):
+
+def make_encoder(
+    estimator: Any, records: DataFrame, k: int, y: TableLike | None, units: Array | None = None
+) -> TableEncoder:
     """Make the encoder of a table by the parameters of an estimator, each of them checked.
 
     Parameters
@@ -59,13 +69,15 @@ def make_encoder(estimator, records, k, y, units=None):
     return TableEncoder(records, k, weights=weights, **options)
 
 
-def uses_target(estimator):
+def uses_target(estimator: Any) -> bool:
     """Whether columns are weighed by what they tell of the target."""
     weights = estimator.column_weights
     return isinstance(weights, str) and weights == "target"
 
 
-def check_kinds(categorical, ordinal, names):
+def check_kinds(
+    categorical: Any, ordinal: Any, names: list[Any]
+) -> tuple[dict[Any, str], dict[Any, Any]]:
     """Return kinds and orders of columns as dicts, from parameters of an estimator."""
     kinds = {}
     if not (isinstance(categorical, str) and categorical == "from_dtype"):
@@ -74,10 +86,16 @@ def check_kinds(categorical, ordinal, names):
     orders = ordinal if has_orders else {}
     ordinal = as_names(list(orders) if has_orders else ordinal, "ordinal", names)
     check_one_role({"categorical": kinds, "ordinal": ordinal})
+    for name, order in orders.items():
+        if isinstance(order, str) or not isinstance(order, Iterable):
+            raise TypeError(
+                f"ordinal[{name!r}]={order!r} must be a list of all values, lowest first, got "
+                f"{type(order).__name__}."
+            )
     return kinds | dict.fromkeys(ordinal, "ordinal"), orders
 
 
-def _read_hierarchies(hierarchies, names):
+def _read_hierarchies(hierarchies: Any, names: list[Any]) -> dict[Any, Hierarchy]:
     if hierarchies is None:
         return {}
     if not isinstance(hierarchies, dict):
@@ -96,7 +114,9 @@ def _read_hierarchies(hierarchies, names):
     return read
 
 
-def _weights_by_target(encoder, records, y):
+def _weights_by_target(
+    encoder: TableEncoder, records: DataFrame, y: TableLike | None
+) -> dict[Any, float]:
     y = check_target(y, len(records), "column_weights='target'")
     points = encoder.points(records)
     matrix = points.matrix if isinstance(points, SparsePoints) else points
@@ -104,7 +124,7 @@ def _weights_by_target(encoder, records, y):
     return target_weights(matrix, column_of, y) if len(column_of) else {}
 
 
-def check_weights(weights, names):
+def check_weights(weights: Any, names: list[Any]) -> dict[Any, float]:
     """Return the weights of columns as a dict, each of them checked."""
     if weights is None:
         return {}
@@ -120,7 +140,7 @@ def check_weights(weights, names):
     }
 
 
-def check_decimals(decimals, names):
+def check_decimals(decimals: Any, names: list[Any]) -> dict[Any, Any]:
     """Return the decimals of columns as a dict, each of them checked."""
     if isinstance(decimals, dict):
         as_names(list(decimals), "decimals", names)
@@ -128,8 +148,10 @@ def check_decimals(decimals, names):
         decimals = dict.fromkeys(names, decimals)
     for name, number in decimals.items():
         is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        is_integer = is_integer and abs(number) <= MOST_DECIMALS
         if not (is_integer or number is None or (isinstance(number, str) and number == "auto")):
             raise ValueError(
-                f"decimals={number!r} for column {name!r} must be an integer, 'auto' or None."
+                f"decimals={number!r} for column {name!r} must be an integer from -{MOST_DECIMALS} "
+                f"to {MOST_DECIMALS}, 'auto' or None."
             )
     return decimals

@@ -1,16 +1,22 @@
 """Fit a model on the release of a table, predict on rows as they are."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._microaggregator import FLOATS, MicroAggregator
+from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._notebook import ShowsGroups
+from sk_microagg._utils._sklearn_compat import available_if
 from sk_microagg._utils._tables import is_frame
-from sk_microagg._utils._validation import without_mask
+from sk_microagg._utils._typing import Array, Estimator, TableLike
+from sk_microagg._utils._validation import own_copy, without_mask
 
 # What records may have besides their values: these go to the anonymizer, all else to the estimator.
 ROLES = ("sensitive", "unit", "strata")
@@ -18,17 +24,17 @@ ROUNDING = 1e-6  # of means, relative to the values
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score")
 
 
-def _estimator_has(method):
+def _estimator_has(method: str) -> Callable[[Any], bool]:
     """Whether the estimator has a method; the fitted one decides if there is one."""
 
-    def check(self):
+    def check(self: Any) -> bool:
         getattr(getattr(self, "estimator_", self.estimator), method)
         return True
 
     return check
 
 
-class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
+class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
     """Fit a model on the release of the training data, and predict on rows as they are.
 
     In a Pipeline, an anonymizer also replaces the rows that the model predicts for, by those of
@@ -101,11 +107,18 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
     0.480
     """
 
-    def __init__(self, estimator, anonymizer=None):
+    if TYPE_CHECKING:  # what `fit` sets
+        anonymizer_: Estimator
+        estimator_: Estimator
+        classes_: Array
+        n_features_in_: int
+        feature_names_in_: Array
+
+    def __init__(self, estimator: Estimator, anonymizer: Estimator = None) -> None:
         self.estimator = estimator
         self.anonymizer = anonymizer
 
-    def fit(self, X, y, **params):
+    def fit(self, X: TableLike, y: TableLike, **params: Any) -> Self:
         """Anonymize the training data, and fit the model on the release.
 
         Parameters
@@ -124,16 +137,19 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         self : TrainOnRelease
             The fitted model.
         """
+        estimator = own_copy("estimator", self.estimator, ("fit",), "")
+        rows: Any = X
         routed = self._route("fit", params)
         anonymizer = self._make_anonymizer()
+        routed = self._route("fit", params)
         release = anonymizer.fit_transform(X, y, **routed.anonymizer.fit_transform)
         columns = None
         is_like_x = not hasattr(anonymizer, "format")
         if is_like_x:
             columns = _columns_by_name(release, X, anonymizer)
-            _check_units(release, X if columns is None else X[columns], anonymizer)
+            _check_units(release, rows if columns is None else rows[columns], anonymizer)
             release = np.asarray(release) if columns is None else release
-        estimator = clone(self.estimator).fit(release, y, **routed.estimator.fit)
+        estimator.fit(release, y, **routed.estimator.fit)
         if is_like_x and columns is None:
             _check_takes_missing(estimator, X)
 
@@ -149,7 +165,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         return self
 
     @available_if(_estimator_has("predict"))
-    def predict(self, X, **params):
+    def predict(self, X: TableLike, **params: Any) -> Array:
         """Predict the target of rows as they are.
 
         Parameters
@@ -168,7 +184,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         return self._call("predict", X, params)
 
     @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X, **params):
+    def predict_proba(self, X: TableLike, **params: Any) -> Array:
         """Predict the probability of each class for rows as they are.
 
         Parameters
@@ -187,7 +203,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         return self._call("predict_proba", X, params)
 
     @available_if(_estimator_has("predict_log_proba"))
-    def predict_log_proba(self, X, **params):
+    def predict_log_proba(self, X: TableLike, **params: Any) -> Array:
         """Predict the logarithm of the probability of each class for rows as they are.
 
         Parameters
@@ -206,7 +222,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         return self._call("predict_log_proba", X, params)
 
     @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X, **params):
+    def decision_function(self, X: TableLike, **params: Any) -> Array:
         """Return the decision function of the model for rows as they are.
 
         Parameters
@@ -225,7 +241,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         return self._call("decision_function", X, params)
 
     @available_if(_estimator_has("score"))
-    def score(self, X, y, **params):
+    def score(self, X: TableLike, y: TableLike, **params: Any) -> float:
         """Return the score of the model on rows as they are.
 
         Parameters
@@ -246,13 +262,13 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         """
         return self._call("score", X, params, y)
 
-    def _call(self, method, X, params, *others):
+    def _call(self, method: str, X: TableLike, params: dict[str, Any], *others: Any) -> Any:
         check_is_fitted(self)
         routed = self._route(method, params)
         rows = self._as_released(X)
         return getattr(self.estimator_, method)(rows, *others, **routed.estimator[method])
 
-    def _as_released(self, X):
+    def _as_released(self, X: Any) -> Any:
         """Rows as they are, in the columns and the container of the release."""
         if hasattr(self.anonymizer_, "format"):
             return self.anonymizer_.format(X)
@@ -267,10 +283,15 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         rows = without_mask(X)
         return validate_data(self, rows, dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
 
-    def _make_anonymizer(self):
-        return MicroAggregator() if self.anonymizer is None else clone(self.anonymizer)
+    def _grouped(self) -> Any:
+        return getattr(self, "anonymizer_", None)
 
-    def _route(self, method, params):
+    def _make_anonymizer(self) -> Estimator:
+        if self.anonymizer is None:
+            return MicroAggregator()
+        return own_copy("anonymizer", self.anonymizer, ("fit_transform",), "None or ")
+
+    def _route(self, method: str, params: dict[str, Any]) -> Any:
         """Which parameters each of both gets."""
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, method, **params)
@@ -278,7 +299,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         others = {name: value for name, value in params.items() if name not in roles}
         return Bunch(anonymizer=Bunch(fit_transform=roles), estimator=Bunch(**{method: others}))
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """Return how metadata are routed.
 
         Returns
@@ -296,7 +317,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         )
         return router.add(estimator=self.estimator, method_mapping=of_estimator)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         of_estimator = get_tags(self.estimator)
         tags.estimator_type = of_estimator.estimator_type
@@ -310,7 +331,7 @@ class TrainOnRelease(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _columns_by_name(release, X, anonymizer):
+def _columns_by_name(release: Any, X: Any, anonymizer: Estimator) -> list[Any] | None:
     """Names of the columns of a release, in its order, if X has the same; None for arrays.
 
     Raises an error if the columns are others than those of X, or in another order without names.
@@ -332,7 +353,7 @@ def _columns_by_name(release, X, anonymizer):
     return None
 
 
-def _check_units(release, X, anonymizer):
+def _check_units(release: Any, X: Any, anonymizer: Estimator) -> None:
     """Raise an error if numbers are released outside the range of X: their units are others."""
     released, values = (np.asarray(without_mask(table)) for table in (release, X))
     if not all(numbers.dtype.kind in "iuf" for numbers in (released, values)):
@@ -349,7 +370,7 @@ def _check_units(release, X, anonymizer):
         )
 
 
-def _check_takes_missing(estimator, X):
+def _check_takes_missing(estimator: Estimator, X: Any) -> None:
     """Let an estimator raise its error if it does not take missing values, which X has.
 
     A release may have none all the same, so that only predictions would fail.

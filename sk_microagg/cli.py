@@ -44,12 +44,13 @@ def main(arguments=None):
     0
     """
     options = make_parser().parse_args(arguments)
-    _clean_up_when_ended()
+    options.arguments = sys.argv[1:] if arguments is None else list(arguments)
+    clean_up_when_ended()
     try:
         if options.needs_tables:
             require_tables()
         # Imported only now, since other commands work without its dependencies.
-        import_module(f"sk_microagg._cli._{options.command}").run(options)
+        import_module(options.module).run(options)
         sys.stdout.flush()
     except CommandError as error:
         return _fail(error)
@@ -67,7 +68,7 @@ def main(arguments=None):
     return 0
 
 
-def _clean_up_when_ended():
+def clean_up_when_ended():
     """Exit by an exception when a signal ends the process, so that no row stays on disk."""
     if threading.current_thread() is not threading.main_thread():
         return

@@ -1,5 +1,7 @@
 """The bound for any table, also for those where there is nothing to search."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sk_microagg._bound._scheme import prove
@@ -9,9 +11,19 @@ from sk_microagg._utils._statistics import (
     squared_error,
     total_sum_of_squares,
 )
+from sk_microagg._utils._typing import Floats
 
 
-def bound_of(X, k, time_limit, max_iter=-1, tol=0.0, verbose=0, n_jobs=None):
+def bound_of(
+    X: Floats,
+    k: int,
+    time_limit: float,
+    max_iter: int = -1,
+    tol: float = 0.0,
+    verbose: int = 0,
+    n_jobs: int | None = None,
+    on_rise: Callable[[float, float], None] | None = None,
+) -> tuple[float, Floats]:
     """Prove that every partition of the records loses at least a certain share.
 
     Parameters
@@ -37,6 +49,9 @@ def bound_of(X, k, time_limit, max_iter=-1, tol=0.0, verbose=0, n_jobs=None):
     n_jobs : int or None, default=None
         Number of threads that check the proof.
 
+    on_rise : callable or None, default=None
+        Is called with the seconds and the bound whenever that rises.
+
     Returns
     -------
     bound : float
@@ -47,7 +62,7 @@ def bound_of(X, k, time_limit, max_iter=-1, tol=0.0, verbose=0, n_jobs=None):
     """
     total = total_sum_of_squares(X)
     if k > 1 and len(X) >= 2 * k and total > 0:
-        proof = prove(X, k, time_limit, max_iter, tol, verbose, n_jobs)
+        proof = prove(X, k, time_limit, max_iter, tol, verbose, n_jobs, on_rise)
         return proof.bound, proof.trace()
     # All records in one group, or each on its own.
     one_group = np.zeros(len(X), dtype=np.intp)

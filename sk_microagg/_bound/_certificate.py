@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import inf
 
-import numpy as np
-
 from sk_microagg._utils._numbers import rounded_percent
+from sk_microagg._utils._typing import Floats
 
 # A bound is lowered by a billionth for rounding: smaller gaps are reported as this.
 SMALLEST_GAP = 1e-6
@@ -33,17 +32,17 @@ class Certificate:
 
     loss: float
     bound: float
-    trace: np.ndarray
-    k: int
+    trace: Floats
+    k: int | None
 
     @property
-    def gap(self):
+    def gap(self) -> float:
         """How far the loss may be above the optimum, as a share of the bound."""
         if self.bound > 0:
             return max(self.loss / self.bound - 1.0, 0.0)
         return inf if self.loss > 0 else 0.0
 
-    def verdict(self):
+    def verdict(self) -> str:
         """What was proven, in a few words."""
         if self.loss == 0:
             return "optimal"
@@ -54,7 +53,7 @@ class Certificate:
         gap = rounded_percent(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
         return f"at most {gap} above the optimum"
 
-    def reason(self):
+    def reason(self) -> str:
         """Why the verdict is true, in a few words that follow it."""
         if self.loss == 0:
             return "nothing is lost"

@@ -29,9 +29,12 @@ class Proof:
 
     deadline : Deadline or None, default=None
         The end of the search, if it has begun already.
+
+    on_rise : callable or None, default=None
+        Is called with the seconds and the bound whenever that rises.
     """
 
-    def __init__(self, total, unit, n_values, time_limit, verbose, deadline=None):
+    def __init__(self, total, unit, n_values, time_limit, verbose, deadline=None, on_rise=None):
         self.time_limit = time_limit
         self.deadline = deadline or Deadline(time_limit)
         self.bound = 0.0
@@ -41,6 +44,7 @@ class Proof:
         self._n_values = n_values
         self._verbose = verbose
         self._trace = []
+        self._on_rise = on_rise
         self._line = ProgressLine()
 
     def note(self, squared_errors):
@@ -51,6 +55,8 @@ class Proof:
             return False
         self.bound = bound
         self._trace.append((self.deadline.seconds_gone(), bound))
+        if self._on_rise is not None:
+            self._on_rise(*self._trace[-1])
         return True
 
     def deadline_of_part(self, share):

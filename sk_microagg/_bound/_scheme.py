@@ -17,7 +17,7 @@ from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interr
 from sk_microagg._utils._statistics import total_sum_of_squares
 
 
-def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs):
+def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs, on_rise=None):
     """Prove a lower bound on the information loss of any partition into groups of at least k.
 
     Parameters
@@ -43,6 +43,9 @@ def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs):
     n_jobs : int or None
         Number of threads.
 
+    on_rise : callable or None, default=None
+        Is called with the seconds and the bound whenever that rises.
+
     Returns
     -------
     proof : Proof
@@ -52,7 +55,7 @@ def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs):
     total = total_sum_of_squares(X)
     records, exponent = scaled(X)
     unit = float(np.ldexp(total, -2 * exponent))
-    proof = Proof(total, unit, X.size, time_limit, verbose, deadline)
+    proof = Proof(total, unit, X.size, time_limit, verbose, deadline, on_rise)
     with interruptible():
         try:
             scheme = Scheme(records, k, proof, n_jobs)

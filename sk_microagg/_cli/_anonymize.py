@@ -9,7 +9,7 @@ from sk_microagg._cli._in_memory import anonymize_in_memory
 from sk_microagg._cli._paths import is_standard, name_of_input
 from sk_microagg._cli._progress import WARNING, CommandProgress
 
-OPTIONS_IN_MEMORY = ("ordinal", "date", "number", "categories")
+OPTIONS_IN_MEMORY = ("ordinal", "date", "number", "categories", "na", "sheet", "sep", "thousands")
 
 
 def run(options):

@@ -4,44 +4,47 @@ import argparse
 import csv
 import math
 
+from sk_microagg._table_space import LARGEST_WEIGHT
 
-def names(text):
-    """Names, separated by commas; a name that contains a comma is in double quotes."""
-    names = next(csv.reader([text], skipinitialspace=True), [])
-    if not names:
-        raise argparse.ArgumentTypeError("it must name at least one column")
-    return list(dict.fromkeys(names))
+
+class Once(argparse.Action):
+    """Take an option that must not be repeated, where the last one would win silently."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "it is given twice, but must name one column")
+        setattr(namespace, self.dest, values)
 
 
 def at_least_1(text):
     """An integer of at least 1."""
-    return checked(int(text), int(text) >= 1, "an integer of at least 1")
+    return number(text, int, lambda value: value >= 1, "an integer of at least 1")
 
 
 def positive(text):
     """A number above 0."""
-    return checked(float(text), 0 < float(text) < math.inf, "a number above 0")
+    return number(text, float, lambda value: 0 < value < math.inf, "a number above 0")
 
 
 def share(text):
     """A number from 0 to 1."""
-    return checked(float(text), 0 <= float(text) <= 1, "a number from 0 to 1")
+    return number(text, float, lambda value: 0 <= value <= 1, "a number from 0 to 1")
 
 
 def diversity(text):
     """A number of at least 1."""
-    number = checked(float(text), 1 <= float(text) < math.inf, "a number of at least 1")
-    return int(number) if number.is_integer() else number
+    value = number(text, float, lambda value: 1 <= value < math.inf, "a number of at least 1")
+    return int(value) if value.is_integer() else value
 
 
 def seed(text):
     """An integer from 0 to 2**32 - 1."""
-    return checked(int(text), 0 <= int(text) < 2**32, "an integer from 0 to 2**32 - 1")
+    return number(text, int, lambda value: 0 <= value < 2**32, "an integer from 0 to 2**32 - 1")
 
 
 def jobs(text):
     """An integer other than 0."""
-    return checked(int(text), int(text) != 0, "an integer other than 0")
+    return number(text, int, lambda value: value != 0, "an integer other than 0")
 
 
 def separator(text):
@@ -72,36 +75,40 @@ def texts(text):
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
-def names_with_texts(text):
-    """Names, each alone or with a text, as in A=X,B; pairs of a name and a text or None."""
-    pairs = []
-    for item in names(text):
-        name, is_pair, value = item.partition("=")
-        pairs.append((name, value if is_pair else None))
-    return pairs
+def weights(text):
+    """Names with positive numbers, as in A=2,B=0.5; as text, since the names are not known yet."""
+    name, is_pair, value = text.rstrip('"').rpartition("=")
+    weight(name if is_pair else value, value if is_pair else None)
+    return text
 
 
-def names_with_weights(text):
-    """Names with positive numbers, as in A=2,B=0.5."""
-    return [(name, positive(_value_of(name, value))) for name, value in names_with_texts(text)]
+def weight(name, value):
+    """How much a column counts."""
+    if value is None:
+        raise argparse.ArgumentTypeError(f"{name!r} must have a number, as in {name}=2")
+    allowed = f"a number above 0 and at most {LARGEST_WEIGHT:g}"
+    return number(value, float, lambda given: 0 < given <= LARGEST_WEIGHT, allowed)
 
 
-def names_with_decimals(text):
-    """Names with integers, as in A=2; an integer alone has the name None."""
-    return [
-        (name, decimals(value)) if value is not None else (None, decimals(name))
-        for name, value in names_with_texts(text)
-    ]
+def rounding(text):
+    """Names with integers, as in A=2,0; as text, since the names are not known yet."""
+    decimals(text.rstrip('"').rpartition("=")[2].rpartition(",")[2])
+    return text
 
 
 def decimals(text):
     """A number of decimals; -2 stands for hundreds."""
-    return checked(int(text), -15 <= int(text) <= 15, "an integer from -15 to 15")
+    return number(text, int, lambda value: -15 <= value <= 15, "an integer from -15 to 15")
 
 
-def _value_of(name, value):
-    if value is None:
-        raise argparse.ArgumentTypeError(f"{name!r} must have a number, as in {name}=2")
+def number(text, convert, is_allowed, allowed):
+    """The number that a text is; raise unless it is one that is allowed."""
+    try:
+        value = convert(text)
+    except ValueError:
+        value = None
+    if value is None or not is_allowed(value):
+        raise argparse.ArgumentTypeError(f"{text!r} must be {allowed}")
     return value
 
 

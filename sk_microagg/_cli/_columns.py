@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._named import check_names
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class Choice:
     anonymized: list
     unchanged: list
     names: list
-    sensitive: list = ()
+    sensitive: list | tuple = ()
     unit: str | None = None
-    strata: list = ()
+    strata: list | tuple = ()
 
     @property
     def dropped(self):
@@ -118,12 +119,3 @@ def choose_by_options(names, options):
         unit=options.unit,
         strata=options.strata,
     )
-
-
-def check_names(option, given, names):
-    """Raise unless all columns that an option names exist."""
-    for name in given:
-        if name not in names:
-            raise CommandError(
-                f"{option} names {name!r}, but the columns are {', '.join(map(repr, names))}."
-            )

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._cli._errors import CommandError, one_line
-from sk_microagg._cli._format import FileStyle
+from sk_microagg._cli._format import FileStyle, Format
 from sk_microagg._cli._header import check_header, holds_names, made_names
 from sk_microagg._cli._paths import is_standard, name_of_input
 from sk_microagg._utils._csv import CSVError, EncodingError, opened_csv
+from sk_microagg._utils._numbers import counted
 
 ROWS_AT_A_TIME = 50_000
 
@@ -54,9 +55,10 @@ def read_csv(path, format, *, sep, is_compressed):
         ) as rows:
             cells = _read_rows(rows, path, sep, format.header)
     except EncodingError as error:
-        raise CommandError(
-            f"{one_line(error)} Name its encoding by --encoding, such as latin-1, cp1252 or utf-16."
-        ) from error
+        advice = "Name its encoding by --encoding, such as latin-1, cp1252 or utf-16."
+        if format.encoding != Format.encoding:
+            advice = f"Name another encoding by --encoding, or leave it out for {Format.encoding}."
+        raise CommandError(f"{one_line(error)} {advice}") from error
     except CSVError as error:
         raise CommandError(str(error)) from error
     if format.header == "check":
@@ -109,8 +111,8 @@ def _of_length(names, records, rows, path):
         if len(record) != n_cells:
             if len(record) < n_named or any(record[n_cells:]):
                 raise CommandError(
-                    f"{path}, line {rows.line_num}: a row has {len(record)} cells, but the first "
-                    f"row has {n_cells}."
+                    f"{path}, line {rows.line_num}: a row has {counted(len(record), 'cell')}, but "
+                    f"the first row has {n_cells}."
                 )
             record = (record + [""] * n_cells)[:n_cells]
         yield record

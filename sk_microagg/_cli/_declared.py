@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass, field
 
-from sk_microagg._cli._columns import check_names
 from sk_microagg._cli._errors import CommandError
 
 KINDS = {"categorical": "category", "ordinal": "ordinal", "date": "date", "number": "number"}
@@ -45,7 +44,7 @@ class Declared:
 
     @classmethod
     def of(cls, options):
-        """Take it from the options; raise if they contradict each other."""
+        """Take it from options of `named_columns`; raise if they contradict each other."""
         kinds = {}
         for option, kind in KINDS.items():
             for item in getattr(options, option):
@@ -66,7 +65,7 @@ class Declared:
         )
 
     def check(self, choice):
-        """Raise unless all columns that are named exist, and options have an effect on them.
+        """Raise unless options have an effect on the columns that they name.
 
         Parameters
         ----------
@@ -75,18 +74,17 @@ class Declared:
         """
         for option, kind in KINDS.items():
             named = [name for name in self.kinds if self.kinds[name] == kind]
-            _check_use(f"--{option}", named, choice, [*choice.anonymized, *choice.sensitive])
+            _check_use(f"--{option}", named, [*choice.anonymized, *choice.sensitive])
         for option, named in (("--weights", self.weights), ("--round", self.decimals)):
             named = [name for name in named if name is not None]
-            _check_use(option, named, choice, choice.anonymized)
+            _check_use(option, named, choice.anonymized)
 
     def decimals_of(self, name):
         """To how many decimals the user wants a column rounded; None if nothing is said."""
         return self.decimals.get(name, self.decimals.get(None))
 
 
-def _check_use(option, named, choice, used):
-    check_names(option, named, choice.names)
+def _check_use(option, named, used):
     for name in named:
         if name not in used:
             raise CommandError(f"{option} names {name!r}, which is not anonymized.")

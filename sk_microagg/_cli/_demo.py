@@ -1,17 +1,44 @@
 """The command `demo`."""
 
+import shlex
 import time
 
 from sklearn.datasets import load_diabetes
 
 from sk_microagg import MicroAggregator
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._paths import check_target
+from sk_microagg._utils._files import released_file
 from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._printable import printable
+from sk_microagg.datasets._visits import visits_csv
 from sk_microagg.metrics import anonymity_level
 
 N_ROWS = 6
+NEXT = "release.csv -k 5 --drop id --sensitive diagnosis --report report.html"
 
 
-def run(options, k=5):
+def run(options):
+    """Anonymize a table and print what was done, or write a table to try the commands on."""
+    if options.write is None:
+        _anonymize_patients()
+    else:
+        _write_visits(options.write, force=options.force)
+
+
+def _write_visits(path, *, force):
+    """Write the made-up table of the documentation, and print what to do with it."""
+    if not path.lower().endswith(".csv"):
+        raise CommandError(f"--write {path}: the name of the file must end in .csv.")
+    check_target(path, [], force=force)
+    with released_file(path) as draft:
+        draft.write_bytes(visits_csv())
+    print(f"written  {printable(path)}, with 300 made-up patients")
+    print("\nAnonymize what an intruder may know (age, sex, town, income), and write a report:\n")
+    print(f"    sk-microagg anonymize {printable(shlex.quote(path))} {NEXT}")
+
+
+def _anonymize_patients(k=5):
     """Anonymize the diabetes patients of scikit-learn and print what was done."""
     patients = load_diabetes(scaled=False)
     aggregator = MicroAggregator(k=k)

@@ -5,31 +5,24 @@ from itertools import combinations
 import pandas as pd
 
 from sk_microagg import metrics
-from sk_microagg._cli._columns import check_names
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 
 
-def check_roles(original, release, options):
-    """Raise unless sensitive columns and unit are columns of a table, each named once.
+def check_roles(options):
+    """Raise if a column is named by several options.
 
     Parameters
     ----------
-    original, release : Table
-        The tables.
-
     options : argparse.Namespace
-        The options of the user.
+        The options of the user, with the names of the tables.
     """
     named = {
         "--columns": options.columns or [],
         "--sensitive": options.sensitive,
         "--unit": [] if options.unit is None else [options.unit],
     }
-    names = dict.fromkeys([*original.cells.column_names, *release.cells.column_names])
-    for option in ("--sensitive", "--unit"):
-        check_names(option, named[option], names)
     for one, other in combinations(named, 2):
         for name in named[one]:
             if name in named[other]:

@@ -7,6 +7,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from sk_microagg._cli._named import shown
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import homogeneity_lines
@@ -80,7 +81,7 @@ def facts_of(
         "unchanged": _names(choice.unchanged),
         **({"sensitive": _names(choice.sensitive)} if choice.sensitive else {}),
         **({"strata": _names(choice.strata)} if choice.strata else {}),
-        "method": _method_of(estimator),
+        "method": method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": smallest_group,
         "anonymity level": Fact(
@@ -100,11 +101,12 @@ def facts_of(
 
 
 def _names(columns):
-    return Fact(", ".join(columns) or "none", list(columns))
+    return Fact(", ".join(map(shown, columns)) or "none", list(columns))
 
 
 def _line_of_column(column):
-    return "{name}: {kind} ({recognized}); released: {released}".format(**column)
+    about = {**column, "name": shown(column["name"])}
+    return "{name}: {kind} ({recognized}); released: {released}".format(**about)
 
 
 def _lines_of_sensitive(shares, choice, n_records, k):
@@ -118,7 +120,8 @@ def _lines_of_sensitive(shares, choice, n_records, k):
     return homogeneity_lines(shares, n_records, k, most=None) + none
 
 
-def _method_of(estimator):
+def method_of(estimator):
+    """The estimator, its builder and its refiner, in words."""
     words = [type(estimator).__name__]
     if hasattr(estimator, "builder_"):
         words.append(f"builder {_name_of(estimator.builder_, BUILDERS)}")

@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._paths import STANDARD
 
 # Texts that mean that a value is missing, whatever the user adds.
 MISSING = ("", "NA", "NaN", "nan", "null", "NULL", "?", "*")
+
+
+# Files for which the separator of cells is no question.
+NOT_SEPARATED = (".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Format:
                 f"--thousands {options.thousands} is the decimal mark as well: name another mark "
                 "by --decimal."
             )
+        _check_use(options)
         return cls(
             sep=options.sep,
             header=options.header,
@@ -60,6 +66,19 @@ class Format:
             decimal=options.decimal,
             thousands=options.thousands,
             sheet=options.sheet,
+        )
+
+
+def _check_use(options):
+    """Raise if an option is for files of another kind than those of the command."""
+    given = vars(options)
+    read = [given[name] for name in ("input", "original", "release") if name in given]
+    files = [str(path).lower() for path in (*read, given.get("output", STANDARD))]
+    if options.sheet is not None and not any(path.endswith(".xlsx") for path in files):
+        raise CommandError(f"--sheet {options.sheet} is for Excel files, but {read[0]} is none.")
+    if options.sep is not None and all(path.endswith(NOT_SEPARATED) for path in files):
+        raise CommandError(
+            f"--sep {options.sep!r} is for .csv files: .tsv files have tabs, and others have none."
         )
 
 

@@ -27,6 +27,11 @@ def read_hierarchies(folder, names, columns):
     """
     try:
         paths = sorted(Path(folder).iterdir())
+    except NotADirectoryError as error:
+        raise CommandError(
+            f"--hierarchies {folder} cannot be read: it must be a folder, with a file COLUMN.csv "
+            "for each hierarchy."
+        ) from error
     except OSError as error:
         raise CommandError(f"--hierarchies {folder} cannot be read: {error.strerror}.") from error
     paths = [path for path in paths if path.suffix == ".csv" and not path.name.startswith(".")]

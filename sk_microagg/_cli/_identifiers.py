@@ -3,6 +3,9 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sk_microagg._cli._mistyped import shell
+from sk_microagg._cli._named import shown
+
 LARGEST_SHARE = 0.9
 
 # A dropped column says who a record belongs to if people have at most this many rows on average.
@@ -51,7 +54,7 @@ def identifiers(table, columns):
     names : list of str
         Those in which more than 90% of the known values are distinct.
     """
-    return [name for name in columns if is_identifier(*_count_distinct(table.known(name)))]
+    return [name for name in columns if is_identifier(*count_distinct(table.known(name)))]
 
 
 def several_rows(table, columns):
@@ -73,7 +76,7 @@ def several_rows(table, columns):
     lines = {}
     for name in columns:
         known = table.known(name)
-        n_people, n_rows = _count_distinct(known)
+        n_people, n_rows = count_distinct(known)
         if names_people(n_people, n_rows) and not _are_measured(known):
             lines[name] = f"{n_people} people have {n_rows} rows"
     return lines
@@ -99,8 +102,8 @@ def warn_of_several_rows(lines, may_use_unit, progress):
         Where to print the warnings.
     """
     for name, line in list(lines.items())[:N_LINES]:
-        advice = f" Use --unit {name}" if may_use_unit else ""
-        progress.say(f"sk-microagg: warning: {name}: {line}; k counts rows.{advice}")
+        advice = f" Use --unit {shell(name)}" if may_use_unit else ""
+        progress.say(f"sk-microagg: warning: {shown(name)}: {line}; k counts rows.{advice}")
 
 
 def is_identifier(n_distinct, n_known):
@@ -122,7 +125,8 @@ def _are_measured(known):
     return pa.types.is_temporal(kind) or pa.types.is_boolean(kind)
 
 
-def _count_distinct(known):
+def count_distinct(known):
+    """Number of different values of a column, and of all that are known."""
     try:
         return pc.count_distinct(known).as_py(), len(known)
     except pa.ArrowNotImplementedError:  # lists, for example

@@ -1,23 +1,18 @@
 """Anonymize a table that fits into memory."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from sk_microagg._certificate import certify
-from sk_microagg._cli._columns import choose_by_options
-from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError, bad_input_as_command_error, one_line, reason
 from sk_microagg._cli._estimators import (
     check_method,
     check_refiner_keeps_constraints,
-    make_estimator,
 )
 from sk_microagg._cli._facts import facts_of
 from sk_microagg._cli._format import Format
-from sk_microagg._cli._hierarchies import read_hierarchies
 from sk_microagg._cli._identifiers import (
     identifiers,
     several_rows,
@@ -26,27 +21,25 @@ from sk_microagg._cli._identifiers import (
 )
 from sk_microagg._cli._paths import (
     check_exists,
+    check_report_name,
     check_target,
     file_of_input,
-    has_types,
     is_standard,
     name_of_input,
     suffix_of,
     suffix_of_input,
 )
+from sk_microagg._cli._plan import Plan
 from sk_microagg._cli._privacy import check_privacy_options, warnings_as_lines
-from sk_microagg._cli._released import (
-    describe,
-    released_by_column,
-    with_decimals,
-    with_shared_levels,
-)
-from sk_microagg._cli._roles import Roles
+from sk_microagg._cli._released import describe
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
+from sk_microagg._cli._typed_command import typed_command
 from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
 from sk_microagg._utils._extras import check_report_extra
+from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level, homogeneity
+from sk_microagg.plotting._intervals import ends_of_intervals
 
 SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
 PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"
@@ -68,53 +61,39 @@ def anonymize_in_memory(options, progress):
     facts : dict
         What was done, to print.
     """
-    _check_options(options)
-    format, declared = Format.of(options), Declared.of(options)
+    check_options(options)
+    format = Format.of(options)
     make_report = _import_report() if options.report else None
 
     progress.show(f"reading {name_of_input(options.input)}")
-    table = read_table(options.input, format)
-    choice = _choose_columns(table, declared, options)
-    hierarchies = _hierarchies(table, choice, options)
-    roles = Roles.of(table, choice, options, declared)
-    columns = _anonymized_columns(table, choice, declared, hierarchies, options.k, roles.units())
-    known = [column for column in columns if column.kind != "empty"]
-    verbose = int(progress.is_shown)
-    estimator = make_estimator(known, hierarchies, declared, roles, options, verbose)
-    _warn_of_columns(table, choice, options.method != "kaim", progress)
-    passed = table.as_text(choice.unchanged)
+    plan = Plan.of(read_table(options.input, format), options)
+    choice, roles = plan.choice, plan.roles
+    estimator = plan.make_estimator(verbose=int(progress.is_shown))
+    warn_of_columns(plan, progress)
+    passed = plan.table.as_text(choice.unchanged)
 
-    records = _records(known, roles, options)
-    released, interrupted = _group(estimator, records, progress)
-    release = released_by_column(released, known, estimator)
-    cells = table.with_released(
-        release,
-        columns,
-        choice.kept,
-        has_types=has_types(options.output),
-        are_values=getattr(estimator, "categories", None) == "mode",
-    )
+    records = plan.records()
+    released, interrupted = group(estimator, records, progress)
+    release = plan.release(released, estimator)
 
     progress.show("checking the release")
-    anonymized = [name for column in columns for name in release.get(column.name, [column.name])]
-    classes = pd.concat([cells.select(anonymized).to_pandas(), roles.strata], axis=1)
-    level = anonymity_level(classes)
+    level = anonymity_level(release.classes)
     check_level(level, options.k)
-    homogeneous = homogeneity(classes, passed) if choice.unchanged else []
-    privacy = roles.check(classes, choice, options.k)
+    homogeneous = homogeneity(release.classes, passed) if choice.unchanged else []
+    privacy = roles.check(release.classes, choice, options.k)
 
     progress.show(f"writing {options.output}")
-    _check_targets(options)  # Again, since a file may have been written in the meantime.
-    cells = shuffled(cells) if options.shuffle else cells
-    write_table(cells, options.output, format, table.style, file_of_input(options.input))
+    check_targets(options)  # Again, since a file may have been written in the meantime.
+    cells = shuffled(release.cells) if options.shuffle else release.cells
+    write_table(cells, options.output, format, plan.table.style, file_of_input(options.input))
     certificate, is_complete = _prove(estimator, records, options, progress)
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if make_report is not None:
         progress.show(f"writing {options.report}")
         about = {"passed": passed, "dropped": choice.dropped, **roles.of_report()}
-        about["target"] = _target(table, declared, options)
-        pair = [_with_dates(frame, known, options) for frame in (records, released)]
-        _write_report(make_report, pair, estimator, options, certificate, about)
+        about["target"] = plan.target()
+        pair = [with_dates(frame, plan.known) for frame in (records, released)]
+        _write_report(make_report, pair, estimator, plan.options, certificate, about)
     return facts_of(
         estimator,
         choice,
@@ -122,72 +101,22 @@ def anonymize_in_memory(options, progress):
         estimator.group_sizes_.min(),
         level,
         homogeneous,
-        columns=[describe(column, release.get(column.name), estimator) for column in columns],
+        columns=[describe(c, release.by_column.get(c.name), estimator) for c in plan.columns],
         privacy=privacy,
         certificate=certificate,
         interrupted=interrupted,
     )
 
 
-def _choose_columns(table, declared, options):
-    """Choose columns by their roles; raise if what the user says of them is not possible."""
-    choice = choose_by_options(table.cells.column_names, options)
-    declared.check(choice)
-    if options.target is not None and options.target not in choice.unchanged:
-        raise CommandError(
-            f"--target {options.target!r} must be a column that is released unchanged: "
-            f"{', '.join(map(repr, choice.unchanged)) or 'there is none'}. --sensitive makes one."
-        )
-    return choice
+def warn_of_columns(plan, progress):
+    """Warn of columns that may identify people, and of people with several rows."""
+    warn_of_identifiers(identifiers(plan.table, plan.choice.unchanged), progress)
+    if plan.choice.unit is None:
+        lines = several_rows(plan.table, plan.choice.dropped)
+        warn_of_several_rows(lines, plan.options.method != "kaim", progress)
 
 
-def _target(table, declared, options):
-    """What a model is to predict, as numbers or text; None if the user does not say."""
-    if options.target is None:
-        return None
-    return table.values([options.target], declared)[options.target]
-
-
-def _hierarchies(table, choice, options):
-    if options.hierarchies is None:
-        return {}
-    return read_hierarchies(options.hierarchies, table.cells.column_names, choice.anonymized)
-
-
-def _anonymized_columns(table, choice, declared, hierarchies, k, units):
-    """The columns that are anonymized, with their kinds; at least one is not empty."""
-    for name in hierarchies:
-        if declared.kinds.get(name, "category") != "category":
-            raise CommandError(f"Column {name!r} has a hierarchy, so that it is categorical.")
-    kinds = declared.kinds | dict.fromkeys(hierarchies, "category")
-    columns = table.columns(choice.anonymized, replace(declared, kinds=kinds), is_strict=True)
-    if all(column.kind == "empty" for column in columns):
-        raise CommandError("In all columns to anonymize, all values are missing.")
-    return [
-        replace(column, how="it has a hierarchy")
-        if column.name in hierarchies
-        else with_shared_levels(with_decimals(column, declared), declared, k, units)
-        for column in columns
-    ]
-
-
-def _warn_of_columns(table, choice, may_use_unit, progress):
-    warn_of_identifiers(identifiers(table, choice.unchanged), progress)
-    if choice.unit is None:
-        warn_of_several_rows(several_rows(table, choice.dropped), may_use_unit, progress)
-
-
-def _records(columns, roles, options):
-    """The table that the estimator is fitted on: values to anonymize, and columns with a role."""
-    values = pd.DataFrame({column.name: column.values for column in columns})
-    if options.method == "kaim":
-        return values
-    # Means of integers may have decimals.
-    values = values.astype({column.name: np.float64 for column in columns if column.notation})
-    return roles.with_values(values)
-
-
-def _group(estimator, records, progress):
+def group(estimator, records, progress):
     """Group the records; return the release, and what was interrupted."""
     progress.show(f"grouping {len(records)} records")
     with (
@@ -223,11 +152,11 @@ def _prove(estimator, records, options, progress):
         return certificate, not is_interrupted()
 
 
-def _check_options(options):
+def check_options(options):
     """Raise an error for all that can be known before reading."""
     check_exists(options.input)
     suffix_of_input(options.input)
-    _check_targets(options)
+    check_targets(options)
     _check_certificate(options)
     if options.target is not None and not options.report:
         raise CommandError("--target needs --report, since it would not be shown otherwise.")
@@ -236,7 +165,8 @@ def _check_options(options):
     check_refiner_keeps_constraints(options)
 
 
-def _check_targets(options):
+def check_targets(options):
+    """Raise unless the files of a command may be written."""
     suffix_of(options.output)
     check_target(options.output, [options.input], force=options.force)
     if options.report:
@@ -249,6 +179,7 @@ def _check_targets(options):
             )
         others = [options.input, options.output]
         check_target(options.report, others, force=options.force)
+        check_report_name(options.report)
 
 
 def _check_certificate(options):
@@ -268,14 +199,16 @@ def _import_report():
     return make_report
 
 
-def _with_dates(table, columns, options):
+def with_dates(table, columns):
     """A table in which dates are dates, and not numbers, for a report to show."""
-    if options.method == "kaim":
-        return table
     table = table.copy()
     for column in columns:
         if column.kind == "date":
-            table[column.name] = column.notation.moments(table[column.name].to_numpy())
+            low, high = map(column.notation.moments, ends_of_intervals(table[column.name]))
+            if not np.array_equal(low, high, equal_nan=True):
+                low = [f"[{start}, {end}]" for start, end in zip(low, high, strict=True)]
+                low = np.where(np.isnat(high), ROOT, np.array(low, dtype=object))
+            table[column.name] = low
     return table
 
 
@@ -291,6 +224,7 @@ def _write_report(make_report, pair, estimator, options, certificate, about):
                 source=Path(name_of_input(options.input)).name,
                 certificate=proof,
                 readers_of=file_of_input(options.input),
+                command=typed_command(options),
                 **about,
             )
     except ImportError as error:

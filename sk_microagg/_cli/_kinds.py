@@ -14,6 +14,7 @@ from sk_microagg._cli._mistyped import (
     refuse_undeclared_dates,
     shell,
 )
+from sk_microagg._cli._named import shown
 from sk_microagg._cli._numbers import Numbers
 from sk_microagg._cli._ordinals import ordinal_of
 from sk_microagg._cli._texts import Texts
@@ -119,7 +120,7 @@ def _refuse_mistyped(texts, name, format, numbers, dates):
 
 def _refuse_zones(name):
     raise CommandError(
-        f"{name}: some times have a time zone and some have none: write them alike, or use "
+        f"{shown(name)}: some times have a time zone and some have none: write them alike, or use "
         f"--categorical {shell(name)}."
     )
 
@@ -181,13 +182,13 @@ def _declared_date(texts, name, format, declared):
     found = dict(fitting_patterns(texts))
     if len(found) > 1:
         choices = " or ".join(f"--date {shell(f'{name}={pattern}')}" for pattern in found)
-        raise CommandError(f"{name}: day and month cannot be told apart: use {choices}.")
+        raise CommandError(f"{shown(name)}: day and month cannot be told apart: use {choices}.")
     for pattern, dates in found.items():
         return _dates(texts, name, dates, f"declared with --date, as {pattern}")
     if dates.is_date.any():
         refuse_others(name, texts, dates.is_date, "ISO dates", "--date")
     raise CommandError(
-        f"{name}: not all cells are dates of one common format: say which, as in --date "
+        f"{shown(name)}: not all cells are dates of one common format: say which, as in --date "
         f"{shell(name + '=%d %b %Y')}; texts that mean missing are named by --na."
     )
 

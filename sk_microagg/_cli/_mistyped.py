@@ -8,6 +8,7 @@ import numpy as np
 
 from sk_microagg._cli._dates import LIKE_A_DATE
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._named import shown
 from sk_microagg._cli._numbers import SYMBOL, Numbers
 
 # Texts that are used for missing values, in lower case.
@@ -22,7 +23,15 @@ SEVERAL = 3
 SMALLEST_SHARE = 0.5
 
 MARKS = [".", ","]
-SEPARATORS = [None, ",", ".", " ", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "\N{NO-BREAK SPACE}"]
+SEPARATORS: list = [
+    None,
+    ",",
+    ".",
+    " ",
+    "'",
+    "\N{RIGHT SINGLE QUOTATION MARK}",
+    "\N{NO-BREAK SPACE}",
+]
 SEPARATORS += ["\N{NARROW NO-BREAK SPACE}"]
 
 # What may be a number with one of these marks, to look closer at.
@@ -58,14 +67,20 @@ def refuse_others(name, texts, fits, what, declared_by=None):
     n_fit = texts.n_cells(fits)
     found = f"{n_fit} of {texts.n_known} cells are {what}"
     odd = _quotable(texts, ~fits)
-    if declared_by:
+    if declared_by == "--ordinal":
+        otherwise = "complete the order"
+    elif declared_by:
         otherwise = f"leave out {declared_by}"
     else:
         otherwise = f"use --categorical {shell(name)} to take all as categories"
     if odd is None:
         advice = f"name texts that mean missing by --na, or {otherwise}"
-        raise CommandError(f"{name}: {found}, {texts.n_known - n_fit} are not: {advice}.")
-    raise CommandError(f"{name}: {found}, {odd!r} is not one: use {_na(odd)}; or {otherwise}.")
+        n_odd = texts.n_known - n_fit
+        are = "is" if n_odd == 1 else "are"
+        raise CommandError(f"{shown(name)}: {found}, {n_odd} {are} not: {advice}.")
+    raise CommandError(
+        f"{shown(name)}: {found}, {odd!r} is not one: use {_na(odd)}; or {otherwise}."
+    )
 
 
 def refuse_other_notations(name, texts, n_numbers, format):
@@ -87,17 +102,17 @@ def refuse_other_notations(name, texts, n_numbers, format):
     advice = dict.fromkeys(" ".join(words) for words in options if len(words) == fewest)
     which = ", whichever is meant" if len(advice) > 1 else ""
     raise CommandError(
-        f"{name}: {most} of {texts.n_known} cells are numbers with other marks: use "
+        f"{shown(name)}: {most} of {texts.n_known} cells are numbers with other marks: use "
         f"{' or '.join(advice)}{which}; or --categorical {shell(name)}."
     )
 
 
 def refuse_symbols(name, symbols):
     """Raise, since numbers have different symbols."""
-    shown = [symbol.replace("number", "") or "none" for symbol in symbols]
+    found = {symbol.replace("number", "") or "none" for symbol in symbols}
     raise CommandError(
-        f"{name}: its numbers have different symbols, {' and '.join(sorted({*shown})[:3])}: write "
-        f"them alike, or use --categorical {shell(name)}."
+        f"{shown(name)}: its numbers have different symbols, {' and '.join(sorted(found)[:3])}: "
+        f"write them alike, or use --categorical {shell(name)}."
     )
 
 
@@ -106,7 +121,7 @@ def refuse_undeclared_dates(name, texts):
     n_dates = texts.n_cells(texts.matches(LIKE_A_DATE))
     if n_dates >= SMALLEST_SHARE * texts.n_known:
         raise CommandError(
-            f"{name}: {n_dates} of {texts.n_known} cells seem to be dates: use --date "
+            f"{shown(name)}: {n_dates} of {texts.n_known} cells seem to be dates: use --date "
             f"{shell(name)}, or --categorical {shell(name)}."
         )
 

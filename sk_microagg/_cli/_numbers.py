@@ -16,6 +16,9 @@ SPACE = "[\\s\u00a0\u202f]*"
 # Beyond this number of decimals, floats have digits that nobody wrote.
 MOST_DECIMALS = 15
 
+# Means of numbers with exponents have at least this many significant digits.
+FEWEST_DIGITS = 3
+
 
 @dataclass(frozen=True)
 class NumberNotation:
@@ -37,6 +40,10 @@ class NumberNotation:
 
     prefix, suffix : str, default=""
         What is written before and after each number, such as a percent sign.
+
+    digits : int or None, default=None
+        Number of significant digits that are written, if means are not rounded to decimals, as of
+        numbers with exponents; None for all.
     """
 
     decimals: int | None = None
@@ -45,6 +52,7 @@ class NumberNotation:
     thousands: str = ""
     prefix: str = ""
     suffix: str = ""
+    digits: int | None = None
 
     @property
     def is_plain(self):
@@ -59,6 +67,9 @@ class NumberNotation:
     def text(self, number):
         """A number as it is written in the column."""
         number = float(number) + 0.0  # never -0.0
+        if self.decimals is None and self.digits is not None:
+            # Of its shortest text: 2**-24 has more digits, which would round to another number.
+            number = float(np.format_float_scientific(number, precision=self.digits - 1))
         digits = repr(abs(number))
         if "e" not in digits or self.decimals is not None:
             digits = np.format_float_positional(abs(number), trim="-")
@@ -151,7 +162,15 @@ class Numbers:
             self.thousands if is_grouped else "",
             self._most_frequent("before"),
             self._most_frequent("after"),
+            self._most_digits() if has_exponents else None,
         )
+
+    def _most_digits(self):
+        """The largest number of significant digits, but enough of them for a mean."""
+        written = pc.binary_join_element_wise(self.part("whole"), self.part("fraction"), "")
+        digits = pc.replace_substring_regex(written, r"\D", "")
+        most = pc.max(pc.utf8_length(pc.utf8_ltrim(digits, characters="0"))).as_py()
+        return max(most, FEWEST_DIGITS)
 
     def _most_frequent(self, name):
         """The most frequent text of a part: spaces between symbol and number may differ."""

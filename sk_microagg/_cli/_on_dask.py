@@ -22,6 +22,7 @@ from sk_microagg._cli._identifiers_on_dask import (
     several_rows_on_dask,
 )
 from sk_microagg._cli._kinds_on_dask import decimals_of_types, describe_on_dask, types_of
+from sk_microagg._cli._named import named_columns
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
 from sk_microagg._cli._privacy import (
     check_privacy_options,
@@ -53,6 +54,7 @@ def anonymize_on_dask(options, progress):
     """
     _check_options(options)
     frame = _read(options.input)
+    options = named_columns(options, list(frame.columns))
     choice, declared = choose_by_options(list(frame.columns), options), Declared.of(options)
     declared.check(choice)
     types = types_of(frame, schema_of(options.input), choice.anonymized)

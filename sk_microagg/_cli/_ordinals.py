@@ -6,6 +6,7 @@ import numpy as np
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._mistyped import refuse_others, shell
+from sk_microagg._cli._named import shown
 from sk_microagg._utils._people import n_people, some
 
 
@@ -109,8 +110,8 @@ def ordinal_of(texts, name, numbers, order):
     if order is None:
         if not numbers.is_number.all():
             raise CommandError(
-                f"{name}: its values are not numbers, so that their order is unknown: write it, as "
-                f"in --ordinal {shell(name + '=low<medium<high')}."
+                f"{shown(name)}: its values are not numbers, so that their order is unknown: write "
+                f"it, as in --ordinal {shell(name + '=low<medium<high')}."
             )
         order = [unique[place] for place in np.argsort(numbers.values(), kind="stable")]
     known = np.array([text in order for text in unique], dtype=bool)

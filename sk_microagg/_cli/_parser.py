@@ -1,71 +1,75 @@
 """The arguments of the commands."""
 
 import argparse
+from difflib import get_close_matches
 
 from sk_microagg import KAIM, TableAggregator
 from sk_microagg._cli._arguments import (
+    Once,
     at_least_1,
     diversity,
     jobs,
-    names,
     positive,
     seed,
     share,
 )
+from sk_microagg._cli._descriptions import ANONYMIZE, DEMO, EXPLORE, FILES, RISK
+from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._table_options import add_format_options, add_kind_options
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._version import __version__
 from sk_microagg.builders import BUILDERS
 from sk_microagg.refiners import REFINERS
 
-FILES = """\
-files:
-  Tables are CSV (.csv, .tsv, also .gz; with a header), Excel (.xlsx) or Parquet (.parquet), by the
-  suffix. A pipe, /dev/stdin or - is CSV; with OUT -, the summary goes to stderr.
-  In CSV files, a column holds numbers if all its known cells do, maybe with the same symbol, as %
-  or $; but codes if one of them has a leading zero, as zip codes have, or is too long for a
-  measurement. It holds dates if all are ISO dates. Missing values are: empty cells, NA, NaN, nan,
-  null, NULL, ? and *, and what --na names. If most cells are numbers or dates, but not all, that is
-  an error, until --na, --decimal, --thousands, --categorical or --date settles it.
-"""
-
-ANONYMIZE = """\
-Make a table k-anonymous: in the chosen columns, every row of OUT occurs at least K times.
-
-In a group of rows, numbers and dates are replaced by their mean, rounded to the decimals that the
-column has, and categories by the most frequent one, or as --categories says (TableAggregator). A
-cell is empty where most of a group are. With --method kaim, values are replaced by intervals, nodes
-of hierarchies and * instead. Other columns are released unchanged, so choose all columns by which a
-person could be recognized, and drop names and personal numbers.
-
-k says nothing of what a group shares, and counts rows: --sensitive with --l or --t demands
-different values in each group, --unit counts people, and --strata keeps parts of the table apart.
-"""
-
-RISK = """\
-Compare a release with the original, row by row: its level of anonymity, the records that an
-intruder who knows the original values can re-identify, and the changes. Name the columns that were
-anonymized; others would count as known to the intruder. With --sensitive, also what classes of
-equal rows disclose about other columns, and with --unit, how many people share a row.
-"""
-
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose messages escape control characters in the arguments."""
+    """A parser whose messages escape control characters in the arguments.
+
+    It also says which option may be meant by one that it does not know.
+    """
+
+    raises = False
 
     def error(self, message):
+        if message.startswith("unrecognized arguments: --"):
+            unknown = message.split()[2].partition("=")[0]
+            near = get_close_matches(unknown, self._options_of_commands(), n=1)
+            message += f" (did you mean {near[0]}?)" if near else ""
+        if self.raises:
+            raise CommandError(f"{message}.")
         super().error(printable(message))
 
+    def _options_of_commands(self):
+        return [
+            option
+            for action in self._actions
+            if isinstance(action.choices, dict)
+            for command in action.choices.values()
+            for option in command._option_string_actions
+        ]
 
-def make_parser():
+
+class RaisingParser(Parser):
+    """A parser that raises CommandError, where others print a message and exit."""
+
+    raises = True
+
+
+def make_parser(*, raises=False):
     """Make the parser of the command line.
+
+    Parameters
+    ----------
+    raises : bool, default=False
+        Whether wrong usage raises CommandError, rather than to print a message and exit.
 
     Returns
     -------
     parser : argparse.ArgumentParser
-        The parser. Its result has the `command`, and whether that `needs_tables`.
+        The parser. Its result has the `module` of the command, and whether that `needs_tables`.
     """
-    parser = Parser(
+    kind = RaisingParser if raises else Parser
+    parser = kind(
         prog="sk-microagg",
         description="Make tables k-anonymous with little information loss.",
         epilog="Exit codes: 0 success; 1 bad input, explained in one line on stderr; "
@@ -75,9 +79,10 @@ def make_parser():
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", required=True)
     _add_anonymize(_command(commands, "anonymize", "make a table k-anonymous", ANONYMIZE, FILES))
+    _add_explore(_command(commands, "explore", "choose on a local web page", EXPLORE, FILES))
     _add_risk(_command(commands, "risk", "compare a release with the original", RISK, FILES))
     _command(commands, "methods", "list builders and refiners")
-    _command(commands, "demo", "anonymize a table that ships with scikit-learn and show the result")
+    _add_demo(_command(commands, "demo", "show the package at work without a file", DEMO))
     return parser
 
 
@@ -90,7 +95,8 @@ def _command(commands, name, help, description=None, epilog=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(command=name, needs_tables=epilog is FILES)
+    module = "sk_microagg._explore._command" if name == "explore" else f"sk_microagg._cli._{name}"
+    parser.set_defaults(module=module, needs_tables=epilog is FILES)
     return parser
 
 
@@ -102,21 +108,14 @@ def _add_anonymize(parser):
     parser.add_argument("-k", type=at_least_1, default=5, metavar="K", help="default: %(default)s")
     _add_columns(parser, "columns to anonymize together; default: all that are not dropped")
     parser.add_argument(
-        "--drop", type=names, default=[], metavar="A,B", help="columns to leave out of OUT"
+        "--drop", action="append", default=[], metavar="A,B", help="columns to leave out of OUT"
     )
     add_kind_options(parser)
     _add_roles(parser)
     _add_method(parser)
     parser.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
     _add_jobs(parser)
-    parser.add_argument(
-        "--hierarchies",
-        metavar="FOLDER",
-        help="hierarchies of categories, of which those with a low common node are near, for "
-        "--categories generalize and --method kaim also to release such nodes: files COLUMN.csv "
-        "without a header; each row has a value and its ancestors up to the root, separated by "
-        "semicolons, as ARX writes them",
-    )
+    _add_hierarchies(parser)
     parser.add_argument(
         "--engine",
         choices=["memory", "dask"],
@@ -126,6 +125,30 @@ def _add_anonymize(parser):
     )
     add_format_options(parser)
     _add_output(parser)
+
+
+def _add_hierarchies(parser):
+    parser.add_argument(
+        "--hierarchies",
+        metavar="FOLDER",
+        help="hierarchies of categories, of which those with a low common node are near, for "
+        "--categories generalize and --method kaim also to release such nodes: files COLUMN.csv "
+        "without a header; each row has a value and its ancestors up to the root, separated by "
+        "semicolons, as ARX writes them",
+    )
+
+
+def _add_explore(parser):
+    parser.add_argument("input", metavar="IN", help="the table, a file")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address, and open no browser"
+    )
+    parser.add_argument(
+        "--no-preview", action="store_true", help="do not show the first rows of the table"
+    )
+    _add_hierarchies(parser)
+    _add_jobs(parser)
+    add_format_options(parser)
 
 
 def _add_method(parser):
@@ -165,9 +188,12 @@ def _add_method(parser):
 
 
 def _add_output(parser):
-    parser.add_argument("--report", metavar="HTML", help="also write a report on the release")
+    parser.add_argument(
+        "--report", metavar="HTML", help="also write a report on the release, an .html file"
+    )
     parser.add_argument(
         "--target",
+        action=Once,
         metavar="COLUMN",
         help="a column that is released unchanged and that a model is to predict: the report says "
         "how well an intruder recognizes the records that a model was trained on",
@@ -191,7 +217,7 @@ def _add_output(parser):
 def _add_roles(parser):
     parser.add_argument(
         "--sensitive",
-        type=names,
+        action="append",
         default=[],
         metavar="A,B",
         help="columns that --l and --t are about, such as a diagnosis; they are released unchanged",
@@ -221,13 +247,14 @@ def _add_roles(parser):
     )
     parser.add_argument(
         "--unit",
+        action=Once,
         metavar="COLUMN",
         help="who a row belongs to, if people have several: each group has rows of at least K "
         "different people. The column is left out of OUT",
     )
     parser.add_argument(
         "--strata",
-        type=names,
+        action="append",
         default=[],
         metavar="A,B",
         help="columns such as the region, released unchanged: no group mixes rows of different "
@@ -245,7 +272,7 @@ def _add_risk(parser):
     )
     parser.add_argument(
         "--sensitive",
-        type=names,
+        action="append",
         default=[],
         metavar="A,B",
         help="columns such as a diagnosis, taken from RELEASE if they are there: print their "
@@ -253,6 +280,7 @@ def _add_risk(parser):
     )
     parser.add_argument(
         "--unit",
+        action=Once,
         metavar="COLUMN",
         help="who a row belongs to, if people have several; taken from RELEASE if it is there: "
         "print the smallest number of people who share a row",
@@ -262,10 +290,15 @@ def _add_risk(parser):
 
 
 def _add_columns(parser, help):
-    parser.add_argument("--columns", type=names, metavar="A,B", help=help)
+    parser.add_argument("--columns", action="append", metavar="A,B", help=help)
 
 
 def _add_jobs(parser):
     parser.add_argument(
         "--jobs", type=jobs, default=-1, metavar="N", help="threads; default: one per processor"
     )
+
+
+def _add_demo(parser):
+    parser.add_argument("--write", metavar="CSV", help="write a made-up table to this new file")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that exists")

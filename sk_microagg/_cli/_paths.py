@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._errors import CommandError, bad_input_as_command_error
+from sk_microagg._utils._pages import check_page_name
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
@@ -37,7 +38,7 @@ def suffix_of(path):
     for suffix in SUFFIXES:
         if name.endswith(suffix):
             return suffix
-    raise CommandError(f"{path}: the name of a table must end in {', '.join(SUFFIXES)}.")
+    raise CommandError(f"{path or repr(path)}: a table's name must end in {', '.join(SUFFIXES)}.")
 
 
 def has_types(path):
@@ -49,10 +50,10 @@ def suffix_of_input(path):
     """The suffix of a table that is read; a file without a name, as a pipe, is CSV."""
     try:
         suffix = suffix_of(path)
-    except CommandError:
+    except CommandError as error:
         if _is_nameless(Path(path)):
             return ".csv"
-        raise
+        raise CommandError(f"{error} As -, CSV is read from standard input.") from error
     if suffix in TITLES and not Path(path).is_file():
         raise CommandError(
             f"{path} is not a file: {TITLES[suffix]} cannot be read from a pipe, but CSV can be."
@@ -69,6 +70,8 @@ def check_exists(path, *, may_be_folder=False):
     """Raise unless a path can be read."""
     if is_standard(path):
         return
+    if not path:
+        raise CommandError("'' cannot be read: it must be the name of a file, or -.")
     try:
         Path(path).stat()
     except OSError as error:
@@ -111,6 +114,12 @@ def check_target(path, others, *, force):
         raise CommandError(f"{path} is a folder: choose another name, or remove it first.")
     if not force:
         raise CommandError(f"{path} exists: choose another name, or overwrite it with --force.")
+
+
+def check_report_name(path):
+    """Raise unless a report, which is a page of HTML, is named like one."""
+    with bad_input_as_command_error():
+        check_page_name(path, f"--report {path}")
 
 
 def _is_same(path, other):

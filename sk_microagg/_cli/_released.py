@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from sk_microagg import TableAggregator
+from sk_microagg._cli._errors import CommandError
 
 
 def describe(column, release, estimator):
@@ -87,7 +88,8 @@ def _mean_in_words(column):
         return f"mean, rounded to {column.notation.unit}s"
     decimals = column.notation.decimals
     if decimals is None:
-        return "mean"
+        digits = column.notation.digits
+        return "mean" if digits is None else f"mean, rounded to {digits} significant digits"
     if decimals == 0:
         return "mean, rounded to integers"
     if decimals < 0:
@@ -111,6 +113,11 @@ def with_decimals(column, declared):
     column : Column
         The column.
     """
+    if column.name in declared.decimals and column.kind not in ("number", "empty"):
+        raise CommandError(
+            f"--round names {column.name!r}, which must hold numbers, but is of the kind "
+            f"{column.kind}."
+        )
     decimals = declared.decimals_of(column.name)
     if decimals is None or column.kind != "number":
         return column

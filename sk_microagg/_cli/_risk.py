@@ -4,7 +4,6 @@ from contextlib import suppress
 from dataclasses import replace
 
 from sk_microagg import metrics
-from sk_microagg._cli._columns import check_names
 from sk_microagg._cli._disclosure import (
     check_roles,
     print_sensitive,
@@ -16,6 +15,7 @@ from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._format import Format
 from sk_microagg._cli._header import header_of_release
 from sk_microagg._cli._kinds import why_no_numbers
+from sk_microagg._cli._named import check_names, named_columns
 from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
 from sk_microagg._utils._numbers import percent
@@ -34,7 +34,9 @@ def run(options):
     format = Format.of(options)
     original = read_table(options.original, format)
     release = read_table(options.release, replace(format, header=header_of_release(options.header)))
-    check_roles(original, release, options)
+    names = dict.fromkeys([*original.cells.column_names, *release.cells.column_names])
+    options = named_columns(options, list(names))
+    check_roles(options)
     columns = _common_columns(original, release, options)
     before, after = original.values(columns), release.values(columns)
     if len(before) != len(after):

@@ -3,12 +3,10 @@
 from sk_microagg._cli._arguments import (
     encoding,
     mark,
-    names,
-    names_with_decimals,
-    names_with_texts,
-    names_with_weights,
+    rounding,
     separator,
     texts,
+    weights,
 )
 
 KINDS = {
@@ -76,16 +74,15 @@ def add_kind_options(parser):
     for kind, help in KINDS.items():
         parser.add_argument(
             f"--{kind}",
-            type=names if kind in ("categorical", "number") else names_with_texts,
-            action="extend",
+            action="append",
             default=[],
             metavar="A,B",
             help=help,
         )
     parser.add_argument(
         "--weights",
-        type=names_with_weights,
-        action="extend",
+        type=weights,
+        action="append",
         default=[],
         metavar="A=2,B=0.5",
         help="how much columns count when groups are made; default: 1 each",
@@ -99,8 +96,8 @@ def add_kind_options(parser):
     )
     parser.add_argument(
         "--round",
-        type=names_with_decimals,
-        action="extend",
+        type=rounding,
+        action="append",
         default=[],
         metavar="A=1,N",
         help="decimals of released means, for single columns or, as a number alone, for all "

@@ -219,7 +219,9 @@ def read_table(path, format=None):
         raise CommandError(f"{name} is not a Parquet file: {one_line(error)}") from error
     for column, n_times in Counter(cells.column_names).items():
         if n_times > 1:
-            raise CommandError(f"{name} has {n_times} columns named {column!r}.")
+            raise CommandError(
+                f"{name} has {n_times} columns named {column!r}: names of columns must differ."
+            )
     if 0 in cells.shape:
         raise CommandError(f"{name} has no records.")
     return Table(cells, suffix != ".parquet", format, style)

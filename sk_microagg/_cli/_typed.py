@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from sk_microagg._cli._dates import UNITS, DateNotation
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._kinds import Column, column_of_text
+from sk_microagg._cli._mistyped import shell
 from sk_microagg._cli._numbers import NumberNotation, decimals_of
 from sk_microagg.encoding._kinds import SMALLEST_CODE
 
@@ -56,6 +57,8 @@ def column_of_type(cells, name, format, declared, *, rounds_floats=True):
     }
     if not is_fit.get(wanted, False):
         return column_of_text(_text(cells), name, format, declared, is_strict=True)
+    if wanted == "date" and name in declared.date_patterns:
+        _refuse_pattern(name, declared.date_patterns[name], kind)
     column = _by_type(cells, name, is_declared=wanted is not None)
     if pa.types.is_floating(kind) and not rounds_floats:
         return replace(column, notation=NumberNotation())
@@ -69,6 +72,14 @@ def check_type(name, kind):
             f"Column {name!r} has type {kind}, which cannot be anonymized: drop it with --drop, or "
             "choose others with --columns."
         )
+
+
+def _refuse_pattern(name, pattern, kind):
+    """A pattern says how text is read, and would have no effect."""
+    raise CommandError(
+        f"--date {shell(f'{name}={pattern}')}: the column holds dates already, of type {kind}, and "
+        f"no text to read by a pattern: write --date {shell(name)}, or leave it out."
+    )
 
 
 def _by_type(cells, name, *, is_declared):

@@ -1,11 +1,13 @@
 """The group that a record belongs to: its block, then its power cell within the block."""
 
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._model._points import (
+    Points,
     joined,
     routing_of,
     with_coordinates_of,
@@ -13,6 +15,7 @@ from sk_microagg._model._points import (
 )
 from sk_microagg._model._power import nearest_cells, weights_of_points
 from sk_microagg._model._router import Router
+from sk_microagg._utils._typing import Floats, Labels
 
 # Records of a block that are worth a thread of their own.
 RECORDS_PER_THREAD = 10_000
@@ -44,7 +47,7 @@ class Cells:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, blocks, router):
+    def of(cls, blocks: list[Any], router: Router) -> Self:
         """Return the cells of the groups of all blocks."""
         return cls(
             router,
@@ -54,11 +57,13 @@ class Cells:
         )
 
     @property
-    def n_blocks(self):
+    def n_blocks(self) -> int:
         """Number of blocks."""
         return self.router.n_blocks
 
-    def with_coordinates(self, groups, columns, values, X, labels):
+    def with_coordinates(
+        self, groups: Labels, columns: Labels, values: Floats, X: Points, labels: Labels
+    ) -> tuple["Cells", int]:
         """Change coordinates of some centroids, and find new weights where they change.
 
         Parameters
@@ -95,7 +100,7 @@ class Cells:
                 n_moved += int(np.sum(found != own_labels))
         return replace(self, centroids=centroids, weights=weights), n_moved
 
-    def find(self, X, n_jobs=None):
+    def find(self, X: Points, n_jobs: int | None = None) -> Labels:
         """Return the group of each record."""
         groups = np.empty(len(X), dtype=np.intp)
 

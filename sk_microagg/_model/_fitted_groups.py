@@ -1,6 +1,7 @@
 """The groups of a fitted model: what the release and `transform` need, without any record."""
 
 from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from sk_microagg._model._power import (
 )
 from sk_microagg._utils._missing import known_means
 from sk_microagg._utils._statistics import group_means, group_sizes, squared_error, twins_of
+from sk_microagg._utils._typing import Array, Floats, Labels
 
 # Records to try first.
 N_FEW = 1_000
@@ -54,7 +56,15 @@ class FittedGroups:
     n_iter: int
 
     @classmethod
-    def of(cls, records, scaled, labels, n_iter, rounding, units=None):
+    def of(
+        cls,
+        records: Array,
+        scaled: Floats,
+        labels: Labels,
+        n_iter: int,
+        rounding: Floats,
+        units: Array | None = None,
+    ) -> Self:
         """Compute the groups of a partition, with labels numbered from 0.
 
         `rounding` is how much the scaled columns may differ when records are scaled one by one, and
@@ -86,7 +96,7 @@ class FittedGroups:
         )
 
     @classmethod
-    def joined(cls, parts):
+    def joined(cls, parts: list["FittedGroups"]) -> Self:
         """Return the groups of several blocks, in order."""
         return cls(*(_join([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 

@@ -6,11 +6,13 @@ block, and what remains are fewer coordinates than half of the records.
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from sk_microagg._utils._statistics import squared_error, total_sum_of_squares
+from sk_microagg._utils._typing import Floats, Labels
 
 # Blocks with more coordinates are cut, unless they have fewer records than this.
 MAX_COORDINATES = 512
@@ -34,28 +36,32 @@ class SparsePoints:
     routing: np.ndarray
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Number of records and of coordinates."""
         return self.matrix.shape
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.routing)
 
-    def __getitem__(self, rows):
+    def __getitem__(self, rows: Any) -> "SparsePoints":
         return SparsePoints(self.matrix[rows], self.routing[rows])
 
 
-def routing_of(points):
+# Records as points: dense, or sparse.
+Points: TypeAlias = Floats | SparsePoints
+
+
+def routing_of(points: Points) -> Floats:
     """Columns by which records are divided into blocks."""
     return points.routing if isinstance(points, SparsePoints) else points
 
 
-def has_few_coordinates(points, rows):
+def has_few_coordinates(points: SparsePoints, rows: Labels) -> bool:
     """Whether some records can be one block, as far as their coordinates matter."""
     return len(rows) < 2 * MIN_RECORDS or len(_shared(points.matrix[rows])) <= MAX_COORDINATES
 
 
-def dense(points):
+def dense(points: Points) -> tuple[Floats, Labels | None]:
     """Points of a block, and which of all coordinates they have; None for all."""
     if not isinstance(points, SparsePoints):
         return points, None
@@ -64,12 +70,12 @@ def dense(points):
     return np.ascontiguousarray(block), shared
 
 
-def _shared(matrix):
+def _shared(matrix: csr_array) -> Labels:
     """Coordinates that at least two records have."""
     return np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) > 1)
 
 
-def among_all(centroids, coordinates, n_coordinates):
+def among_all(centroids: Floats, coordinates: Labels | None, n_coordinates: int) -> Any:
     """Centroids of a block with all coordinates, given which ones they have."""
     if coordinates is None:
         return centroids
@@ -80,19 +86,19 @@ def among_all(centroids, coordinates, n_coordinates):
     )
 
 
-def joined(parts):
+def joined(parts: list[Any]) -> Any:
     """Rows of several arrays, dense or sparse."""
     return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
-def with_values(centroids, groups, columns, values):
+def with_values(centroids: Any, groups: Labels, columns: Labels, values: Floats) -> Any:
     """Centroids with other values at some places."""
     changed = centroids.tolil() if issparse(centroids) else centroids.copy()
     changed[groups, columns] = values
     return csr_array(changed) if issparse(centroids) else changed
 
 
-def with_coordinates_of(centroids, points):
+def with_coordinates_of(centroids: Any, points: Any) -> tuple[Floats, Floats]:
     """Centroids and points as arrays with the coordinates that some of the centroids have.
 
     In all other coordinates, a point is equally far from all of the centroids.
@@ -105,7 +111,7 @@ def with_coordinates_of(centroids, points):
     return centroids[:, used].toarray(), points.matrix[:, used].toarray()
 
 
-def squared_errors(points, centroids, labels):
+def squared_errors(points: Points, centroids: Any, labels: Labels) -> tuple[float, float]:
     """Sum of squared distances between points and centroids, and to the mean of all points."""
     if not isinstance(points, SparsePoints):
         return squared_error(points, centroids, labels), total_sum_of_squares(points)
@@ -114,7 +120,7 @@ def squared_errors(points, centroids, labels):
     return float(apart.power(2).sum()), float(total)
 
 
-def most_of(points):
+def most_of(points: Points) -> tuple[Floats, float]:
     """The coordinates with the largest variance, as an array, and their share of all variance.
 
     What groups lose in some coordinates, they lose at least in all of them.

@@ -1,10 +1,13 @@
 """The block that a record belongs to: a kd-tree of cuts near the median."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from sk_microagg._model._cuts import best_cut
+from sk_microagg._utils._typing import Array, Floats, Labels
 
 # Records routed at a time, so that intermediate results fit into the cache.
 BATCH_SIZE = 65_536
@@ -38,17 +41,26 @@ class Router:
     block: np.ndarray
 
     @property
-    def n_blocks(self):
+    def n_blocks(self) -> int:
         """Number of blocks."""
         return int(self.block.max()) + 1
 
     @classmethod
-    def of_one_block(cls):
+    def of_one_block(cls) -> Self:
         """Return a router that sends all records to a single block."""
         return cls._grown(None, lambda root: None)
 
     @classmethod
-    def fit(cls, X, block_size, smallest, k, may_be_block=None, units=None, is_small_enough=None):
+    def fit(
+        cls,
+        X: Floats,
+        block_size: float,
+        smallest: int,
+        k: int,
+        may_be_block: Callable[[Labels], bool] | None = None,
+        units: Array | None = None,
+        is_small_enough: Callable[[Labels], bool] | None = None,
+    ) -> Self:
         """Cut the records in two, recursively, until no part is larger than `block_size`.
 
         Parameters
@@ -124,7 +136,7 @@ class Router:
         block = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
         return cls(column, cut, np.stack([left, right], axis=1), block)
 
-    def route(self, X):
+    def route(self, X: Floats) -> Labels:
         """Return the block of each record."""
         blocks = np.empty(len(X), dtype=np.intp)
         for start in range(0, len(X), BATCH_SIZE):
@@ -132,13 +144,13 @@ class Router:
             blocks[rows] = self._route(X[rows])
         return blocks
 
-    def n_near_cuts(self, X, rounding):
+    def n_near_cuts(self, X: Floats, rounding: Floats) -> int:
         """Return the number of records whose block may change if columns change by `rounding`."""
         if not rounding.any():
             return 0
         return int(np.sum(self.route(X - rounding) != self.route(X + rounding)))
 
-    def rows_of_blocks(self, X):
+    def rows_of_blocks(self, X: Floats) -> Iterator[tuple[int, Labels]]:
         """Yield each block that holds any of the records, with their indices in ascending order."""
         blocks = self.route(X)
         rows = np.argsort(blocks, kind="stable")

@@ -1,13 +1,15 @@
 """The block and the group that a record belongs to if the table has strata."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._model._cells import Cells
-from sk_microagg._model._points import joined
+from sk_microagg._model._points import Points, joined
 from sk_microagg._model._router import Router
 from sk_microagg._utils._seeds import seeds_of_parts
+from sk_microagg._utils._typing import Floats, Labels
 
 
 @dataclass(frozen=True)
@@ -23,17 +25,17 @@ class StratifiedCells:
     parts: tuple[Cells, ...]
 
     @property
-    def n_blocks(self):
+    def n_blocks(self) -> int:
         """Number of blocks in all strata."""
         return sum(part.n_blocks for part in self.parts)
 
     @property
-    def centroids(self):
+    def centroids(self) -> Any:
         """Mean of each group, in the scaled space."""
         return joined([part.centroids for part in self.parts])
 
     @property
-    def weights(self):
+    def weights(self) -> Floats:
         """Power weight of each group."""
         return np.concatenate([part.weights for part in self.parts])
 
@@ -41,7 +43,9 @@ class StratifiedCells:
         """Number of the first group of each stratum, followed by the number of all groups."""
         return np.cumsum([0] + [len(part.weights) for part in self.parts])
 
-    def with_coordinates(self, groups, columns, values, X, labels):
+    def with_coordinates(
+        self, groups: Labels, columns: Labels, values: Floats, X: Points, labels: Labels
+    ) -> tuple["StratifiedCells", int]:
         """Change coordinates of some centroids: see `Cells.with_coordinates`."""
         starts, parts, n_moved = self._starts(), [], 0
         for part, start, end in zip(self.parts, starts[:-1], starts[1:], strict=True):
@@ -54,7 +58,7 @@ class StratifiedCells:
             n_moved += n_own
         return StratifiedCells(tuple(parts)), n_moved
 
-    def find(self, X, n_jobs, strata):
+    def find(self, X: Points, n_jobs: int | None, strata: Labels) -> Labels:
         """Return the group of each record, given the number of its stratum."""
         groups = np.empty(len(X), dtype=np.intp)
         starts = self._starts()

@@ -5,12 +5,22 @@ import csv
 import gzip
 import io
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 BYTE_ORDER_MARK = "\ufeff"
 BYTES_CHECKED = 65_536
+
+# The first bytes of files that are often taken for CSV.
+KINDS_OF_FILES = {
+    b"\x1f\x8b": "a gzip file: name it .gz",
+    b"PK\x03\x04": "a zip file: if it is of Excel, name it .xlsx",
+    b"PAR1": "a Parquet file: name it .parquet",
+    b"%PDF": "a PDF file",
+}
 
 
 class CSVError(ValueError):
@@ -65,7 +75,9 @@ class Rows:
 
 
 @contextmanager
-def opened_csv(source, *, sep=",", is_compressed=False, encoding="utf-8"):
+def opened_csv(
+    source: Any, *, sep: str = ",", is_compressed: bool = False, encoding: str = "utf-8"
+) -> Iterator[Any]:
     """Open a CSV file.
 
     It may begin with a byte order mark. Cells that contain a separator, a quote or the end of a
@@ -92,7 +104,7 @@ def opened_csv(source, *, sep=",", is_compressed=False, encoding="utf-8"):
         The rows.
     """
     name = source_name(source)
-    rows = None
+    rows: Any = None
     try:
         with _opened(source, name, is_compressed, encoding) as text:
             first = next(text, "")
@@ -104,7 +116,9 @@ def opened_csv(source, *, sep=",", is_compressed=False, encoding="utf-8"):
             )
             yield rows
     except csv.Error as error:
-        raise CSVError(f"{name}, line {rows.line_num}: {error}.") from error
+        why = f"{error}: a double quote has no other that closes it"
+        why = why if str(error) == "unexpected end of data" else error
+        raise CSVError(f"{name}, line {rows.line_num}: {why}.") from error
     except UnicodeError as error:
         why = getattr(error, "reason", error)
         raise EncodingError(f"{name} is not text in {encoding.upper()}: {why}.") from error
@@ -112,7 +126,7 @@ def opened_csv(source, *, sep=",", is_compressed=False, encoding="utf-8"):
         raise CSVError(f"{name} is not a whole gzip file: {error}.") from error
 
 
-def read_csv_rows(source, *, sep=","):
+def read_csv_rows(source: Any, *, sep: str = ",") -> list[list[str]]:
     r"""Read all rows of a CSV file that are not blank.
 
     Parameters
@@ -139,7 +153,7 @@ def read_csv_rows(source, *, sep=","):
         return [row for row in rows if row]
 
 
-def source_name(source):
+def source_name(source: Any) -> str:
     """Name of a CSV file, given by its path or open, for messages."""
     return getattr(source, "name", "the file") if hasattr(source, "read") else source
 
@@ -164,9 +178,17 @@ def _opened(source, name, is_compressed, encoding):
 
 
 def _check_is_text(beginning, name, encoding):
+    for mark, what in KINDS_OF_FILES.items():
+        if beginning.startswith(mark):
+            raise CSVError(f"{name} is not a CSV file, but {what}.")
     # In UTF-16 and UTF-32, every other character has a zero byte.
     if b"\0" not in beginning or b"\0" in "a".encode(encoding):
         return
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise EncodingError(f"{name} is not text in {encoding.upper()}, but in UTF-16.")
+    even, odd = beginning[::2], beginning[1::2]
+    for letters, zeros, kind in ((even, odd, "utf-16-le"), (odd, even, "utf-16-be")):
+        n_letters = sum(chr(letter).isalnum() for letter in letters if letter < 128)
+        if 2 * zeros.count(0) > len(zeros) and 2 * n_letters > len(letters):
+            raise EncodingError(f"{name} is not text in {encoding.upper()}, but maybe in {kind}.")
     raise CSVError(f"{name} is not a CSV file: it holds binary data.")

@@ -7,8 +7,11 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 # Modules whose frames a warning is not about: this package, and those that call it for the user.
 PACKAGE = str(Path(__file__).parents[1])
@@ -35,32 +38,32 @@ class Deadline:
     (False, True)
     """
 
-    def __init__(self, seconds=math.inf, *, heeds_interrupts=True):
+    def __init__(self, seconds: float = math.inf, *, heeds_interrupts: bool = True) -> None:
         self.start = time.monotonic()
         self.at = self.start + seconds
         self.heeds_interrupts = heeds_interrupts
         self._generation = generation()
 
-    def is_over(self):
+    def is_over(self) -> bool:
         """Whether the time is up, or the search was interrupted."""
         return self._is_interrupted() or time.monotonic() >= self.at
 
-    def seconds_left(self):
+    def seconds_left(self) -> float:
         """Seconds until the end, at least 0."""
         return 0.0 if self._is_interrupted() else max(self.at - time.monotonic(), 0.0)
 
-    def seconds_gone(self):
+    def seconds_gone(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self.start
 
-    def within(self, seconds):
+    def within(self, seconds: float) -> "Deadline":
         """Return a deadline some seconds from now, but not after this one."""
         seconds = min(seconds, self.at - time.monotonic())
         deadline = Deadline(seconds, heeds_interrupts=self.heeds_interrupts)
         deadline._generation = self._generation
         return deadline
 
-    def _is_interrupted(self):
+    def _is_interrupted(self) -> bool:
         if not self.heeds_interrupts:
             return False
         return is_interrupted() or self._generation < _Requests.generation
@@ -79,12 +82,12 @@ class _Requests:
 _OF_THREAD = threading.local()
 
 
-def is_interrupted():
+def is_interrupted() -> bool:
     """Whether Ctrl-C has asked the searches of a block that is still active to end."""
     return _Requests.is_made
 
 
-def warn_if_interrupted(result):
+def warn_if_interrupted(result: str) -> None:
     """Warn that Ctrl-C has ended a search; to be called at the end of its block.
 
     Within another block nothing is said: that one answers for all of its searches.
@@ -101,7 +104,7 @@ def warn_if_interrupted(result):
 
 
 @contextmanager
-def interruptible():
+def interruptible() -> Iterator[None]:
     """Let the first Ctrl-C ask a search to end; a second one raises KeyboardInterrupt.
 
     Blocks may be nested, also with blocks in other threads: all end at the same request, and it is
@@ -116,7 +119,7 @@ def interruptible():
 
 
 @contextmanager
-def shared_interrupt():
+def shared_interrupt() -> Iterator[None]:
     """Let all searches in this block end at the same Ctrl-C, also those that begin after it.
 
     As long as no search has begun, in any thread, Ctrl-C raises KeyboardInterrupt.
@@ -141,13 +144,13 @@ def shared_interrupt():
             _Requests.is_made = False
 
 
-def generation():
+def generation() -> int:
     """What ties searches in other threads to the current block: see `run_in_generation`."""
     number = getattr(_OF_THREAD, "generation", None)
     return _Requests.generation if number is None else number
 
 
-def run_in_generation(number, function, *arguments):
+def run_in_generation(number: int, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function, whose searches end when KeyboardInterrupt leaves the block of that number.
 
     Threads go on when the main thread leaves: what they begin after that must not belong to the
@@ -161,17 +164,17 @@ def run_in_generation(number, function, *arguments):
         _OF_THREAD.generation = before
 
 
-def _request(number, frame):
+def _request(number: int, frame: FrameType | None) -> None:
     if _Requests.is_made or not _Requests.has_search:
         signal.default_int_handler(number, frame)
     _Requests.is_made = True
 
 
-def _is_in_main_thread():
+def _is_in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def level_of_user():
+def level_of_user() -> int:
     """The `stacklevel` at which a warning of the caller names the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame):
@@ -179,7 +182,7 @@ def level_of_user():
     return level
 
 
-def _is_ours(frame):
+def _is_ours(frame: FrameType) -> bool:
     module = frame.f_globals.get("__name__", "")
     is_called_for_user = module.split(".")[0] in CALLING_PACKAGES
     return is_called_for_user or frame.f_code.co_filename.startswith(PACKAGE + os.sep)

@@ -1,9 +1,10 @@
 """Dependencies that an extra of the package installs."""
 
 import importlib
+from typing import Any
 
 
-def import_extra(module, extra, purpose):
+def import_extra(module: str, extra: str, purpose: str) -> Any:
     """Import an optional dependency, or name the extra that installs it.
 
     Parameters
@@ -36,7 +37,7 @@ def import_extra(module, extra, purpose):
         ) from error
 
 
-def check_report_extra():
+def check_report_extra() -> None:
     """Raise an ImportError that names the extra if a report cannot be written without it."""
     for module in ("matplotlib", "jinja2"):
         import_extra(module, "report", "A report")

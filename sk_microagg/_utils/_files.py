@@ -7,11 +7,13 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 from sk_microagg._utils._permissions import PRIVATE_FILE, PRIVATE_FOLDER, mode_for, open_folder
+from sk_microagg._utils._typing import FilePath
 
 
 class TemporaryFolder:
@@ -69,7 +71,7 @@ def remove_folder(path):
 
 
 @contextmanager
-def written_whole(path):
+def written_whole(path: FilePath) -> Iterator[Path]:
     """Give a draft to write to, next to `path`; rename it to `path` on success, else remove it."""
     path = Path(path)
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
@@ -85,7 +87,7 @@ def written_whole(path):
 
 
 @contextmanager
-def released_file(path, readers_of=None):
+def released_file(path: FilePath, readers_of: FilePath | None = None) -> Iterator[Path]:
     """As `written_whole`, but the complete file is readable by those who can read `readers_of`."""
     path = Path(path)
     with written_whole(path) as draft:

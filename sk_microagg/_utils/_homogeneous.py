@@ -1,17 +1,19 @@
 """A warning of groups in which all people have the same label."""
 
+from typing import Any
 from warnings import warn
 
 import numpy as np
 
 from sk_microagg._utils._deadline import level_of_user
 from sk_microagg._utils._target_weights import as_target, has_classes
+from sk_microagg._utils._typing import Labels
 
 # Standard errors by which a share must exceed that of shuffled labels.
 N_STANDARD_ERRORS = 2.0
 
 
-def warn_if_homogeneous(labels, y, parameter):
+def warn_if_homogeneous(labels: Labels, y: Any, parameter: str) -> None:
     """Warn if more records than by chance are in groups of one class, since `y` was used for them.
 
     Parameters
@@ -39,7 +41,7 @@ def warn_if_homogeneous(labels, y, parameter):
         )
 
 
-def homogeneous_share(labels, classes):
+def homogeneous_share(labels: Labels, classes: Labels) -> tuple[float, float, float]:
     """Share of records in groups of one class, and what it would be if classes were shuffled.
 
     Parameters

@@ -4,9 +4,10 @@ import numpy as np
 
 from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._statistics import group_means
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 
 
-def known_means(X, labels, units=None):
+def known_means(X: Array, labels: Labels, units: Array | None = None) -> Floats:
     """Mean of the known values of each group, column by column.
 
     Parameters
@@ -41,7 +42,7 @@ def known_means(X, labels, units=None):
     return means
 
 
-def means_of_known(values, labels, n_groups):
+def means_of_known(values: Array, labels: Labels, n_groups: int) -> Floats:
     """Mean of the known values of each group, of a single column; NaN where none is known."""
     known = ~np.isnan(values)
     groups, numbers = np.unique(labels[known], return_inverse=True)
@@ -50,7 +51,9 @@ def means_of_known(values, labels, n_groups):
     return means
 
 
-def too_few_known(values, labels, n_groups, units=None):
+def too_few_known(
+    values: Array, labels: Labels, n_groups: int, units: Array | None = None
+) -> Booleans:
     """Mask of the groups whose mean is not released: it is missing instead.
 
     Most of their values are missing, or all but those of one person, which would be told.

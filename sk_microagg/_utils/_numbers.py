@@ -9,7 +9,7 @@ ROUNDING = 1e-12
 PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 
 
-def percent(share, digits=2):
+def percent(share: float, digits: int = 2) -> str:
     """A share in percent.
 
     Only a share of exactly 0 or 1 is written as 0% or 100%: nothing that is rare looks as if it
@@ -56,7 +56,32 @@ def percent(share, digits=2):
     return text
 
 
-def rounded_percent(share, digits, rounding):
+def whole_percent(share: float) -> str:
+    """A share in whole percents, for shares of records.
+
+    Finer figures would differ between two tables that differ in a single record.
+
+    Parameters
+    ----------
+    share : float
+        The share, from 0 to 1.
+
+    Returns
+    -------
+    text : str
+        The share, rounded, with a percent sign; "<1%" and ">99%" near 0 and 1, which are written as
+        0% and 100% only if they are exact.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._numbers import whole_percent
+    >>> [whole_percent(share) for share in (0, 0.004, 0.037, 0.5, 0.996, 1)]
+    ['0%', '<1%', '4%', '50%', '>99%', '100%']
+    """
+    return "<1%" if ROUNDING < share < 0.01 else percent(share, digits=1)
+
+
+def rounded_percent(share: float, digits: int, rounding: str) -> str:
     """A share in percent, rounded up or down as asked, for bounds that must remain bounds.
 
     Parameters
@@ -91,7 +116,7 @@ def rounded_percent(share, digits, rounding):
     return (written.rstrip("0").rstrip(".") if "." in written else written) + "%"
 
 
-def percent_of_axis(share):
+def percent_of_axis(share: float) -> str:
     """A share in percent with no more digits than it needs, as the label of a tick.
 
     Parameters
@@ -113,7 +138,7 @@ def percent_of_axis(share):
     return f"{100 * share:.5g}%"
 
 
-def signed(number, decimals=2):
+def signed(number: float, decimals: int = 2) -> str:
     """A number with its sign, or 0 without one.
 
     Parameters
@@ -139,7 +164,7 @@ def signed(number, decimals=2):
     return text[1:] if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
-def counted(number, noun):
+def counted(number: int, noun: str) -> str:
     """A number with thousands separators, and the noun that it counts.
 
     Parameters

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from sk_microagg._utils._typing import Array, Booleans, Labels
 
-def n_people(groups, n_groups, units=None):
+
+def n_people(groups: Array, n_groups: int, units: Array | None = None) -> Labels:
     """Number of people in each of some groups.
 
     Parameters
@@ -35,6 +37,6 @@ def n_people(groups, n_groups, units=None):
     return np.bincount(groups, minlength=n_groups)
 
 
-def some(units, mask):
+def some(units: Array | None, mask: Booleans) -> Array | None:
     """The units of some records; None if there are none."""
     return None if units is None else units[mask]

@@ -1,7 +1,7 @@
 """Untrusted text, made safe to show on a terminal or in a report."""
 
 
-def printable(text):
+def printable(text: object) -> str:
     r"""The text with all control characters and other characters that are not shown escaped.
 
     Names of columns and files, and cells, may contain control characters that move the cursor,

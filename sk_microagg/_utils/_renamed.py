@@ -1,12 +1,13 @@
 """Public names that have changed: the old ones work for some releases more, with a warning."""
 
 import warnings
+from typing import Any
 
 # The default of a parameter under its old name, as in scikit-learn.
 DEPRECATED = "deprecated"
 
 
-def renamed_attribute(old, new):
+def renamed_attribute(old: str, new: str) -> property:
     """A property that gives the attribute `new` under its old name, with a FutureWarning.
 
     Parameters
@@ -20,7 +21,7 @@ def renamed_attribute(old, new):
         To be assigned to the old name in a class.
     """
 
-    def get(self):
+    def get(self: Any) -> Any:
         value = getattr(self, new)
         warnings.warn(
             f"{type(self).__name__}.{old} is called {new} now; the old name will go away.",

@@ -1,11 +1,14 @@
 """The scaled space, in which distances between records are measured."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from sk_microagg._utils._target_scaler import TargetScaler
+from sk_microagg._utils._typing import Array, Floats
 from sk_microagg._utils._validation import check_option, check_records, own_copy
 
 # Scalers whose result for a value depends on the value and its column only, to the last digit.
@@ -18,7 +21,7 @@ N_ALONE = 200
 SAFETY_FACTOR = 4.0
 
 
-def make_scaler(scaler, has_target=False):
+def make_scaler(scaler: Any, has_target: bool = False) -> Any:
     """Return a new scaler, from a name or an object, or None.
 
     With `has_target`, it may be one that is fitted with a target.
@@ -37,27 +40,27 @@ def make_scaler(scaler, has_target=False):
     return own_copy("scaler", scaler, ("fit", "transform"), f"{names}, None or ")
 
 
-def standardizes(scaler):
+def standardizes(scaler: Any) -> bool:
     """Whether scaled columns have a variance of 1, or of their weight."""
     if type(scaler) is StandardScaler:
         return scaler.with_std
     return type(scaler) is TargetScaler
 
 
-def own_floats(scaler, records):
+def own_floats(scaler: Any, records: Array) -> Floats:
     """Return records as float64, as a copy unless the scaler is known not to modify them."""
     is_harmless = type(scaler) is StandardScaler and scaler.copy
     return records.astype(np.float64, copy=not is_harmless)
 
 
-def scale(scaler, records):
+def scale(scaler: Any, records: Array) -> Floats:
     """Return records in the scaled space; a value may be missing if one of the record is."""
     if scaler is None:
         return check_records(records, allow_missing=True)
     scaled = scaler.transform(own_floats(scaler, records))
     name = f"X scaled by {type(scaler).__name__}"
     has_missing = np.isnan(records).any(axis=1)
-    scaled = check_records(scaled, name=name, allow_missing=has_missing.any())
+    scaled = check_records(scaled, name=name, allow_missing=bool(has_missing.any()))
     if len(scaled) != len(records):
         raise ValueError(
             f"scaler={scaler!r} returned {len(scaled)} records for {len(records)}; it must not "
@@ -71,7 +74,9 @@ def scale(scaler, records):
     return scaled
 
 
-def rounding_of(scaler, records, scaled, scale_some=None):
+def rounding_of(
+    scaler: Any, records: Array, scaled: Floats, scale_some: Callable[[Array], Floats] | None = None
+) -> Floats:
     """Return how much scaled values may differ if the records are scaled in another batch or order.
 
     Matrix products round differently depending on the number of rows. A column may even consist of

@@ -1,6 +1,6 @@
 """Shares of the records of a table, written so that none stands for only a few records."""
 
-from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._numbers import whole_percent
 
 # A figure for one record discloses it, and a figure for two discloses each of them to the other.
 FEWEST_RECORDS = 3
@@ -40,6 +40,39 @@ def bound_in_words(share, n_records, fewest):
     return None
 
 
+def share_in_words(share, n_records, fewest, of=""):
+    """A share of the records in whole percents, or a bound if it stands for a few of them.
+
+    Parameters
+    ----------
+    share : float
+        Share of the records.
+
+    n_records : int
+        Number of all records.
+
+    fewest : int
+        Smallest number of records that a share may stand for.
+
+    of : str, default=""
+        What follows a percentage; a bound names the records by itself.
+
+    Returns
+    -------
+    words : str
+        The share.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._shares import share_in_words
+    >>> share_in_words(0.0712, 10_000, 5, of=" of the records")
+    '7% of the records'
+    >>> share_in_words(0.0004, 10_000, 5, of=" of the records")
+    'fewer than 5 records'
+    """
+    return bound_in_words(share, n_records, fewest) or whole_percent(share) + of
+
+
 def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     """A line for each column in which groups share one value, the largest share first.
 
@@ -63,8 +96,7 @@ def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     ranked = sorted((name for name in shares if shares[name] > 0), key=lambda name: -shares[name])
     lines = []
     for name in ranked[:most]:
-        bound = bound_in_words(shares[name], n_records, fewest_records(k))
-        records = bound or f"{percent(shares[name])} of the records"
+        records = share_in_words(shares[name], n_records, fewest_records(k), " of the records")
         lines.append(f"{name}: {records} are in groups that share one value")
     n_more = len(ranked) - len(lines)
     if n_more:

@@ -2,6 +2,8 @@
 
 from contextlib import nullcontext
 
+from sklearn.utils.metaestimators import available_if
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn before 1.9, or after the experiment
@@ -30,4 +32,4 @@ except ImportError:  # scikit-learn before 1.9, or after the experiment
             return nullcontext()
 
 
-__all__ = ["CallbackSupportMixin", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "available_if", "with_callbacks"]

@@ -1,10 +1,13 @@
 """The space in which records are compared: scaled columns, and where values are missing."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._scaling import own_floats, rounding_of, scale, standardizes
+from sk_microagg._utils._typing import Array, Floats, Labels
 
 # Fewer values of a column could be computed from its mean and variance.
 FEWEST_KNOWN = 3
@@ -47,11 +50,11 @@ class ScaledSpace:
     array([[3., 2.]])
     """
 
-    def __init__(self, scaler, min_known=FEWEST_KNOWN):
+    def __init__(self, scaler: Any, min_known: int = FEWEST_KNOWN) -> None:
         self._scaler = scaler
         self._min_known = min_known
 
-    def fit(self, records, units=None, y=None):
+    def fit(self, records: Array, units: Array | None = None, y: Any = None) -> Floats:
         """Fit the scaler, and return the points of the records.
 
         Parameters
@@ -83,7 +86,7 @@ class ScaledSpace:
         self._fit_missing(scaled)
         return np.concatenate(self._parts(scaled), axis=1) if len(self.with_missing) else scaled
 
-    def _fit_missing(self, scaled):
+    def _fit_missing(self, scaled: Floats) -> None:
         missing = np.isnan(scaled)
         n_missing = missing.sum(axis=0)
         n_known = np.maximum(len(scaled) - n_missing, 1)
@@ -102,7 +105,7 @@ class ScaledSpace:
             self._factors[self.with_missing] = 1.0 / np.sqrt(1.0 - share**2)
         self._heights = (np.sqrt(spreads) * self._factors)[self.with_missing]
 
-    def points(self, records):
+    def points(self, records: Array) -> Floats:
         """The points of records, whether or not the space was fitted on them.
 
         Parameters
@@ -118,7 +121,7 @@ class ScaledSpace:
         values, indicators = self.parts(records)
         return np.concatenate([values, indicators], axis=1) if indicators.shape[1] else values
 
-    def parts(self, records):
+    def parts(self, records: Array) -> tuple[Floats, Floats]:
         """The points of records in two parts: scaled columns, and coordinates for missing values.
 
         Parameters
@@ -136,7 +139,7 @@ class ScaledSpace:
         """
         return self._parts(scale(self._scaler, self._without_unused(records)))
 
-    def _parts(self, scaled):
+    def _parts(self, scaled: Floats) -> tuple[Floats, Floats]:
         missing = np.isnan(scaled)
         if missing.any():
             scaled = np.where(missing, self._means, scaled)
@@ -144,7 +147,7 @@ class ScaledSpace:
             scaled = scaled * self._factors
         return scaled, missing[:, self.with_missing] * self._heights
 
-    def _without_unused(self, records):
+    def _without_unused(self, records: Array) -> Array:
         """The records with 0 in columns of which too few values were known."""
         if not len(self._unused):
             return records
@@ -152,7 +155,9 @@ class ScaledSpace:
         records[:, self._unused] = 0.0
         return records
 
-    def single_values(self, records, labels, units=None):
+    def single_values(
+        self, records: Array, labels: Labels, units: Array | None = None
+    ) -> tuple[Labels, Labels, Floats]:
         """Where a single value of a group is known, so that its mean in the space would tell it.
 
         Parameters
@@ -186,7 +191,7 @@ class ScaledSpace:
         groups, columns = np.concatenate(found).T
         return groups, columns, (self._means * self._factors)[columns]
 
-    def rounding(self, records, points):
+    def rounding(self, records: Array, points: Floats) -> Floats:
         """How much coordinates may differ if records become points in another batch or order.
 
         Parameters
@@ -205,7 +210,7 @@ class ScaledSpace:
         return rounding_of(self._scaler, records, points, self.points)
 
 
-def fewest_known(k):
+def fewest_known(k: int) -> int:
     """How many people must have a value, so that a scaler tells of none of them.
 
     With k of 1, nothing is anonymized.
@@ -213,7 +218,7 @@ def fewest_known(k):
     return 1 if k == 1 else max(k, FEWEST_KNOWN)
 
 
-def known_people(records, units=None):
+def known_people(records: Array, units: Array | None = None) -> Labels:
     """Number of people who have a value, column by column.
 
     Parameters

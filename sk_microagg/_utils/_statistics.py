@@ -1,16 +1,18 @@
 """Sizes, means and squared errors of groups; duplicates among records."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._typing import Floats, Labels
 
 
-def group_sizes(labels):
+def group_sizes(labels: Labels) -> Labels:
     """Return the number of records in each group, for labels numbered from 0."""
     return np.bincount(labels)
 
 
-def group_means(X, labels):
+def group_means(X: ArrayLike, labels: Labels) -> Floats:
     """Return the mean of each group, shape (n_groups, n_features), for labels numbered from 0."""
     X = np.asarray(X, dtype=np.float64)
     sizes = group_sizes(labels)
@@ -26,12 +28,12 @@ def group_means(X, labels):
     return means
 
 
-def total_sum_of_squares(X):
+def total_sum_of_squares(X: Floats) -> float:
     """Return the sum of squared distances between the records and their mean."""
     return Partition(X, np.zeros(len(X), dtype=np.intp), len(X)).sse
 
 
-def share_of_total(squared_errors, X):
+def share_of_total(squared_errors: float, X: Floats) -> float:
     """Return squared errors as a share of the total sum of squares of X; 0 if that is 0.
 
     The share can exceed 1 if the centers are not the means of these records.
@@ -40,7 +42,7 @@ def share_of_total(squared_errors, X):
     return squared_errors / total if total > 0 else 0.0
 
 
-def loss_share(sse, total):
+def loss_share(sse: float, total: float) -> float:
     """Return the information loss of groups replaced by their means; 0 if the total is 0.
 
     It is at most 1, also in the presence of rounding errors.
@@ -48,13 +50,13 @@ def loss_share(sse, total):
     return min(float(sse / total), 1.0) if total > 0 else 0.0
 
 
-def mean_squared_errors(X, labels):
+def mean_squared_errors(X: Floats, labels: Labels) -> Floats:
     """Return the mean squared distance to the centroid of each group, with labels from 0."""
     gaps = X - group_means(X, labels)[labels]
     return np.bincount(labels, np.einsum("ij,ij->i", gaps, gaps)) / np.bincount(labels)
 
 
-def squared_error(X, centers, labels):
+def squared_error(X: Floats, centers: Floats, labels: Labels) -> float:
     """Return the sum of squared distances between the records and the centers of their labels."""
     total = 0.0
     for j in range(X.shape[1]):
@@ -64,13 +66,13 @@ def squared_error(X, centers, labels):
     return total
 
 
-def twins_of(X):
+def twins_of(X: Floats) -> Labels:
     """Return a number shared by identical records, or -1 for a unique record."""
     _, number, count = distinct_records(X)
     return np.where(count[number] > 1, number, -1)
 
 
-def distinct_records(X):
+def distinct_records(X: Floats) -> tuple[Labels, Labels, Labels]:
     """Return the first of each set of equal records, the set of each record, and their sizes."""
     # Adding 0 turns -0.0 into 0.0.
     rows = np.ascontiguousarray(X + 0.0)

@@ -1,9 +1,12 @@
 """Tables as arrays, lists or DataFrames, column by column."""
 
 from datetime import date, time, timedelta
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
+
+from sk_microagg._utils._typing import Booleans
 
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
@@ -11,29 +14,36 @@ DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 MISSING = "*"
 
 
-def as_table(X):
-    """The table itself; lists and masked arrays as an array of objects.
+def as_table(X: Any) -> Any:
+    """The table itself; Arrow tables as DataFrames, lists and masked arrays as arrays of objects.
 
     In an array of one type, numbers in a list might become text, and masked cells would be visible.
     """
+    if is_arrow(X):
+        return X.to_pandas()
     if has_masked_rows(X):
         X = np.ma.vstack(X)
     if np.ma.isMaskedArray(X):
-        return np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
+        return np.where(np.ma.getmaskarray(X), None, X.data.astype(object))  # type: ignore[call-overload]
     return np.array(X, dtype=object) if isinstance(X, list | tuple) else X
 
 
-def has_masked_rows(X):
+def has_masked_rows(X: object) -> bool:
     """Whether a table is a list of rows of which some are masked arrays."""
     return isinstance(X, list | tuple) and any(map(np.ma.isMaskedArray, X))
 
 
-def is_frame(table):
+def is_frame(table: object) -> bool:
     """Whether a table is a DataFrame of pandas or polars."""
     return hasattr(table, "columns") and (hasattr(table, "iloc") or hasattr(table, "get_columns"))
 
 
-def columns_of(table, name):
+def is_arrow(table: Any) -> bool:
+    """Whether a table is one of pyarrow."""
+    return hasattr(table, "schema") and hasattr(table, "column_names")
+
+
+def columns_of(table: Any, name: str) -> list[Any]:
     """Columns of a table, each with its own type: a common type might round large integers.
 
     `name` is the table's name in messages.
@@ -45,7 +55,7 @@ def columns_of(table, name):
     return list(check_array(table, dtype=None, ensure_all_finite=False, input_name=name).T)
 
 
-def has_numbers(column):
+def has_numbers(column: Any) -> bool:
     """Whether a column has a numeric type, with NaN for missing values.
 
     Columns of objects may hold numbers, too.
@@ -53,19 +63,23 @@ def has_numbers(column):
     return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf"
 
 
-def holds_dates(column):
+def holds_dates(column: Any) -> bool:
     """Whether a column has a type for dates, times or durations, or holds such objects."""
-    if getattr(column.dtype, "is_temporal", bool)():  # of polars
-        return True
-    kind = getattr(column.dtype, "kind", "")
-    if kind == "O":
+    if getattr(column.dtype, "kind", "") == "O":
         return any(
             isinstance(cell, DATES) or type(cell).__name__ == "Period" for cell in cells_of(column)
         )
-    return kind in ("m", "M")
+    return has_type_of_dates(column)
 
 
-def cells_of(column):
+def has_type_of_dates(column: Any) -> bool:
+    """Whether a column has a type for dates, times or durations."""
+    if getattr(column.dtype, "is_temporal", bool)():  # of polars
+        return True
+    return getattr(column.dtype, "kind", "") in ("m", "M")
+
+
+def cells_of(column: Any) -> list[Any]:
     """The cells of a column as a list of Python objects."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "mM":
         # Nanoseconds would become integers.
@@ -73,17 +87,17 @@ def cells_of(column):
     return column.to_list() if hasattr(column, "to_list") else column.tolist()
 
 
-def missing_cells(column):
+def missing_cells(column: Any) -> Booleans:
     """Mask of the missing cells of a column: None, NaN, NaT, pandas.NA or "*"."""
     if has_numbers(column):
         return np.isnan(np.asarray(column))
     return np.array([_is_missing(cell) for cell in cells_of(column)], dtype=bool)
 
 
-def _is_missing(cell):
+def _is_missing(cell: Any) -> bool:
     return cell == MISSING if isinstance(cell, str) else is_null(cell)
 
 
-def is_null(cell):
+def is_null(cell: Any) -> bool:
     """Whether a cell is None, NaN, NaT or pandas.NA."""
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)

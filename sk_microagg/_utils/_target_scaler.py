@@ -1,12 +1,22 @@
 """A scaler that weighs columns by what they tell of a target."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._target_weights import FLOOR, check_target, target_weights
-from sk_microagg._utils._validation import check_number
+from sk_microagg._utils._typing import Array, Estimator, Floats, Output, RandomState, TableLike
+from sk_microagg._utils._validation import (
+    check_no_hidden_numbers,
+    check_number,
+    text_explained,
+    without_mask,
+)
 
 
 class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -73,12 +83,21 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([ True,  True])
     """
 
-    def __init__(self, estimator=None, floor=FLOOR, random_state=0):
+    if TYPE_CHECKING:  # what `fit` sets
+        weights_: Floats
+        mean_: Floats
+        scale_: Floats
+        n_features_in_: int
+        feature_names_in_: Array
+
+    def __init__(
+        self, estimator: Estimator = None, floor: float = FLOOR, random_state: RandomState = 0
+    ) -> None:
         self.estimator = estimator
         self.floor = floor
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: TableLike, y: TableLike) -> Self:
         """Find the weights.
 
         Parameters
@@ -116,7 +135,7 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.scale_ = standard.scale_ / np.sqrt(self.weights_)
         return self
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> Output:
         """Standardize the columns of records, and weigh them.
 
         Parameters
@@ -133,11 +152,13 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = self._check(X, reset=False)
         return ((X - self.mean_) / self.scale_).astype(X.dtype, copy=False)
 
-    def _check(self, X, reset):
+    def _check(self, X: TableLike, reset: bool) -> Array:
         floats = (np.float64, np.float32)
-        return validate_data(self, X, dtype=floats, ensure_all_finite="allow-nan", reset=reset)
+        check_no_hidden_numbers(without_mask(X))
+        with text_explained(X):
+            return validate_data(self, X, dtype=floats, ensure_all_finite="allow-nan", reset=reset)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
@@ -145,7 +166,7 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def has_target_scaler(scaler):
+def has_target_scaler(scaler: Any) -> bool:
     """Whether a scaler is a TargetScaler, or has one as a step."""
-    steps = getattr(scaler, "get_params", dict)().values()
+    steps: Iterable[Any] = getattr(scaler, "get_params", dict)().values()
     return any(isinstance(step, TargetScaler) for step in (scaler, *steps))

@@ -1,11 +1,14 @@
 """How much columns tell of a target."""
 
+from typing import Any
+
 import numpy as np
-from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils.multiclass import type_of_target
 
 from sk_microagg._utils._tables import is_null
+from sk_microagg._utils._typing import Array, Estimator, RandomState
+from sk_microagg._utils._validation import own_copy
 
 # A column that tells nothing has this weight; the mean weight is 1.
 FLOOR = 0.1
@@ -22,7 +25,7 @@ RECORDS_PER_TREE = 20_000
 STEP = 2.0**0.5
 
 
-def check_target(y, n_records, owner):
+def check_target(y: Any, n_records: int, owner: str) -> Array:
     """Return a target as an array; raise an error that names y if there is none for the records.
 
     `owner` is what needs it, in messages.
@@ -39,13 +42,13 @@ def check_target(y, n_records, owner):
     return y
 
 
-def _has_missing(y):
+def _has_missing(y: Array) -> bool:
     if y.dtype.kind == "f":
-        return np.isnan(y).any()
+        return bool(np.isnan(y).any())
     return y.dtype.kind == "O" and any(map(is_null, y.flat))
 
 
-def as_target(y):
+def as_target(y: Any) -> Array:
     """Return a target as an array, a single column of it as one of one dimension, dates as numbers.
 
     Dates are microseconds, or NaN.
@@ -56,7 +59,14 @@ def as_target(y):
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
-def target_weights(points, column_of, y, floor=FLOOR, random_state=0, estimator=None):
+def target_weights(
+    points: Any,
+    column_of: Array,
+    y: Array,
+    floor: float = FLOOR,
+    random_state: RandomState = 0,
+    estimator: Estimator = None,
+) -> dict[Any, float]:
     """Weights of columns by what a forest finds them to tell of a target.
 
     Parameters
@@ -96,7 +106,7 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0, estimator=
     if estimator is None:
         model = _quick_forest(y, points.shape[0], random_state)
     else:
-        model = clone(estimator)
+        model = own_copy("estimator", estimator, ("fit", "get_params"), "None or ")
         if model.get_params(deep=False).get("random_state", 0) is None:
             model.set_params(random_state=random_state)
     importances = _importances(model.fit(points, y))
@@ -105,11 +115,18 @@ def target_weights(points, column_of, y, floor=FLOOR, random_state=0, estimator=
     if importance.sum() == 0:
         return dict.fromkeys(columns, 1.0)
     weights = floor + (1.0 - floor) * importance / importance.mean()
-    weights = STEP ** np.round(np.log(weights) / np.log(STEP))
+    # Only ratios matter: relative to the largest, columns that tell about the same stay equal. What
+    # makes the mean about 1 follows from the ratios, and tells nothing more.
+    exponents = _exponents(weights / weights.max())
+    weights = STEP ** (exponents - _exponents(np.mean(STEP**exponents)))
     return dict(zip(columns, weights.tolist(), strict=True))
 
 
-def _quick_forest(y, n_records, random_state):
+def _exponents(weights: Any) -> Any:
+    return np.round(np.log(weights) / np.log(STEP))
+
+
+def _quick_forest(y: Array, n_records: int, random_state: RandomState) -> Estimator:
     return (ExtraTreesClassifier if has_classes(y) else ExtraTreesRegressor)(
         N_TREES,
         min_samples_leaf=MIN_RECORDS_PER_LEAF,
@@ -119,7 +136,7 @@ def _quick_forest(y, n_records, random_state):
     )
 
 
-def _importances(model):
+def _importances(model: Estimator) -> Array:
     """What a fitted model finds each coordinate to tell, from 0."""
     if hasattr(model, "feature_importances_"):
         return np.asarray(model.feature_importances_)
@@ -130,12 +147,12 @@ def _importances(model):
     )
 
 
-def has_classes(y):
+def has_classes(y: Array) -> bool:
     """Whether a target consists of classes, not of numbers."""
     return not (type_of_target(y, input_name="y").startswith("continuous") or _are_counts(y))
 
 
-def _are_counts(y):
+def _are_counts(y: Array) -> bool:
     """Whether a target of whole numbers has too many different ones to be classes."""
     y = np.asarray(y)
     return y.dtype.kind in "iuf" and len(np.unique(y)) > max(MOST_CLASSES, np.sqrt(len(y)))

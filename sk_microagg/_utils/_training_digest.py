@@ -1,19 +1,22 @@
 """Recognition of the training data, for a warning where `transform` does not give the release."""
 
 from hashlib import sha256
+from typing import Any
 from warnings import warn
 
 import numpy as np
 
+from sk_microagg._utils._typing import Array
 
-def digest(records):
+
+def digest(records: Array) -> str:
     """Return a fingerprint of a whole table, by which to recognize it.
 
     With it, guesses at the table can be tested, so it must not leave the process: see
     `KnowsTrainingData`.
     """
     fingerprint = sha256(str(records.shape).encode())
-    fingerprint.update(np.ascontiguousarray(records, dtype=np.float64))
+    fingerprint.update(np.ascontiguousarray(records, dtype=np.float64).data)
     return fingerprint.hexdigest()[:8]
 
 
@@ -23,14 +26,14 @@ class KnowsTrainingData:
     Models are pickled to be distributed, and the digest would confirm a correct guess at the data.
     """
 
-    def __getstate__(self):
-        state = dict(super().__getstate__())
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if "_training_digest" in state:
             state["_training_digest"] = None
         return state
 
 
-def warn_if_training_data(records, training_digest):
+def warn_if_training_data(records: Array, training_digest: str | None) -> None:
     """Warn if the records have the given digest; None means no digest."""
     if training_digest is not None and digest(records) == training_digest:
         warn(

@@ -1,22 +1,42 @@
 """Validation of arguments, shared by the estimators, builders, refiners and metrics."""
 
+import re
+import warnings
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from sk_microagg._utils._tables import columns_of, has_masked_rows, holds_dates, is_frame
+from sk_microagg._utils._deadline import level_of_user
+from sk_microagg._utils._tables import (
+    DATES,
+    columns_of,
+    has_masked_rows,
+    holds_dates,
+    is_arrow,
+    is_frame,
+)
+from sk_microagg._utils._typing import Estimator, Floats, Labels
 
 NOTHING = object()
 
 # With values up to this, the sum of squares of a table of any size is finite.
 LARGEST_VALUE = 1e140
 
+ARROW_DATES = re.compile(r"\b(timestamp|date32|date64|time32|time64|duration)\b")
 
-def check_k(k, n_samples):
+# Kernels count in 64 bits.
+LARGEST_COUNT = 2**63 - 1
+
+
+def check_k(k: Any, n_samples: Any) -> int:
     """Return `k` as an int; raise an error if it is not from 1 to `n_samples`."""
     if isinstance(k, bool) or not isinstance(k, Integral):
         raise TypeError(f"k={k!r} must be an integer, got {type(k).__name__}.")
@@ -27,7 +47,18 @@ def check_k(k, n_samples):
     return int(k)
 
 
-def check_count(name, value, *, or_none=False, or_options=""):
+def warn_if_k_is_1(k: int, privacy: Any = None) -> None:
+    """Warn that a release protects nobody, unless constraints ask for larger groups."""
+    if k == 1 and not privacy:
+        warnings.warn(
+            "k=1: nothing is anonymized, since each record may be a group of its own. k must be at "
+            "least 2 to protect anybody.",
+            UserWarning,
+            stacklevel=level_of_user(),
+        )
+
+
+def check_count(name: str, value: Any, *, or_none: bool = False, or_options: str = "") -> int:
     """Return a positive integer parameter as an int; -1 for None if that is allowed.
 
     `or_options` lists other allowed values, for the message.
@@ -41,10 +72,20 @@ def check_count(name, value, *, or_none=False, or_options=""):
         raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
     if value < 1:
         raise ValueError(f"{name}={value!r} must be {allowed}.")
+    if int(value) > LARGEST_COUNT:
+        raise ValueError(f"{name}={value!r} must be at most {LARGEST_COUNT}.")
     return int(value)
 
 
-def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_option=NOTHING):
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: Any = -inf,
+    at_least: Any = -inf,
+    at_most: Any = inf,
+    or_option: object = NOTHING,
+) -> float:
     """Return a parameter as a float; raise an error if it is out of range.
 
     `or_option` is another allowed value, for the message.
@@ -66,7 +107,7 @@ def check_number(name, value, *, above=-inf, at_least=-inf, at_most=inf, or_opti
     return float(value)
 
 
-def check_n_jobs(n_jobs):
+def check_n_jobs(n_jobs: Any) -> None:
     """Raise an error unless `n_jobs` is None or a nonzero integer."""
     allowed = "None or an integer other than 0"
     if n_jobs is None:
@@ -77,7 +118,7 @@ def check_n_jobs(n_jobs):
         raise ValueError(f"n_jobs={n_jobs!r} must be {allowed}.")
 
 
-def check_verbose(verbose):
+def check_verbose(verbose: Any) -> None:
     """Raise an error unless `verbose` is a bool or a nonnegative integer."""
     allowed = "True, False or an integer of at least 0"
     if not isinstance(verbose, Integral | np.bool_):
@@ -86,14 +127,21 @@ def check_verbose(verbose):
         raise ValueError(f"verbose={verbose!r} must be {allowed}.")
 
 
-def check_option(name, value, allowed):
+def check_option(name: str, value: object, allowed: Collection[object]) -> None:
     """Raise an error unless a parameter has one of the allowed values."""
-    if value not in allowed:
+    if not isinstance(value, Hashable) or value not in allowed:
         options = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name}={value!r} must be one of {options}.")
 
 
-def check_records(X, *, dtype=np.float64, name="X", estimator=None, allow_missing=False):
+def check_records(
+    X: Any,
+    *,
+    dtype: Any = np.float64,
+    name: str = "X",
+    estimator: Estimator = None,
+    allow_missing: bool = False,
+) -> Floats:
     """Return `X` as a C-contiguous array of floats with finite values and squared distances.
 
     With `allow_missing`, NaN is allowed, and masked values become NaN.
@@ -101,7 +149,7 @@ def check_records(X, *, dtype=np.float64, name="X", estimator=None, allow_missin
     if allow_missing:
         X = without_mask(X)
     check_no_hidden_numbers(X, name)
-    with text_explained(name):
+    with text_explained(X, name):
         X = check_array(
             X,
             dtype=dtype,
@@ -126,52 +174,100 @@ def check_records(X, *, dtype=np.float64, name="X", estimator=None, allow_missin
     return X
 
 
-def without_mask(X):
+def without_mask(X: Any) -> Any:
     """Return `X`; masked values of an array, or of rows, as NaN."""
     if has_masked_rows(X):
         X = np.ma.vstack(X)
     if not np.ma.isMaskedArray(X):
         return X
-    return X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+    return X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)  # type: ignore[attr-defined]
 
 
 @contextmanager
-def text_explained(name="X"):
-    """Say which estimators take text where scikit-learn says that it is not a number."""
+def text_explained(X: Any, name: str = "X") -> Iterator[None]:
+    """Say which column holds text, and which estimators take it, or that `X` is no table.
+
+    The message of scikit-learn quotes a cell, which may be a person's name.
+    """
     try:
         yield
+    except TypeError as error:
+        if not str(error).startswith("float() argument"):
+            raise
+        raise TypeError(
+            f"{name} of type {type(X).__name__} must be a table of numbers: {error}."
+        ) from error
     except ValueError as error:
         if not str(error).startswith("could not convert string"):
             raise
         raise ValueError(
-            f"{name} holds text, but must hold numbers: {error}. TableAggregator and KAIM take "
-            "tables with text and dates."
-        ) from error
+            f"{_place_of_text(X, name)} holds text, but must hold numbers. TableAggregator and "
+            "KAIM take tables with text."
+        ) from None
 
 
-def check_no_hidden_numbers(X, name="X"):
-    """Raise an error for masked values and dates, which conversion to floats would hide."""
+def _place_of_text(X: Any, name: str) -> str:
+    if np.ndim(X) == 2:
+        for label, column in zip(_labels(X), columns_of(X, name), strict=True):
+            try:
+                np.asarray(column, dtype=np.float64)
+            except (TypeError, ValueError):
+                return f"Column {label!r} of {name}"
+    return name
+
+
+def check_no_hidden_numbers(X: Any, name: str = "X") -> None:
+    """Raise an error for what conversion to floats would hide: masked values and dates.
+
+    Also for columns of the same name, which scikit-learn explains in terms of another library.
+    """
     rows = X if has_masked_rows(X) else [X]
     if any(np.ma.is_masked(row) for row in rows):
         raise ValueError(
             f"Input {name} contains masked values: they count as missing, as NaN does. "
             "MicroAggregator, TableAggregator and KAIM take tables with missing values."
         )
-    is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OmM"
+    if is_frame(X):
+        check_names_differ(X.columns, name)
+    dates = _column_of_dates(X, name)
+    if dates is not None:
+        raise TypeError(
+            f"Column {dates!r} of {name} holds dates or times: it must hold numbers. Convert it "
+            "first, for example to days since a fixed date, or leave it out. TableAggregator takes "
+            "tables with dates, and releases dates."
+        )
+
+
+def check_names_differ(names: Iterable[Hashable], table: str = "X") -> None:
+    """Raise an error if several columns of a table have the same name."""
+    for column, n_times in Counter(names).items():
+        if n_times > 1:
+            raise ValueError(f"{table} has several columns named {column!r}: names must differ.")
+
+
+def _column_of_dates(X: Any, name: str) -> Any:
+    """The name of the first column that holds dates or times; None if there is none."""
+    if is_arrow(X):
+        types = zip(X.schema.names, X.schema.types, strict=True)
+        return next((label for label, kind in types if ARROW_DATES.search(str(kind))), None)
+    if isinstance(X, list | tuple):
+        rows = (row for row in X if isinstance(row, list | tuple | np.ndarray))
+        cells = (pair for row in rows for pair in enumerate(row))
+        return next((place for place, cell in cells if isinstance(cell, DATES)), None)
+    kind = getattr(getattr(X, "dtype", None), "kind", None)
+    is_array = getattr(X, "ndim", None) == 2 and kind in ("O", "m", "M")
     if not (is_array or is_frame(X)) or 0 in X.shape:
-        return
-    for column_name, column in zip(
-        X.columns if is_frame(X) else range(X.shape[1]), columns_of(X, name), strict=True
-    ):
-        if holds_dates(column):
-            raise TypeError(
-                f"Column {column_name!r} of {name} holds dates or times: it must hold numbers. "
-                "Convert it first, for example to days since a fixed date, or leave it out. "
-                "TableAggregator and KAIM take tables with dates."
-            )
+        return None
+    columns = zip(_labels(X), columns_of(X, name), strict=True)
+    return next((label for label, column in columns if holds_dates(column)), None)
 
 
-def check_partition(labels, k, n_samples, source):
+def _labels(X: Any) -> Collection[Any]:
+    """The names of the columns of a table, or their positions."""
+    return list(X.columns) if is_frame(X) else range(np.shape(X)[1])
+
+
+def check_partition(labels: ArrayLike, k: int, n_samples: int, source: str) -> Labels:
     """Return `labels` numbered from 0; raise an error if they are not a k-partition.
 
     `source` names the labels in the message, such as "labels".
@@ -190,7 +286,7 @@ def check_partition(labels, k, n_samples, source):
     return labels
 
 
-def own_copy(parameter, value, methods, alternatives):
+def own_copy(parameter: str, value: Any, methods: Iterable[str], alternatives: str) -> Any:
     """Clone an object given as a parameter; raise an error if it lacks a method."""
     for method in methods:
         if isinstance(value, type) or not callable(getattr(value, method, None)):

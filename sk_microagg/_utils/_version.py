@@ -1,5 +1,6 @@
 """The version of the package, and models fitted with another version."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 
@@ -7,7 +8,7 @@ __version__ = version("sk-microagg")
 
 
 @contextmanager
-def complete_model(model):
+def complete_model(model: object) -> Iterator[None]:
     """Raise a clear error if a fitted model lacks a part, as one from another version may.
 
     That is the case if an attribute is missing from the model or another object of the package.

@@ -2,10 +2,11 @@
 
 from abc import ABCMeta, abstractmethod
 
-from sklearn.base import BaseEstimator
-
+from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._typing import Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_records
 from sk_microagg.builders._merge import merge_until_met
+from sk_microagg.privacy import Rules
 
 
 class Builder(BaseEstimator, metaclass=ABCMeta):
@@ -29,7 +30,7 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
     # Whether `_build` takes the constraints into account. If not, it builds for k alone.
     knows_rules = False
 
-    def build(self, X, k, rules=None):
+    def build(self, X: TableLike, k: int, rules: Rules | None = None) -> Labels:
         """Partition records into groups of at least `k` records.
 
         Parameters
@@ -52,9 +53,9 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
         """
         X = check_records(X)
         k = check_k(k, len(X))
-        labels = self._build(X, k, rules) if self.knows_rules else self._build(X, k)
+        labels = self._build(X, k, rules) if self.knows_rules else self._build(X, k)  # type: ignore[call-arg]
         return merge_until_met(X, labels, rules)
 
     @abstractmethod
-    def _build(self, X, k):
+    def _build(self, X: Floats, k: int) -> Labels:
         """Return the labels of a partition; all arguments have been validated."""

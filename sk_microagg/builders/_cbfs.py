@@ -1,7 +1,9 @@
 """Centroid-based fixed-size microaggregation."""
 
+from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups
+from sk_microagg.builders._fixed_size import FixedSizeGroups, Growth
 
 
 class CBFS(Builder):
@@ -29,16 +31,16 @@ class CBFS(Builder):
     array([1, 1, 0, 0, 1])
     """
 
-    def __init__(self, growth="nn"):
+    def __init__(self, growth: Growth = "nn") -> None:
         self.growth = growth
 
-    def _build(self, X, k):
+    def _build(self, X: Floats, k: int) -> Labels:
         groups = FixedSizeGroups(X, k, self.growth)
         grow_from_outside(groups)
         return groups.finish()
 
 
-def grow_from_outside(groups, deadline=None):
+def grow_from_outside(groups: FixedSizeGroups, deadline: Deadline | None = None) -> None:
     """Form groups from the outside in while k records remain, and until the deadline is over."""
     pool = groups.pool
     while pool.size >= groups.k and not (deadline is not None and deadline.is_over()):

@@ -1,7 +1,8 @@
 """Diameter-based fixed-size microaggregation."""
 
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups
+from sk_microagg.builders._fixed_size import FixedSizeGroups, Growth
 
 
 class DBFS(Builder):
@@ -30,10 +31,10 @@ class DBFS(Builder):
     array([0, 0, 1, 1, 0])
     """
 
-    def __init__(self, growth="nc"):
+    def __init__(self, growth: Growth = "nc") -> None:
         self.growth = growth
 
-    def _build(self, X, k):
+    def _build(self, X: Floats, k: int) -> Labels:
         groups = FixedSizeGroups(X, k, self.growth)
         pool = groups.pool
         while pool.size >= 2 * k:

@@ -5,6 +5,7 @@ from collections import deque
 import numpy as np
 
 from sk_microagg._kernels import Pool
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._fixed_size import FixedSizeGroups
 
@@ -36,7 +37,7 @@ class GSMS(Builder):
     array([1, 1, 0, 0, 1])
     """
 
-    def _build(self, X, k):
+    def _build(self, X: Floats, k: int) -> Labels:
         groups = FixedSizeGroups(X, k)
         pool = groups.pool
         proposals = _Proposals(X, k, pool)
@@ -54,27 +55,29 @@ class _Proposals:
     first of them that is still in the pool.
     """
 
-    def __init__(self, X, k, pool):
+    def __init__(self, X: Floats, k: int, pool: Pool) -> None:
         self.X = X
         self.k = k
         self.pool = pool
         _, first, number = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        self.duplicates = {i: deque() for i in first.tolist()}
+        self.duplicates: dict[int, deque[int]] = {i: deque() for i in first.tolist()}
         for record, i in enumerate(first[number.reshape(-1)].tolist()):
             self.duplicates[i].append(record)
         self.groups = np.empty((len(X), k), dtype=np.intp)
         self.centroids = X.copy()
-        self.proposals_with = [set() for _ in X]  # for each record, the proposals that contain it
+        self.proposals_with: list[set[int]] = [
+            set() for _ in X
+        ]  # for each record, the proposals that contain it
         for i in self.duplicates:
             self._propose(i)
         self.candidates = Pool(self.centroids)
         self.candidates.remove(np.setdiff1d(np.arange(len(X)), first))
 
-    def best(self):
+    def best(self) -> Labels:
         """Return the group whose centroid is farthest from the centroid of the pool."""
         return self.groups[self.candidates.farthest(self.pool.centroid())].copy()
 
-    def renew(self, taken):
+    def renew(self, taken: Labels) -> None:
         """Renew the proposals that contain a record that has been taken."""
         if self.pool.size < self.k:
             return
@@ -86,7 +89,7 @@ class _Proposals:
             else:
                 self.candidates.remove(np.array([i]))
 
-    def _propose(self, i):
+    def _propose(self, i: int) -> bool:
         """Propose a group for the records identical to i; False if none of them is left."""
         duplicates = self.duplicates[i]
         while duplicates and duplicates[0] not in self.pool:

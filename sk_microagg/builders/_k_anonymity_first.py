@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from sk_microagg._kernels import Pool
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._fixed_size import FixedSizeGroups
+from sk_microagg.privacy import Rules
 
 # Outside records are tried in batches, which grow while none of them helps, up to a number of
 # values in all groups with a replaced member.
@@ -48,7 +51,7 @@ class KAnonymityFirst(Builder):
 
     knows_rules = True
 
-    def _build(self, X, k, rules=None):
+    def _build(self, X: Floats, k: int, rules: Rules | None = None) -> Labels:
         groups = FixedSizeGroups(X, k)
         pool = groups.pool
         while pool.size >= 2 * k:
@@ -60,7 +63,7 @@ class KAnonymityFirst(Builder):
         return groups.finish()
 
 
-def group_around(pool, first, k, rules):
+def group_around(pool: Pool, first: int, k: int, rules: Rules | None) -> Labels:
     """Return k records around the first one that satisfy the rules, or as nearly as found."""
     near = pool.around(first, k)
     if not rules:
@@ -87,7 +90,7 @@ def group_around(pool, first, k, rules):
     return members
 
 
-def after_replacements(members, outside, rules):
+def after_replacements(members: Labels, outside: Labels, rules: Rules) -> Floats:
     """Return the shortfall if each outside record (row) replaced each member (column)."""
     k = len(members)
     groups = np.tile(members, (len(outside), k, 1))

@@ -1,8 +1,12 @@
 """Maximum distance to average vector."""
 
+from typing import Any, Literal
+
+from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._typing import Floats
 from sk_microagg._utils._validation import check_option
 from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups
+from sk_microagg.builders._fixed_size import FixedSizeGroups, Growth
 
 
 class MDAV(Builder):
@@ -36,11 +40,13 @@ class MDAV(Builder):
     array([1, 1, 0, 0, 1])
     """
 
-    def __init__(self, growth="nn", ending="fixed"):
+    def __init__(
+        self, growth: Growth = "nn", ending: Literal["fixed", "classic"] = "fixed"
+    ) -> None:
         self.growth = growth
         self.ending = ending
 
-    def _build(self, X, k, deadline=None):
+    def _build(self, X: Floats, k: int, deadline: Deadline | None = None) -> Any:
         """Return the labels; None if the deadline is over before the end."""
         check_option("ending", self.ending, ("fixed", "classic"))
         groups = FixedSizeGroups(X, k, self.growth)

@@ -1,13 +1,16 @@
 """Groups are merged until all constraints hold."""
 
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg.privacy import Rules
 
 
-def merge_until_met(X, labels, rules):
+def merge_until_met(X: Floats, labels: Labels, rules: Rules | None) -> Labels:
     """Merge groups until each of them satisfies all rules [1]_.
 
     The group that is farthest from satisfying the rules is merged with the group with the nearest
@@ -49,7 +52,9 @@ def merge_until_met(X, labels, rules):
     shortfalls = rules.shortfalls(labels)
     # Entries of groups that have grown or vanished since stay in the queue, with an old size.
     sizes = np.bincount(labels)
-    queue = [(-shortfalls[group], sizes[group], group) for group in np.flatnonzero(shortfalls)]
+    queue: list[tuple[Any, Any, Any]] = [
+        (-shortfalls[group], sizes[group], group) for group in np.flatnonzero(shortfalls)
+    ]
     if not queue:
         return labels
     heapify(queue)
@@ -68,7 +73,7 @@ def merge_until_met(X, labels, rules):
     return partition.labels()
 
 
-def _merge_with_nearest(partition, group):
+def _merge_with_nearest(partition: Partition, group: int) -> int:
     """Merge a group with that of the nearest centroid; return the larger one, which stays."""
     nearest = partition.nearest(partition.centroid(group), 2)
     other = int(nearest[nearest != group][0])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sk_microagg._kernels import optimal_runs
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._runs import labels_of_runs
 
@@ -29,7 +30,7 @@ class Optimal1D(Builder):
     array([0, 0, 1, 1, 0])
     """
 
-    def _build(self, X, k):
+    def _build(self, X: Floats, k: int) -> Labels:
         if X.shape[1] != 1:
             raise ValueError(
                 f"X has {X.shape[1]} columns: the builder Optimal1D takes a single column. Use "
@@ -40,7 +41,7 @@ class Optimal1D(Builder):
         return labels_of_runs(order, _merged(values[:, 0], optimal_runs(values, k)))
 
 
-def _order(values):
+def _order(values: Floats) -> Labels:
     """Return the order of the values; identical ones are in the order of the records."""
     order = np.argsort(values)
     ascending = values[order]
@@ -50,7 +51,7 @@ def _order(values):
     return order
 
 
-def _merged(values, starts):
+def _merged(values: Floats, starts: Labels) -> Labels:
     """Remove the starts between runs of one and the same value."""
     lowest, highest = values[starts], values[np.append(starts[1:], len(values)) - 1]
     is_more_of_the_same = lowest[:-1] == highest[1:]

@@ -1,9 +1,12 @@
 """The optimal division of a path through the records."""
 
+from typing import Literal
+
 import numpy as np
 
 from sk_microagg._kernels import Pool, optimal_runs
 from sk_microagg._utils._statistics import group_means
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_option
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._cbfs import CBFS
@@ -51,10 +54,10 @@ class PathOptimal(Builder):
     array([1, 1, 0, 0, 1])
     """
 
-    def __init__(self, path="mdav"):
+    def __init__(self, path: Literal["mdav", "cbfs", "nearest"] = "mdav") -> None:
         self.path = path
 
-    def _build(self, X, k):
+    def _build(self, X: Floats, k: int) -> Labels:
         check_option("path", self.path, (*GROUPS, "nearest"))
         if self.path == "nearest":
             path = nearest_next(X)
@@ -63,7 +66,7 @@ class PathOptimal(Builder):
         return labels_of_runs(path, optimal_runs(X[path], k))
 
 
-def nearest_next(X):
+def nearest_next(X: Floats) -> Labels:
     """Return a path: from the record farthest from the centroid, always to the nearest one left."""
     pool = Pool(X)
     path = np.empty(len(X), dtype=np.intp)
@@ -76,7 +79,7 @@ def nearest_next(X):
     return path
 
 
-def path_through_groups(X, labels):
+def path_through_groups(X: Floats, labels: Labels) -> Labels:
     """Return a path through the records, group by group, from each to the one nearest to it."""
     centroids = group_means(X, labels)
     tour = nearest_next(centroids)

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from sk_microagg._utils._typing import Labels
 
-def labels_of_runs(path, starts):
+
+def labels_of_runs(path: Labels, starts: Labels) -> Labels:
     """Return the labels of groups that are runs of a path.
 
     Parameters

@@ -1,10 +1,13 @@
 """t-closeness first."""
 
 from math import ceil
+from typing import Any
 
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._value_strata import even_number, order_by_values, representative_groups
-from sk_microagg.privacy import TCloseness
+from sk_microagg.privacy import Rules, TCloseness
+from sk_microagg.privacy._rules import Rule
 
 
 class TClosenessFirst(Builder):
@@ -52,7 +55,7 @@ class TClosenessFirst(Builder):
 
     knows_rules = True
 
-    def _build(self, X, k, rules=None):
+    def _build(self, X: Floats, k: int, rules: Any = None) -> Labels:
         rule = first_rule(rules)
         t, n = rule.constraint.t, len(X)
         published = even_number(n, max(k, ceil(n / (2 * (n - 1) * t + 1))))
@@ -61,12 +64,12 @@ class TClosenessFirst(Builder):
         return representative_groups(X, order_by_values(rules.rules), rules, published, most)
 
 
-def has_t_closeness(rules):
+def has_t_closeness(rules: Rules) -> bool:
     """Whether one of the rules is t-closeness."""
     return any(isinstance(rule.constraint, TCloseness) for rule in rules.rules)
 
 
-def first_rule(rules):
+def first_rule(rules: Rules | None) -> Rule:
     """Return the first rule of t-closeness; raise an error if there is none."""
     for rule in rules.rules if rules else ():
         if isinstance(rule.constraint, TCloseness):

@@ -1,12 +1,14 @@
 """Two fixed reference points."""
 
 from itertools import cycle
+from typing import Literal
 
 import numpy as np
 
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_option
 from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups
+from sk_microagg.builders._fixed_size import FixedSizeGroups, Growth
 
 
 class TFRP(Builder):
@@ -43,11 +45,13 @@ class TFRP(Builder):
     array([0, 0, 1, 1, 0])
     """
 
-    def __init__(self, growth="nn", reference="attribute"):
+    def __init__(
+        self, growth: Growth = "nn", reference: Literal["attribute", "global"] = "attribute"
+    ) -> None:
         self.growth = growth
         self.reference = reference
 
-    def _build(self, X, k):
+    def _build(self, X: Floats, k: int) -> Labels:
         check_option("reference", self.reference, ("attribute", "global"))
         if self.reference == "attribute":
             corners = {"high": X.max(axis=0), "low": X.min(axis=0)}

@@ -1,11 +1,15 @@
 """Groups that take one record of each stratum of the sensitive value."""
 
+from collections.abc import Iterable
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._kernels import Pool
-from sk_microagg.privacy import DistinctUnits
+from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg.privacy import DistinctUnits, Rules
+from sk_microagg.privacy._rules import Rule
 
 # By how much the number of strata grows from one attempt to the next, and the share of groups that
 # must satisfy all rules for it to be the last one. The others are merged.
@@ -13,7 +17,7 @@ GROWTH = sqrt(2.0)
 MIN_SHARE_MET = 0.75
 
 
-def order_by_values(rules):
+def order_by_values(rules: Iterable[Rule]) -> Any:
     """Return the records in the order of their sensitive values; None if these have no numbers.
 
     With several columns, those with few different values come first: within each combination of
@@ -29,7 +33,9 @@ def order_by_values(rules):
     return np.lexsort(sorted(columns, key=lambda values: -len(np.unique(values))))
 
 
-def representative_groups(X, order, rules, least, most):
+def representative_groups(
+    X: Floats, order: Labels, rules: Rules, least: float, most: float
+) -> Labels:
     """Build groups that take one record of each stratum, and thus have the values of the table.
 
     Parameters
@@ -59,13 +65,13 @@ def representative_groups(X, order, rules, least, most):
             return labels
 
 
-def even_number(n, size):
+def even_number(n: int, size: int) -> int:
     """Return the size of groups of n records, so that there are enough to take one more each."""
     n_groups, n_left = divmod(n, size)
     return size if n_left <= n_groups else size + n_left // n_groups
 
 
-def take_groups(X, strata):
+def take_groups(X: Floats, strata: "ValueStrata") -> Labels:
     """Take one group after the other from the strata."""
     pool = Pool(X)
     labels = np.empty(len(X), dtype=np.intp)
@@ -95,7 +101,7 @@ class ValueStrata:
         Number of strata.
     """
 
-    def __init__(self, X, order, n_strata):
+    def __init__(self, X: Floats, order: Labels, n_strata: int) -> None:
         self.n_groups, n_left = divmod(len(X), n_strata)
         # One group after the other takes one more, from the one or two strata in the middle.
         self.extra = np.where(np.arange(n_left) % 2 == 0, (n_strata - 1) // 2, n_strata // 2)
@@ -105,7 +111,7 @@ class ValueStrata:
         self.records = [np.sort(stratum) for stratum in by_value]
         self.pools = [Pool(X[stratum]) for stratum in self.records]
 
-    def take_group(self, center, group):
+    def take_group(self, center: Floats, group: int) -> Labels:
         """Take the nearest records to the center; groups are numbered from 0."""
         members = []
         for stratum, (records, pool) in enumerate(zip(self.records, self.pools, strict=True)):

@@ -1,7 +1,7 @@
-"""Reference data sets for the comparison of anonymization methods.
+"""Reference data sets for the comparison of anonymization methods, and a made-up table.
 
-No data is shipped with the package, only the hierarchies of :func:`fetch_adult`. A fetcher looks
-for its file in three places.
+The made-up table of :func:`load_visits` and the hierarchies of :func:`fetch_adult` are shipped with
+the package, but no other data. A fetcher looks for its file in three places.
 
 1. The folder that the environment variable `SK_MICROAGG_DATA` names, if it is set: the upstream
    `.rda` file, or else the same table as `.csv`. In that case no other place is tried.
@@ -15,5 +15,6 @@ scikit-learn downloads it from OpenML, which needs the extra `sk-microagg[table]
 
 from sk_microagg.datasets._adult import fetch_adult
 from sk_microagg.datasets._casc import fetch_census, fetch_eia, fetch_tarragona
+from sk_microagg.datasets._visits import load_visits
 
-__all__ = ["fetch_adult", "fetch_census", "fetch_eia", "fetch_tarragona"]
+__all__ = ["fetch_adult", "fetch_census", "fetch_eia", "fetch_tarragona", "load_visits"]

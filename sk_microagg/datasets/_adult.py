@@ -5,9 +5,11 @@ import os
 import warnings
 from http.client import HTTPException
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from numbers import Integral, Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import fetch_openml, get_data_home
@@ -15,6 +17,7 @@ from sklearn.utils import Bunch, check_scalar
 
 from sk_microagg._utils._csv import read_csv_rows
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._typing import Array, DataFrame, FilePath
 from sk_microagg.datasets._files import FOLDER_VARIABLE
 from sk_microagg.generalization import Hierarchy
 
@@ -31,6 +34,12 @@ CATEGORICAL_COLUMNS = (
 COLUMNS = ("age", *CATEGORICAL_COLUMNS, "salary-class")
 SALARY_CLASSES = ("<=50K", ">50K")
 MISSING = "?"
+
+# What scikit-learn warns of on the way, with paths of its own: if it fails, the error says so.
+ON_THE_WAY = (
+    "A network error occurred while downloading|Downloaded file could have been corrupted|"
+    "Invalid cache, redownloading"
+)
 
 # The two files of the UCI repository. OpenML has the test records first, here they are last.
 N_TRAINING_RECORDS = 32561
@@ -61,13 +70,13 @@ https://doi.org/10.24432/C5XW20. Fetched from OpenML, https://www.openml.org/d/1
 
 def fetch_adult(
     *,
-    data_home=None,
-    download_if_missing=True,
-    as_frame=False,
-    return_X=False,
-    n_retries=3,
-    delay=1.0,
-):
+    data_home: FilePath | None = None,
+    download_if_missing: bool = True,
+    as_frame: bool = False,
+    return_X: bool = False,
+    n_retries: int = 3,
+    delay: float = 1.0,
+) -> Any:
     """Load the Adult data set: 48842 people, age, seven categorical columns and salary class.
 
     The columns are age, workclass, education, marital-status, occupation, race, sex,
@@ -140,7 +149,7 @@ def fetch_adult(
     """
     check_scalar(n_retries, "n_retries", Integral, min_val=1)
     check_scalar(delay, "delay", Real, min_val=0, include_boundaries="neither")
-    pandas = import_extra("pandas", "table", "as_frame=True") if as_frame else None
+    pandas: Any = import_extra("pandas", "table", "as_frame=True") if as_frame else None
     X = _load(data_home, download_if_missing, n_retries, delay)
     # Column by column, so that pandas infers a type for each.
     frame = pandas.DataFrame(dict(zip(COLUMNS, X.T.tolist(), strict=True))) if as_frame else None
@@ -156,7 +165,9 @@ def fetch_adult(
     )
 
 
-def _load(data_home, download_if_missing, n_retries, delay):
+def _load(
+    data_home: FilePath | None, download_if_missing: bool, n_retries: int, delay: float
+) -> Array:
     """Return the records, from the user's folder, from an earlier download or from OpenML."""
     own_folder = os.environ.get(FOLDER_VARIABLE)
     if own_folder:
@@ -179,7 +190,7 @@ def _load(data_home, download_if_missing, n_retries, delay):
     return X
 
 
-def _read_own_file(path):
+def _read_own_file(path: Path) -> Array:
     if not path.exists():
         raise OSError(
             f"{path} is missing. The environment variable {FOLDER_VARIABLE} must name a folder "
@@ -188,19 +199,21 @@ def _read_own_file(path):
     return _read_table(path)
 
 
-def _download(data_home, n_retries, delay):
+def _download(data_home: FilePath | None, n_retries: int, delay: float) -> DataFrame:
     """Return OpenML's table as a DataFrame."""
     import_extra("pandas", "table", f"Downloading {FILE_NAME}")
     try:
-        return fetch_openml(
-            "adult",
-            version=2,
-            data_home=data_home,
-            as_frame=True,
-            parser="pandas",
-            n_retries=n_retries,
-            delay=delay,
-        ).frame
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ON_THE_WAY)
+            return fetch_openml(
+                "adult",
+                version=2,
+                data_home=data_home,
+                as_frame=True,
+                parser="pandas",
+                n_retries=n_retries,
+                delay=delay,
+            ).frame
     # No network, a lost connection, a truncated file, an error of OpenML, or a wrong checksum.
     except (OSError, HTTPException, EOFError, ValueError) as error:
         raise OSError(
@@ -210,7 +223,7 @@ def _download(data_home, n_retries, delay):
         ) from error
 
 
-def _rows_from_openml(frame):
+def _rows_from_openml(frame: DataFrame) -> list[list[str]]:
     """Convert OpenML's table to the rows of an `adult.csv`: text, the training records first."""
     table = frame[[*COLUMNS[:-1], "class"]]
     cells = table.to_numpy(dtype=object, copy=True)
@@ -219,7 +232,7 @@ def _rows_from_openml(frame):
     return rows[N_TEST_RECORDS:] + rows[:N_TEST_RECORDS]
 
 
-def _read_table(path):
+def _read_table(path: Path) -> Array:
     """Read an `adult.csv`, if it has the header, the number of records and the values of Adult."""
     rows = read_csv_rows(path)
     header = rows[0] if rows else []
@@ -230,7 +243,7 @@ def _read_table(path):
     return _parse_rows(rows[1:], path)
 
 
-def _write_table(path, rows):
+def _write_table(path: Path, rows: list[list[str]]) -> None:
     """Write an `adult.csv`, which gets its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent) as folder:
@@ -240,7 +253,7 @@ def _write_table(path, rows):
         unfinished.replace(path)
 
 
-def _parse_rows(rows, source):
+def _parse_rows(rows: list[list[str]], source: object) -> Array:
     """Convert rows of text to an array of objects; `source` is for error messages."""
     if len(rows) != N_RECORDS:
         raise ValueError(f"{source} has {len(rows)} records, expected {N_RECORDS}.")
@@ -254,10 +267,12 @@ def _parse_rows(rows, source):
     return X
 
 
-def _parse_row(row, vocabularies):
+def _parse_row(
+    row: list[str], vocabularies: dict[str, dict[str, str | None]]
+) -> list[int | str | None]:
     if len(row) != len(COLUMNS):
         raise ValueError(f"it has {len(row)} cells, expected {len(COLUMNS)}")
-    record = [int(row[0])]
+    record: list[int | str | None] = [int(row[0])]
     for column, cell in zip(COLUMNS[1:], row[1:], strict=True):
         if cell not in vocabularies[column]:
             raise ValueError(f"{cell!r} is not a value of {column}")
@@ -265,9 +280,11 @@ def _parse_row(row, vocabularies):
     return record
 
 
-def _read_vocabularies():
+def _read_vocabularies() -> dict[str, dict[str, str | None]]:
     """For each column of text, map each allowed cell of a file to the value it stands for."""
-    vocabularies = {"salary-class": dict(zip(SALARY_CLASSES, SALARY_CLASSES, strict=True))}
+    vocabularies: dict[str, dict[str, str | None]] = {
+        "salary-class": dict(zip(SALARY_CLASSES, SALARY_CLASSES, strict=True))
+    }
     for column in CATEGORICAL_COLUMNS:
         with as_file(_hierarchy_file(column)) as path:
             leaves = [row[0] for row in read_csv_rows(path, sep=";")]
@@ -275,14 +292,14 @@ def _read_vocabularies():
     return vocabularies
 
 
-def _read_hierarchies():
-    hierarchies = {}
+def _read_hierarchies() -> dict[str, Hierarchy]:
+    hierarchies: dict[str, Hierarchy] = {}
     for column in CATEGORICAL_COLUMNS:
         with as_file(_hierarchy_file(column)) as path:
             hierarchies[column] = Hierarchy.from_csv(path)
     return hierarchies
 
 
-def _hierarchy_file(column):
+def _hierarchy_file(column: str) -> Traversable:
     """Return the resource with one leaf per line, `leaf;parent;...;*`."""
     return files("sk_microagg.datasets") / "hierarchies" / "adult" / f"{column}.csv"

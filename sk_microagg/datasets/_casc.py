@@ -1,10 +1,13 @@
 """The three reference data sets of the CASC project: Tarragona, Census and EIA."""
 
+from collections.abc import Callable, Sequence
 from inspect import cleandoc
+from typing import Any, Literal, TypeVar
 
 from sklearn.utils import Bunch
 
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._typing import FilePath
 from sk_microagg._utils._validation import check_option
 from sk_microagg.datasets._files import DataFile, load
 
@@ -163,11 +166,13 @@ data : :class:`~sklearn.utils.Bunch`
 X : ndarray of shape %(shape)s or DataFrame
     Only the records, if `return_X=True`."""
 
+Fetcher = TypeVar("Fetcher", bound=Callable[..., Any])
 
-def _documented(shape):
+
+def _documented(shape: str) -> Callable[[Fetcher], Fetcher]:
     """Decorator that fills in what the docstrings of the three fetchers have in common."""
 
-    def fill_in(fetcher):
+    def fill_in(fetcher: Fetcher) -> Fetcher:
         if fetcher.__doc__:  # python -OO has none
             parts = {"parameters": PARAMETERS, "returns": RETURNS % {"shape": shape}}
             fetcher.__doc__ = cleandoc(fetcher.__doc__) % parts
@@ -179,13 +184,13 @@ def _documented(shape):
 @_documented("(834, 13)")
 def fetch_tarragona(
     *,
-    data_home=None,
-    download_if_missing=True,
-    as_frame=False,
-    return_X=False,
-    n_retries=3,
-    delay=1.0,
-):
+    data_home: FilePath | None = None,
+    download_if_missing: bool = True,
+    as_frame: bool = False,
+    return_X: bool = False,
+    n_retries: int = 3,
+    delay: float = 1.0,
+) -> Any:
     """Load the Tarragona data set: the accounts of 834 companies, 13 numerical columns.
 
     Parameters
@@ -226,13 +231,13 @@ def fetch_tarragona(
 @_documented("(1080, 13)")
 def fetch_census(
     *,
-    data_home=None,
-    download_if_missing=True,
-    as_frame=False,
-    return_X=False,
-    n_retries=3,
-    delay=1.0,
-):
+    data_home: FilePath | None = None,
+    download_if_missing: bool = True,
+    as_frame: bool = False,
+    return_X: bool = False,
+    n_retries: int = 3,
+    delay: float = 1.0,
+) -> Any:
     """Load the Census data set: incomes and taxes of 1080 people, 13 numerical columns.
 
     Parameters
@@ -272,15 +277,15 @@ def fetch_census(
 
 @_documented("(4092, `variant`)")
 def fetch_eia(
-    variant=11,
+    variant: Literal[11, 10] = 11,
     *,
-    data_home=None,
-    download_if_missing=True,
-    as_frame=False,
-    return_X=False,
-    n_retries=3,
-    delay=1.0,
-):
+    data_home: FilePath | None = None,
+    download_if_missing: bool = True,
+    as_frame: bool = False,
+    return_X: bool = False,
+    n_retries: int = 3,
+    delay: float = 1.0,
+) -> Any:
     """Load the EIA data set: 4092 monthly sales of electric utilities, 11 or 10 columns.
 
     Parameters
@@ -324,9 +329,17 @@ def fetch_eia(
     )
 
 
-def _fetch(source, feature_names, descr, *, as_frame, return_X, **where):
+def _fetch(
+    source: DataFile,
+    feature_names: Sequence[str],
+    descr: str,
+    *,
+    as_frame: bool,
+    return_X: bool,
+    **where: Any,
+) -> Any:
     """Load columns of `source` and return them in the requested form."""
-    pandas = import_extra("pandas", "table", "as_frame=True") if as_frame else None
+    pandas: Any = import_extra("pandas", "table", "as_frame=True") if as_frame else None
     X = load(source, feature_names, **where)
     feature_names = list(feature_names)
     frame = pandas.DataFrame(X, columns=feature_names) if as_frame else None

@@ -5,6 +5,7 @@ import math
 import os
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -15,6 +16,7 @@ from sklearn.utils import check_scalar
 
 from sk_microagg._utils._csv import read_csv_rows
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._typing import FilePath, Floats
 
 FOLDER_VARIABLE = "SK_MICROAGG_DATA"
 
@@ -34,7 +36,15 @@ class DataFile:
     n_rows: int
 
 
-def load(source, columns, *, data_home, download_if_missing, n_retries, delay):
+def load(
+    source: DataFile,
+    columns: Sequence[str],
+    *,
+    data_home: FilePath | None,
+    download_if_missing: bool,
+    n_retries: int,
+    delay: float,
+) -> Floats:
     """Return `columns` of the data set `source` as a matrix of float64, wherever it is found."""
     path = locate(
         source,

@@ -4,14 +4,16 @@ Only values that at least k records share have a coordinate. To any group, a val
 has costs the same, and values that few people have are not to be known to a fitted model.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse import csr_array, eye_array
 
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg.encoding._frames import (
     can_be_missing,
     is_missing,
@@ -20,6 +22,8 @@ from sk_microagg.encoding._frames import (
     without_rare_categories,
 )
 from sk_microagg.encoding._modes import ends_of, mode_positions
+from sk_microagg.encoding._rows import standardized, sum_of_squares
+from sk_microagg.encoding._share_names import share_names
 from sk_microagg.generalization._labels import ROOT, label_of
 
 
@@ -67,7 +71,7 @@ class CategoryColumn:
 
     kind = "category"
 
-    def __init__(self, column, k, units=None):
+    def __init__(self, column: Series, k: int, units: Array | None = None) -> None:
         self.name = column.name
         codes, different = self._factorize(column)
         known = codes >= 0
@@ -76,7 +80,9 @@ class CategoryColumn:
         self._fit(column, self._choose_values(different, counts, people, k))
 
     @classmethod
-    def of_counts(cls, name, different, counts, people, n_missing, k):
+    def of_counts(
+        cls, name: Hashable, different: Any, counts: Labels, people: Labels, n_missing: int, k: int
+    ) -> Self:
         """The column of a table of which only numbers of records and of people are known.
 
         Parameters
@@ -110,7 +116,7 @@ class CategoryColumn:
         column._fit_counts(shared, int(counts.sum() - shared.sum()), n_missing)
         return column
 
-    def _choose_values(self, different, counts, people, k):
+    def _choose_values(self, different: Any, counts: Labels, people: Labels, k: int) -> Labels:
         """Set the values with a coordinate; return the numbers of records with these."""
         order = np.argsort(-counts, kind="stable")
         order = order[people[order] >= k]
@@ -118,7 +124,7 @@ class CategoryColumn:
         self._index = different.take(order)
         return counts[order]
 
-    def _factorize(self, column):
+    def _factorize(self, column: Series) -> tuple[Labels, Any]:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         cells = column.astype(object)
         try:
@@ -131,11 +137,11 @@ class CategoryColumn:
             ) from error
         return codes, pandas.Index(different, dtype=object)
 
-    def _fit(self, column, counts):
+    def _fit(self, column: Series, counts: Labels) -> None:
         n_missing = int(is_missing(column).sum())
         self._fit_counts(counts, len(column) - counts.sum() - n_missing, n_missing)
 
-    def _fit_counts(self, counts, n_other, n_missing):
+    def _fit_counts(self, counts: Labels, n_other: int, n_missing: int) -> None:
         self._has_missing, self._has_other = n_missing > 0, n_other > 0
         n_values = len(counts)
         if n_values == 2 and n_other == n_missing == 0:
@@ -148,40 +154,40 @@ class CategoryColumn:
             rows = csr_array((np.ones(len(places)), (places, coordinates)), shape=shape)
         self.rows = standardized(csr_array(rows), np.array([*counts, n_other, n_missing]))
 
-    def _find(self, column):
+    def _find(self, column: Series) -> Any:
         """Position of each cell in `values`; -1 for others."""
         # With the type given, pandas does not look for another one that suits the objects.
         return self._index.get_indexer(type(self._index)(column.astype(object), dtype=object))
 
-    def codes(self, column):
+    def codes(self, column: Series) -> Labels:
         """Position of each cell in `rows`."""
         n_rows = self.rows.shape[0]
         codes = self._find(column)
         return np.where(is_missing(column), n_rows - 1, np.where(codes < 0, n_rows - 2, codes))
 
-    def numbers(self, column):
+    def numbers(self, column: Series) -> Floats:
         """Position of each cell in `rows` as a float, with NaN where a value is missing."""
         codes = self.codes(column)
         return np.where(codes == self.rows.shape[0] - 1, np.nan, codes)
 
-    def codes_of_numbers(self, numbers):
+    def codes_of_numbers(self, numbers: Floats) -> Labels:
         """Positions in `rows`, given floats; all that are larger stand for other values."""
         n_rows = self.rows.shape[0]
         codes = np.where(np.isnan(numbers), n_rows - 1, np.minimum(numbers, n_rows - 2))
         return codes.astype(np.intp)
 
-    def points(self, column):
+    def points(self, column: Series) -> Any:
         """Coordinates of each cell, as a sparse array."""
         return self.rows[self.codes(column)]
 
-    def places(self, codes):
+    def places(self, codes: Labels) -> Floats:
         """Places in the order of all values, from 0 to 1, given codes; 0 for missing and others."""
         order = np.argsort(np.argsort([label_of(value) for value in self.values])) + 1
         of_rows = np.zeros(self.rows.shape[0])
         of_rows[: len(order)] = order / max(len(order), 1)
         return of_rows[codes]
 
-    def loss(self, column, labels):
+    def loss(self, column: Series, labels: Labels) -> float:
         """How often two records of the same group differ, relative to any two of the table.
 
         Rare values count here, although they have no coordinate. Missing values are a value.
@@ -190,20 +196,22 @@ class CategoryColumn:
         codes = np.where(codes < 0, len(different), codes)
         one_hot = eye_array(len(different) + 1, format="csr")
         within, total = (
-            _sum_of_squares(one_hot, codes, groups, len(different) + 1)
+            sum_of_squares(one_hot, codes, groups, len(different) + 1)
             for groups in (labels, np.zeros_like(labels))
         )
         return loss_share(within, total)
 
-    def sums_of_squares(self, codes, labels):
+    def sums_of_squares(self, codes: Labels, labels: Labels) -> tuple[float, ...]:
         """Squared errors within groups, and those of all cells together, given codes."""
         n_rows = self.rows.shape[0]
         return tuple(
-            _sum_of_squares(self.rows, codes, groups, n_rows)
+            sum_of_squares(self.rows, codes, groups, n_rows)
             for groups in (labels, np.zeros_like(labels))
         )
 
-    def modes(self, column, labels, n_groups, k, units=None):
+    def modes(
+        self, column: Series, labels: Labels, n_groups: int, k: int, units: Array | None = None
+    ) -> Series:
         """The most frequent value of each group, with the type of the column.
 
         Of equally frequent ones, the one that the table has most often. A value that one person of
@@ -246,7 +254,7 @@ class CategoryColumn:
                 column = with_room(column)
         return without_rare_categories(take(column, positions), column, k, units)
 
-    def generalized(self, column, labels, n_groups):
+    def generalized(self, column: Series, labels: Labels, n_groups: int) -> Series:
         """The common value of each group, or "*" where values differ or one is missing."""
         codes, different = self._factorize(column)
         lowest, highest = ends_of(codes, labels, n_groups)
@@ -256,11 +264,11 @@ class CategoryColumn:
         ]
         return self._as_text(cells)
 
-    def _as_text(self, cells):
+    def _as_text(self, cells: Iterable[Any]) -> Series:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         return pandas.Series([label_of(cell) for cell in cells], dtype=object, name=self.name)
 
-    def shares(self, column):
+    def shares(self, column: Series) -> tuple[list[str], Floats]:
         """A column per value that says which records have it, and one each for other and missing.
 
         Parameters
@@ -278,48 +286,11 @@ class CategoryColumn:
         """
         codes = self._find(column)
         missing = is_missing(column)
-        names = _different_names([label_of(value) for value in self.values], self.values)
         has_value = [(codes == code) & ~missing for code in range(len(self.values))]
         if self._has_other:
-            names.append(_unused("(other)", names))
             has_value.append((codes < 0) & ~missing)
         if self._has_missing:
-            names.append(_unused("(missing)", names))
             has_value.append(missing)
+        names = share_names(self.name, self.values, self._has_other, self._has_missing)
         indicators = np.reshape(has_value, (len(names), len(column))).T.astype(np.float64)
-        return [f"{self.name}={name}" for name in names], indicators
-
-
-def _unused(name, names):
-    """A name that is not among others."""
-    return _unused(f"({name})", names) if name in names else name
-
-
-def _different_names(names, values):
-    """Names of values, as code where several values have the same name."""
-    return [
-        name if names.count(name) == 1 else repr(value)
-        for name, value in zip(names, values, strict=True)
-    ]
-
-
-def standardized(rows, counts):
-    """Rows of coordinates, scaled such that their total variance over all records is 1."""
-    share = counts / counts.sum()
-    mean = share @ rows
-    variance = share @ rows.power(2).sum(axis=1) - mean @ mean
-    # Values that differ have a variance of at least one record's share of it.
-    if variance <= 0.5 / counts.sum() ** 2:
-        return rows[:, :0]
-    return rows / np.sqrt(variance)
-
-
-def _sum_of_squares(rows, codes, labels, n_rows):
-    """Squared distances to the means of groups, from how often each group has each row."""
-    n_groups = int(labels.max()) + 1
-    ones = np.ones(len(codes))
-    counts = coo_array((ones, (labels, codes)), shape=(n_groups, n_rows)).tocsr()
-    sums = counts @ rows
-    sizes = np.bincount(labels, minlength=n_groups)
-    of_means = (sums.power(2).sum(axis=1) / sizes).sum()
-    return max(float(rows.power(2).sum(axis=1)[codes].sum() - of_means), 0.0)
+        return names, indicators

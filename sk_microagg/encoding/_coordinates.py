@@ -1,12 +1,15 @@
 """The space in which records of columns of any kind are compared."""
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from sk_microagg._model._points import SparsePoints
+from sk_microagg._model._points import Points, SparsePoints
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._space import ScaledSpace, fewest_known, known_people
 from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
+from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels
 from sk_microagg.encoding._numbers import DateColumn, NumberColumn
 from sk_microagg.encoding._ordinals import OrdinalColumn
 
@@ -24,7 +27,7 @@ MAX_DENSE = 512
 MAX_FOR_ROUTING = 32
 
 
-def numbers_of(table, columns):
+def numbers_of(table: DataFrame, columns: list[Any]) -> Floats:
     """The cells of records as numbers.
 
     Parameters
@@ -72,7 +75,15 @@ class Coordinates:
         Whether categories are released as shares, of which all of the variance counts.
     """
 
-    def __init__(self, columns, k, weights, numbers, units=None, shares=False):
+    def __init__(
+        self,
+        columns: list[Any],
+        k: int,
+        weights: dict[Any, float],
+        numbers: Floats,
+        units: Array | None = None,
+        shares: bool = False,
+    ) -> None:
         self._columns = columns
         self._lines = [column for column in columns if isinstance(column, ON_A_LINE)]
         self._categories = [column for column in columns if not isinstance(column, ON_A_LINE)]
@@ -105,11 +116,11 @@ class Coordinates:
         values[:, self._has_few] = np.where(np.isnan(values[:, self._has_few]), np.nan, 0.0)
         return values
 
-    def numbers(self, table):
+    def numbers(self, table: DataFrame) -> Floats:
         """The cells of records as numbers, as `numbers_of` gives them."""
         return numbers_of(table, self._columns)
 
-    def points(self, numbers):
+    def points(self, numbers: Floats) -> Points:
         """The points of records.
 
         Parameters
@@ -143,7 +154,7 @@ class Coordinates:
         ]
         return SparsePoints(matrix, np.concatenate([lines, flags, *few, *many], axis=1))
 
-    def column_of_coordinates(self):
+    def column_of_coordinates(self) -> Array:
         """Name of the column that each coordinate of the points belongs to."""
         names = [column.name for column in self._lines]
         if self._lines:
@@ -168,7 +179,7 @@ class Coordinates:
             values = values * factors
         return values, flags * factors[self._space.with_missing]
 
-    def sums_of_squares(self, numbers, labels):
+    def sums_of_squares(self, numbers: Floats, labels: Labels) -> dict[Any, tuple[float, float]]:
         """Squared errors of each column, within groups and in all.
 
         Parameters
@@ -199,7 +210,9 @@ class Coordinates:
             sums[column.name] = weight * within, weight * total
         return {column.name: sums[column.name] for column in self._columns}
 
-    def single_values(self, numbers, labels, units=None):
+    def single_values(
+        self, numbers: Floats, labels: Labels, units: Array | None = None
+    ) -> tuple[Labels, Labels, Floats]:
         """Groups and coordinates whose mean would tell the only known value, and what to say there.
 
         Parameters

@@ -9,6 +9,7 @@ from datetime import date
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._typing import Array, Booleans, Series
 from sk_microagg.encoding._frames import is_missing
 
 NANOSECONDS = {
@@ -22,7 +23,7 @@ NANOSECONDS = {
 }
 
 
-def ticks_of(column):
+def ticks_of(column: Series) -> tuple[Array, int]:
     """Dates as whole numbers of a unit.
 
     Parameters
@@ -52,7 +53,7 @@ def ticks_of(column):
     return np.where(np.isnat(values), 0, values.astype(np.int64)), NANOSECONDS[unit]
 
 
-def dates_like(ticks, missing, like):
+def dates_like(ticks: Array, missing: Booleans, like: Series) -> Series:
     """Dates of the type of a column, from whole numbers of its unit.
 
     Parameters
@@ -97,7 +98,7 @@ def dates_like(ticks, missing, like):
     return zone.astype(kind)
 
 
-def as_typed(column):
+def as_typed(column: Series) -> Series:
     """A column of date objects with a type for dates; a ValueError if no type has room for all."""
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     typed = pandas.Series(column.array, name=column.name).infer_objects()

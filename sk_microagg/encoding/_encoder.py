@@ -1,7 +1,12 @@
 """A whole table as points, and groups of points as rows of a table."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from sk_microagg._model._points import Points
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._statistics import group_means, loss_share
+from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._coordinates import ON_A_LINE, Coordinates, numbers_of
 from sk_microagg.encoding._frames import is_missing
@@ -9,6 +14,7 @@ from sk_microagg.encoding._kinds import kind_of
 from sk_microagg.encoding._numbers import DateColumn, NumberColumn, group_averages
 from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.encoding._trees import HierarchyColumn
+from sk_microagg.generalization import Hierarchy
 
 
 class TableEncoder:
@@ -68,18 +74,18 @@ class TableEncoder:
 
     def __init__(
         self,
-        table,
-        k,
+        table: DataFrame,
+        k: int,
         *,
-        units=None,
-        kinds=(),
-        orders=(),
-        hierarchies=(),
-        weights=(),
-        decimals=(),
-        shares=False,
-    ):
-        options = {
+        units: Array | None = None,
+        kinds: Mapping[Any, str] | tuple[()] = (),
+        orders: Mapping[Any, Sequence[Any]] | tuple[()] = (),
+        hierarchies: Mapping[Any, Hierarchy] | tuple[()] = (),
+        weights: Mapping[Any, float] | tuple[()] = (),
+        decimals: Mapping[Any, Any] | tuple[()] = (),
+        shares: bool = False,
+    ) -> None:
+        options: dict[str, Any] = {
             "units": units,
             "kinds": dict(kinds),
             "orders": dict(orders),
@@ -93,7 +99,7 @@ class TableEncoder:
             self.columns, k, dict(weights), numbers, units=units, shares=shares
         )
 
-    def points(self, table):
+    def points(self, table: DataFrame) -> Points:
         """The points of records.
 
         Parameters
@@ -109,7 +115,9 @@ class TableEncoder:
         """
         return self.coordinates.points(self.coordinates.numbers(table))
 
-    def losses(self, table, labels, sums):
+    def losses(
+        self, table: DataFrame, labels: Labels, sums: Mapping[Any, tuple[float, float]]
+    ) -> dict[Any, float]:
         """What each column loses, from 0 to 1.
 
         Parameters
@@ -136,7 +144,15 @@ class TableEncoder:
             for column in self.columns
         }
 
-    def released(self, table, labels, *, numbers="mean", categories="mode", units=None):
+    def released(
+        self,
+        table: DataFrame,
+        labels: Labels,
+        *,
+        numbers: Literal["mean", "median"] = "mean",
+        categories: Literal["mode", "shares", "generalize"] = "mode",
+        units: Array | None = None,
+    ) -> dict[Any, DataFrame]:
         """The row that each group is released as.
 
         Parameters
@@ -169,7 +185,16 @@ class TableEncoder:
             for column in self.columns
         }
 
-    def _released(self, column, cells, labels, n_groups, numbers, categories, units):
+    def _released(
+        self,
+        column: Any,
+        cells: Series,
+        labels: Labels,
+        n_groups: int,
+        numbers: str,
+        categories: str,
+        units: Array | None,
+    ) -> DataFrame:
         if isinstance(column, ON_A_LINE):
             averages = group_averages(column.values(cells), labels, n_groups, numbers, cells, units)
             return column.released(averages, cells).to_frame()
@@ -180,7 +205,9 @@ class TableEncoder:
         names, indicators = column.shares(cells)
         return _frame(names, group_means(indicators, labels))
 
-    def formatted(self, table, *, categories="mode"):
+    def formatted(
+        self, table: DataFrame, *, categories: Literal["mode", "shares", "generalize"] = "mode"
+    ) -> dict[Any, DataFrame]:
         """Records as they are, in the columns of the release.
 
         Parameters
@@ -206,12 +233,21 @@ class TableEncoder:
         return formatted
 
 
-def _frame(names, values):
+def _frame(names: list[str], values: Floats) -> DataFrame:
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     return pandas.DataFrame(values, columns=names)
 
 
-def _make_column(column, k, *, units, kinds, orders, hierarchies, decimals):
+def _make_column(
+    column: Series,
+    k: int,
+    *,
+    units: Array | None,
+    kinds: dict[Any, str],
+    orders: dict[Any, Any],
+    hierarchies: dict[Any, Any],
+    decimals: dict[Any, Any],
+) -> Any:
     """The object for a column, by its kind."""
     name = column.name
     if name in hierarchies:

@@ -1,6 +1,6 @@
 """Tables of pandas, polars, Arrow and NumPy: as a pandas DataFrame, and back."""
 
-from collections import Counter
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
@@ -8,6 +8,8 @@ from sklearn.utils import check_array
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._people import n_people
 from sk_microagg._utils._tables import as_table
+from sk_microagg._utils._typing import Array, Booleans, DataFrame, Estimator, Labels, Series
+from sk_microagg._utils._validation import check_names_differ
 
 
 class Frame:
@@ -36,7 +38,7 @@ class Frame:
            [51, None]], dtype=object)
     """
 
-    def __init__(self, X, estimator=None):
+    def __init__(self, X: Any, estimator: Estimator = None) -> None:
         self._pandas = import_extra("pandas", "table", "A table of columns of any kind")
         if hasattr(X, "iloc") and hasattr(X, "columns"):
             self.table, self.back = X, self._same_index
@@ -49,15 +51,13 @@ class Frame:
         else:
             self.table = self._of_array(as_table(X), estimator)
             self.back = self._to_array
-        repeated = [name for name, n in Counter(self.table.columns).items() if n > 1]
-        if repeated:
-            raise ValueError(f"X has several columns named {repeated[0]!r}: names must differ.")
+        check_names_differ(self.table.columns)
         if 0 in self.table.shape:
             raise ValueError(
                 f"X of shape {self.table.shape} must have at least 1 record and 1 column."
             )
 
-    def _of_polars(self, X):
+    def _of_polars(self, X: Any) -> DataFrame:
         for name, kind in X.schema.items():
             if str(kind) == "Object":
                 raise TypeError(
@@ -66,17 +66,17 @@ class Frame:
                 )
         return self._of_arrow(X.to_arrow())
 
-    def _of_arrow(self, table):
+    def _of_arrow(self, table: Any) -> DataFrame:
         """Arrow types do not turn integers with missing values into floats."""
         import_extra("pyarrow", "table", "A table of polars or Arrow")
 
-        def keep(kind):
+        def keep(kind: Any) -> Any:
             return None if "dictionary" in str(kind) else self._pandas.ArrowDtype(kind)
 
         # Metadata may say that a column is an index, which would not be released.
         return table.to_pandas(types_mapper=keep, ignore_metadata=True)
 
-    def _of_array(self, X, estimator):
+    def _of_array(self, X: Any, estimator: Estimator) -> DataFrame:
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
         self._dtype = X.dtype
         # With the type given, pandas does not look for another one that suits the objects; but it
@@ -85,32 +85,32 @@ class Frame:
         columns = {j: self._pandas.Series(X[:, j], dtype=kind) for j in range(X.shape[1])}
         return self._pandas.DataFrame(columns, copy=False)
 
-    def _same_index(self, table):
+    def _same_index(self, table: DataFrame) -> DataFrame:
         return table
 
-    def _to_polars(self, table):
+    def _to_polars(self, table: DataFrame) -> Any:
         polars = import_extra("polars", "table", "A table of polars")
         frame = polars.from_arrow(self._as_arrow(table))
         return frame.cast({name: self._schema[name] for name in self._typed(table)})
 
-    def _to_arrow(self, table):
+    def _to_arrow(self, table: DataFrame) -> Any:
         cells = self._as_arrow(table)
         for name in self._typed(table):
             field, number = self._schema.field(name), cells.column_names.index(name)
             cells = cells.set_column(number, field, cells.column(name).cast(field.type))
         return cells
 
-    def _typed(self, table):
+    def _typed(self, table: DataFrame) -> list[Any]:
         """Names of columns that have their old types. Generalized values are text."""
         names = [*self._schema] if isinstance(self._schema, dict) else self._schema.names
         return [name for name in table.columns if name in names and table[name].dtype != object]
 
-    def _as_arrow(self, table):
+    def _as_arrow(self, table: DataFrame) -> Any:
         pyarrow = import_extra("pyarrow", "table", "A table of polars or Arrow")
         cells = pyarrow.Table.from_pandas(table, preserve_index=False)
         return cells.replace_schema_metadata(None)
 
-    def _to_array(self, table):
+    def _to_array(self, table: DataFrame) -> Array:
         if all(kind == self._dtype for kind in table.dtypes):
             return table.to_numpy(dtype=self._dtype)
         if all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in table.dtypes):
@@ -122,12 +122,12 @@ class Frame:
         return cells
 
 
-def is_missing(column):
+def is_missing(column: Series) -> Booleans:
     """Mask of the missing cells of a pandas column, as an array."""
     return np.asarray(column.isna(), dtype=bool)
 
 
-def take(column, positions):
+def take(column: Series, positions: Labels) -> Series:
     """Cells of a pandas column at some positions, with its type; -1 for a missing cell."""
     if column.dtype == object:
         cells = column.to_numpy()[positions]
@@ -139,13 +139,13 @@ def take(column, positions):
     return type(column)(cells, name=column.name, dtype=kind)
 
 
-def can_be_missing(column):
+def can_be_missing(column: Series) -> bool:
     """Whether the type of a pandas column has room for missing cells."""
     kind = getattr(column.dtype, "subtype", column.dtype)  # of the ends, for intervals
     return not (isinstance(kind, np.dtype) and kind.kind in "biu")
 
 
-def with_room(column):
+def with_room(column: Series) -> Series:
     """A pandas column whose type has room for missing cells: Int64 for int64, and so on."""
     if can_be_missing(column):
         return column
@@ -155,7 +155,9 @@ def with_room(column):
     return column.astype(names.get(column.dtype.kind, f"UInt{8 * column.dtype.itemsize}"))
 
 
-def without_rare_categories(released, column, k, units=None):
+def without_rare_categories(
+    released: Series, column: Series, k: int, units: Array | None = None
+) -> Series:
     """Released cells whose type does not list categories that few records have.
 
     Parameters
@@ -188,12 +190,12 @@ def without_rare_categories(released, column, k, units=None):
     return released.cat.set_categories(categories[stay])
 
 
-def is_categorical(column):
+def is_categorical(column: Series) -> bool:
     """Whether a pandas column has a type that lists its categories."""
     return hasattr(column.dtype, "categories") and hasattr(column.dtype, "ordered")
 
 
-def replace_columns(table, kept, columns):
+def replace_columns(table: DataFrame, kept: list[Any], columns: dict[Any, DataFrame]) -> DataFrame:
     """Some columns of a table, with others in the place of these.
 
     Parameters

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._typing import Series
 from sk_microagg.encoding._dates import as_typed
 from sk_microagg.encoding._frames import is_categorical
 
@@ -28,7 +29,7 @@ KIND_OF_OBJECTS = {
 }
 
 
-def kind_of(column):
+def kind_of(column: Series) -> str:
     """The kind of a column by its type, and by its cells if these are objects.
 
     Parameters

@@ -3,9 +3,18 @@
 import numpy as np
 
 from sk_microagg._utils._people import n_people
+from sk_microagg._utils._typing import Array, Labels
 
 
-def mode_positions(codes, in_table, labels, n_groups, k, units=None, people_in_table=None):
+def mode_positions(
+    codes: Labels,
+    in_table: Labels,
+    labels: Labels,
+    n_groups: int,
+    k: int,
+    units: Array | None = None,
+    people_in_table: Labels | None = None,
+) -> Labels:
     """A record of each group that has its most frequent value.
 
     Parameters
@@ -59,7 +68,7 @@ def mode_positions(codes, in_table, labels, n_groups, k, units=None, people_in_t
     return positions
 
 
-def ends_of(codes, labels, n_groups):
+def ends_of(codes: Labels, labels: Labels, n_groups: int) -> tuple[Labels, Labels]:
     """Lowest and highest code of each group."""
     lowest = np.full(n_groups, np.iinfo(np.intp).max)
     highest = np.full(n_groups, -1)

@@ -5,12 +5,15 @@ They are standardized together with the ranks of ordinal values, by the scaler t
 of its own.
 """
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any, Literal
 
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._missing import means_of_known, too_few_known
+from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.encoding._dates import NANOSECONDS, dates_like, ticks_of
 from sk_microagg.encoding._frames import can_be_missing, is_missing
@@ -59,16 +62,16 @@ class NumberColumn:
 
     kind = "number"
 
-    def __init__(self, column, decimals="auto"):
+    def __init__(self, column: Series, decimals: int | Literal["auto"] | None = "auto") -> None:
         self.name = column.name
-        self.decimals = decimals
+        self.decimals: Any = decimals
         if decimals == "auto":
             values = self.values(column)
             # What has one decimal has many more if it is converted from 4 bytes to 8.
             is_narrow = getattr(column.dtype, "itemsize", 8) < 8 and _cell_type(column) is float
             self.decimals = _decimals_of(values.astype(np.float32) if is_narrow else values)
 
-    def values(self, column):
+    def values(self, column: Series) -> Floats:
         """The numbers as floats, with NaN where one is missing."""
         try:
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -84,7 +87,7 @@ class NumberColumn:
             )
         return values
 
-    def released(self, values, like):
+    def released(self, values: Floats, like: Series) -> Series:
         """Averages as a column of the type of another one, rounded.
 
         Parameters
@@ -110,11 +113,11 @@ class NumberColumn:
             rounded = np.clip(rounded, limits.min, limits.max)
         if cell is float and isinstance(like.dtype, np.dtype) and like.dtype.kind == "f":
             return pandas.Series(rounded.astype(like.dtype), name=self.name)
-        write = {int: round, float: float}.get(cell) or self._decimal_writer(like)
+        write: Any = {int: round, float: float}.get(cell) or self._decimal_writer(like)
         cells = [None if np.isnan(value) else write(value) for value in rounded.tolist()]
         return pandas.Series(cells, dtype=like.dtype, name=self.name)
 
-    def _decimal_writer(self, like):
+    def _decimal_writer(self, like: Series) -> Callable[[float], Decimal]:
         """Return what writes a float as a Decimal, without digits that its type has no room for."""
         digits = None if self.decimals is None else max(self.decimals, 0)
         room = getattr(getattr(like.dtype, "pyarrow_dtype", None), "scale", None)
@@ -148,7 +151,7 @@ class DateColumn:
 
     kind = "date"
 
-    def __init__(self, column):
+    def __init__(self, column: Series) -> None:
         self.name = column.name
         ticks, tick = ticks_of(column)
         ticks = ticks[~is_missing(column)]
@@ -158,16 +161,18 @@ class DateColumn:
         self.origin = self._near(ticks // (self.step // tick)) if tick and len(ticks) else 0
 
     @staticmethod
-    def _near(steps):
+    def _near(steps: Array) -> int:
         """A round number near to large ones, from which differences are exact as floats."""
         if np.abs(steps).max() < EXACT:
             return 0
         return int(steps.mean() // COARSE) * COARSE
 
-    def values(self, column):
+    def values(self, column: Series) -> Floats:
         """The dates as floats, in steps, with NaN where one is missing."""
         if is_missing(column).all():
             return np.full(len(column), np.nan)
+        ticks: Any
+        tick: Any
         ticks, tick = ticks_of(column) if kind_of(column) == "date" else (None, None)
         if tick is None or (tick == 0) != (self.step == 0):
             raise ValueError(f"Column {self.name!r} of X must hold dates, as it did in fit.")
@@ -180,7 +185,7 @@ class DateColumn:
             values -= self.origin
         return np.where(is_missing(column), np.nan, values)
 
-    def released(self, values, like):
+    def released(self, values: Floats, like: Series) -> Series:
         """Averages as dates of the type of a column, rounded to whole steps."""
         _, tick = ticks_of(like)
         missing = np.isnan(values)
@@ -189,7 +194,7 @@ class DateColumn:
         return dates_like(ticks, missing, like)
 
 
-def _decimals_of(values):
+def _decimals_of(values: Array) -> int | None:
     """The number of decimals that all values have at most; None if they have very many."""
     values = np.unique(values[~np.isnan(values)])
     for decimals in range(MOST_DECIMALS + 1):
@@ -198,7 +203,7 @@ def _decimals_of(values):
     return None
 
 
-def _cell_type(column):
+def _cell_type(column: Series) -> type:
     """The type of the numbers in a column: int, float or Decimal."""
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     if pandas.api.types.is_integer_dtype(column.dtype):
@@ -213,7 +218,14 @@ def _cell_type(column):
     return float
 
 
-def group_averages(values, labels, n_groups, average, like, units=None):
+def group_averages(
+    values: Floats,
+    labels: Labels,
+    n_groups: int,
+    average: str,
+    like: Series,
+    units: Array | None = None,
+) -> Floats:
     """Mean or median of the known values of each group; NaN where too few are known.
 
     Parameters

@@ -5,11 +5,14 @@ them. It finds their place among those that it knows.
 """
 
 from bisect import bisect
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._people import n_people, some
+from sk_microagg._utils._typing import Array, Floats, Series
 from sk_microagg.encoding._frames import (
     is_categorical,
     is_missing,
@@ -58,7 +61,9 @@ class OrdinalColumn:
 
     kind = "ordinal"
 
-    def __init__(self, column, k, order=None, units=None):
+    def __init__(
+        self, column: Series, k: int, order: Sequence[Any] | None = None, units: Array | None = None
+    ) -> None:
         self.name = column.name
         self._k = k
         self._is_given = order is not None
@@ -82,7 +87,7 @@ class OrdinalColumn:
                     "values, lowest first."
                 )
 
-    def _values_in_order(self, column):
+    def _values_in_order(self, column: Series) -> list[Any]:
         if is_categorical(column):
             return list(column.dtype.categories)
         try:
@@ -93,7 +98,7 @@ class OrdinalColumn:
                 f"dict with all of them, lowest first. {error}"
             ) from error
 
-    def values(self, column):
+    def values(self, column: Series) -> Floats:
         """The ranks as floats, with NaN where a value is missing or has no place in the order."""
         if is_categorical(column):
             codes, different = column.cat.codes.to_numpy(), list(column.dtype.categories)
@@ -109,7 +114,7 @@ class OrdinalColumn:
             ranks = self._ranks_by_neighbors(different)
         return np.array([*ranks, np.nan])[codes]
 
-    def _rank_by_value(self, value):
+    def _rank_by_value(self, value: Any) -> float:
         if value in self._rank_of:
             return self._rank_of[value]
         try:
@@ -117,7 +122,7 @@ class OrdinalColumn:
         except TypeError:
             return np.nan
 
-    def _ranks_by_neighbors(self, categories):
+    def _ranks_by_neighbors(self, categories: Iterable[Any]) -> list[float]:
         """Ranks of categories in their order, by the last one before them that is known."""
         ranks, n_before = [], 0
         for category in categories:
@@ -128,7 +133,7 @@ class OrdinalColumn:
                 ranks.append(self._between[n_before])
         return ranks
 
-    def released(self, values, like):
+    def released(self, values: Floats, like: Series) -> Series:
         """Values whose rank is nearest to some averages, the lower one of two.
 
         Parameters
@@ -160,11 +165,11 @@ class OrdinalColumn:
             released = released.cat.set_categories(shared)
         return released
 
-    def _nearest(self, value):
+    def _nearest(self, value: float) -> Any:
         return self.order[np.argmin(np.abs(self.ranks - value))]
 
 
-def _people_by_value(column, units):
+def _people_by_value(column: Series, units: Array | None) -> dict[Any, int]:
     """How many people have each value."""
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     codes, different = pandas.factorize(column.astype(object))

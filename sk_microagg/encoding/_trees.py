@@ -7,9 +7,12 @@ apart, the higher the node is that they have in common.
 import numpy as np
 from scipy.sparse import csr_array
 
-from sk_microagg.encoding._categories import CategoryColumn, standardized
+from sk_microagg._utils._typing import Array, Floats, Labels, Series
+from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.encoding._modes import ends_of
+from sk_microagg.encoding._rows import standardized
+from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._labels import label_of
 
 
@@ -48,14 +51,16 @@ class HierarchyColumn(CategoryColumn):
 
     kind = "hierarchy"
 
-    def __init__(self, column, k, hierarchy, units=None):
+    def __init__(
+        self, column: Series, k: int, hierarchy: Hierarchy, units: Array | None = None
+    ) -> None:
         self._hierarchy = hierarchy
         known = column.dropna().to_numpy()
         self._tree = hierarchy.domain(known, f"Column {column.name!r}").tree
         self._k = k
         super().__init__(column, k, units)
 
-    def _fit(self, column, counts):
+    def _fit(self, column: Series, counts: Labels) -> None:
         self._has_missing = bool(is_missing(column).any())
         self._has_other = int(counts.sum()) < int((~is_missing(column)).sum())
         n_leaves, n_nodes = self.n_leaves, len(self._tree.labels)
@@ -73,7 +78,7 @@ class HierarchyColumn(CategoryColumn):
         shared[-1] = self._has_missing
         self.rows = standardized(rows[:, np.flatnonzero(shared)], in_row)
 
-    def _nodes_above(self, leaf):
+    def _nodes_above(self, leaf: int) -> list[int]:
         """The leaf and all nodes above it, without the root and copies of it."""
         nodes, node = [], leaf
         while node != self._tree.root:
@@ -82,7 +87,7 @@ class HierarchyColumn(CategoryColumn):
             node = self._tree.parent[node]
         return nodes
 
-    def _leaves(self, column):
+    def _leaves(self, column: Series) -> Labels:
         """The leaf of each cell; -1 for a missing value and -2 for one that is not a leaf."""
         codes, different = self._factorize(column)
         leaf_of = {label: leaf for leaf, label in enumerate(self._tree.labels[: self.n_leaves])}
@@ -90,25 +95,25 @@ class HierarchyColumn(CategoryColumn):
         return leaves[codes]
 
     @property
-    def n_leaves(self):
+    def n_leaves(self) -> int:
         """Number of leaves of the hierarchy."""
         return self._tree.n_leaves
 
-    def codes(self, column):
+    def codes(self, column: Series) -> Labels:
         return self.codes_of(self.rows.shape[0], column)
 
-    def places(self, codes):
+    def places(self, codes: Labels) -> Floats:
         """Places among the leaves, which are in the order of the tree, from 0 to 1."""
         of_rows = np.zeros(self.rows.shape[0])
         of_rows[: self.n_leaves] = np.arange(1, self.n_leaves + 1) / self.n_leaves
         return of_rows[codes]
 
-    def codes_of(self, n_rows, column):
+    def codes_of(self, n_rows: int, column: Series) -> Labels:
         """Position of each cell in so many rows."""
         leaves = self._leaves(column)
         return np.where(leaves < 0, n_rows - np.where(leaves == -1, 1, 2), leaves)
 
-    def generalized(self, column, labels, n_groups):
+    def generalized(self, column: Series, labels: Labels, n_groups: int) -> Series:
         """The lowest common node of each group; the root where a value is missing."""
         leaves = self._leaves(column)
         lowest, highest = ends_of(leaves, labels, n_groups)

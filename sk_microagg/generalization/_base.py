@@ -1,37 +1,57 @@
 """What KAIM and KMember have in common: from a table to its release, and new records."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._kernels import RangeColumns
 from sk_microagg._model._release import release_of
+from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._renamed import renamed_attribute
 from sk_microagg._utils._statistics import group_sizes
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
-from sk_microagg._utils._validation import check_k, check_partition
+from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Output, TableLike
+from sk_microagg._utils._validation import check_k, check_partition, warn_if_k_is_1
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.generalization._grid import make_grid
 from sk_microagg.generalization._groups import GeneralizedGroups
+from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._mixed_table import MixedTable
 
 
-class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Generalizer(
+    ShowsGroups, KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+):
     """Base of transformers that replace each record by the generalized values of its group.
 
     A subclass has the parameters `k`, `hierarchies` and `grid`, and the methods `_group` and, if
     needed, `_weights`, `_constant` and `_write`.
     """
 
+    if TYPE_CHECKING:  # what `fit` sets
+        labels_: Labels
+        centroids_: Array
+        group_sizes_: Labels
+        n_groups_: int
+        information_loss_: float
+        value_missing_rate_: float
+        record_missing_rate_: float
+        exact_transform_: bool
+        n_features_in_: int
+        feature_names_in_: Array
+
     centers_ = renamed_attribute("centers_", "centroids_")
 
-    def fit(self, X, y=None):
+    def fit(self, X: TableLike, y: object = None) -> Self:
         """Partition the records into groups.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            The records: numbers, categories, or both. None, NaN, pandas.NA and "*" are missing.
+            The records: numbers, dates and categories. None, NaN, pandas.NA and "*" are missing.
 
         y : None
             Ignored.
@@ -43,6 +63,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         """
         table = MixedTable(X, self)
         k = check_k(self.k, len(table))
+        warn_if_k_is_1(k)
         weights = self._weights(len(table.names))
         hierarchies, domains = self._domains(table, k)
         columns = RangeColumns(domains, weights, constant=self._constant())
@@ -78,7 +99,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         self._sk_microagg_version = __version__
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: TableLike, y: object = None) -> Output:
         """Partition the records and return the release.
 
         Parameters
@@ -97,7 +118,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         self.fit(X)
         return release_of(self.centroids_, self.labels_)
 
-    def fit_predict(self, X, y=None):
+    def fit_predict(self, X: TableLike, y: object = None) -> Labels:
         """Partition the records and return the group of each.
 
         Parameters
@@ -115,7 +136,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         """
         return self.fit(X).labels_
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> Output:
         """Replace each record by the generalized values of the group whose loss it raises least.
 
         Parameters
@@ -137,7 +158,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
             warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
             return self.centroids_[self._groups.nearest_each(lo, hi)]
 
-    def _intervals(self, X):
+    def _intervals(self, X: TableLike) -> Array:
         """The generalized values of the groups of the training data, with numbers as intervals.
 
         A model that releases midpoints does not know the ends of intervals, so they are computed
@@ -152,26 +173,28 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
             hierarchies, domains, lo[kept], hi[kept], self.labels_[kept], weights
         ).labels()
 
-    def _domains(self, table, k):
+    def _domains(self, table: MixedTable, k: int) -> tuple[list[Hierarchy], list[Any]]:
         """The hierarchies of the columns, and their domains for the values of a table."""
         hierarchies = table.hierarchies(self.hierarchies)
         return hierarchies, table.domains(hierarchies, make_grid(self.grid, k))
 
-    def _group(self, columns, lo, hi, missing, k):
+    def _group(
+        self, columns: Any, lo: Codes, hi: Codes, missing: Booleans, k: int
+    ) -> tuple[Labels, dict[str, Any]]:
         """Return the group of each record, -1 for none, and further attributes to set."""
         raise NotImplementedError
 
-    def _weights(self, n_columns):
+    def _weights(self, n_columns: int) -> Floats:
         return np.ones(n_columns)
 
-    def _constant(self):
+    def _constant(self) -> float:
         return -1.0
 
-    def _write(self, groups):
+    def _write(self, groups: GeneralizedGroups) -> tuple[GeneralizedGroups, Array]:
         """Return the groups as the model keeps them, and the rows they are released as."""
         return groups, groups.labels()
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
@@ -180,7 +203,7 @@ class Generalizer(KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, Bas
         return tags
 
 
-def _mean_loss(losses, labels, missing, weights):
+def _mean_loss(losses: Floats, labels: Labels, missing: Booleans, weights: Floats) -> float:
     """Mean loss per cell, from the losses of the groups. Dropped records lose everything.
 
     It depends on the release and on which cells are missing, but on no other value.

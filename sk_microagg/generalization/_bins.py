@@ -1,8 +1,11 @@
 """Bins of numbers, at one or several levels."""
 
+from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sk_microagg.generalization._domain import TreeDomain
 from sk_microagg.generalization._labels import bin_label, label_of
@@ -27,7 +30,7 @@ class NestedBins:
         Number of bins of the finest level.
     """
 
-    def __init__(self, levels):
+    def __init__(self, levels: list[ArrayLike]) -> None:
         self._levels = [_check_edges(edges) for edges in levels]
         for finer, coarser in pairwise(self._levels):
             same_ends = coarser[0] == finer[0] and coarser[-1] == finer[-1]
@@ -49,11 +52,11 @@ class NestedBins:
             labels.append(bin_label(edges[place - 1], edges[place]))
         return tuple(labels)
 
-    def single_numbers(self, covers):
+    def single_numbers(self, covers: Iterable[tuple[Any, ...]]) -> list[float]:
         """The numbers among some generalized values: those below the bins of the finest level."""
         return [float(cover[-1]) for cover in covers if len(cover) > len(self._levels)]
 
-    def domain(self, leaves, values):
+    def domain(self, leaves: Iterable[float], values: Iterable[Any]) -> TreeDomain:
         """The domain of a column.
 
         Parameters

@@ -5,11 +5,22 @@ node; for numbers, the ends of the interval. The root is the empty tuple.
 """
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sk_microagg._utils._tables import has_numbers
-from sk_microagg.generalization._labels import ROOT, interval_label, is_number, label_of
+from sk_microagg._utils._typing import Codes, Floats
+from sk_microagg.generalization._labels import (
+    ROOT,
+    ends_of_label,
+    interval_label,
+    is_number,
+    label_of,
+)
+from sk_microagg.generalization._value_tree import ValueTree
 
 
 def information(counts):
@@ -43,7 +54,14 @@ class TreeDomain:
 
     is_tree = True
 
-    def __init__(self, tree, values, loss, midpoints=None, bins_of=None):
+    def __init__(
+        self,
+        tree: ValueTree,
+        values: Iterable[Any],
+        loss: Sequence[float],
+        midpoints: Sequence[float] | None = None,
+        bins_of: Callable[[Any], tuple[str, ...]] | None = None,
+    ) -> None:
         self.n_leaves = tree.n_leaves
         self.parent = tree.parent
         # Only the root also covers the position after all leaves.
@@ -134,8 +152,10 @@ class NumberDomain:
     """
 
     is_tree = False
+    left: Floats
+    _high: Floats
 
-    def __init__(self, values, grid=None, unit=None):
+    def __init__(self, values: ArrayLike, grid: Any = None, unit: float | None = None) -> None:
         self._numbers, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
         self.n_leaves = len(self._numbers)
         self.unit = float(np.all(self._numbers % 1 == 0)) if unit is None else unit
@@ -156,7 +176,7 @@ class NumberDomain:
         widths = np.where(self.left < self._high, self.right - self.left, 0.0)
         self.loss = np.minimum(widths / self.extent, 1.0)
 
-    def encode(self, values):
+    def encode(self, values: Any) -> Codes:
         """First and last position of each number; those of its neighbors if it is between two.
 
         Values that are not numbers have the positions of the root.
@@ -200,12 +220,18 @@ class NumberDomain:
 
     def read(self, label, lo):
         """The interval that a label stands for; None if the number at `lo` is not in it."""
-        is_interval = label.startswith("[") and label.endswith("]")
+        ends = [self._number(text) for text in ends_of_label(label)]
+        if len(ends) != 2 or None in ends:
+            return None
+        low, high = ends
+        return (low, high) if low <= self._numbers[lo] <= high else None
+
+    def _number(self, text):
+        """The number that a text stands for; None if it is none."""
         try:
-            low, high = map(float, label[1:-1].split(", ") if is_interval else [label, label])
+            return float(text)
         except ValueError:
             return None
-        return (low, high) if low <= self._numbers[lo] <= high else None
 
     def widen_to(self, covers):
         """Widen the column so that it contains some intervals, for the denominator of losses."""
@@ -221,14 +247,19 @@ class NumberDomain:
 
     def midpoint(self, cover):
         """Midpoint of a generalized value; NaN for the root."""
-        low, high = cover or (np.nan, np.nan)
-        return low + (high - low) / 2
+        return _middle(*cover) if cover else np.nan
 
     def with_midpoints(self, covers):
         """A domain of the midpoints of some intervals, and these midpoints as covers."""
-        midpoints = [(self.midpoint(cover),) * 2 if cover else () for cover in covers]
-        domain = MidpointDomain([pair[0] for pair in midpoints if pair], unit=self.unit)
-        return domain, midpoints
+        midpoints = [(_middle(*cover),) * 2 if cover else () for cover in covers]
+        return self._of_midpoints([pair[0] for pair in midpoints if pair]), midpoints
+
+    def _of_midpoints(self, midpoints):
+        return MidpointDomain(midpoints, unit=self.unit)
+
+
+def _middle(low, high):
+    return low + (high - low) / 2
 
 
 class MidpointDomain(NumberDomain):

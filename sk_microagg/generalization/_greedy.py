@@ -1,19 +1,23 @@
 """Greedy groups, which grow one record at a time by the record that fits best."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 
 from sk_microagg._kernels import RangePool
 from sk_microagg._utils._progress import ProgressCount
+from sk_microagg._utils._typing import Codes, Labels
 
 
-def random_seeds(pool, lo, hi, order):
+def random_seeds(pool: Any, lo: Codes, hi: Codes, order: Labels) -> Iterator[int]:
     """The next record of a random order that is not yet in a group."""
     for record in order:
         if record in pool:
             yield record
 
 
-def farthest_seeds(pool, lo, hi, order):
+def farthest_seeds(pool: Any, lo: Codes, hi: Codes, order: Labels) -> Iterator[int]:
     """The record farthest from the previous seed; the first, from a random record."""
     last = order[0]
     while True:
@@ -22,8 +26,16 @@ def farthest_seeds(pool, lo, hi, order):
 
 
 def group_greedily(
-    columns, lo, hi, k, random_state, *, distance="ncp", seeds=random_seeds, verbose=0
-):
+    columns: Any,
+    lo: Codes,
+    hi: Codes,
+    k: int,
+    random_state: np.random.RandomState,
+    *,
+    distance: str = "ncp",
+    seeds: Callable[..., Iterator[int]] = random_seeds,
+    verbose: int = 0,
+) -> Labels:
     """Make groups of k records; the remaining ones, fewer than k, join the groups that fit best.
 
     Parameters

@@ -3,8 +3,11 @@
 from decimal import Decimal
 from itertools import count
 from numbers import Real
+from typing import Any
 
 import numpy as np
+
+from sk_microagg._utils._typing import Floats, Labels
 
 # A step is about this share of the range of a column.
 SHARE_OF_RANGE = 0.01
@@ -16,7 +19,7 @@ ROUNDING = 1e-6
 MOST_STEPS = 2.0**52
 
 
-def make_grid(grid, k):
+def make_grid(grid: Any, k: int) -> "Grid | None":
     """Return the grid for a parameter value; None if intervals may end anywhere."""
     if grid is None:
         return None
@@ -26,7 +29,7 @@ def make_grid(grid, k):
             raise ValueError(f"grid={grid!r} must be {allowed}.")
     elif isinstance(grid, bool) or not isinstance(grid, Real):
         raise TypeError(f"grid={grid!r} must be {allowed}, got {type(grid).__name__}.")
-    elif not 0 < grid < np.inf:
+    elif not 0 < grid < np.inf:  # type: ignore[operator]
         raise ValueError(f"grid={grid!r} must be {allowed}.")
     return Grid(k, None if grid == "auto" else float(grid))
 
@@ -55,7 +58,7 @@ class Grid:
         self._k = k
         self._step = step
 
-    def ends(self, numbers, counts):
+    def ends(self, numbers: Floats, counts: Labels) -> tuple[Floats, Floats]:
         """The ends of intervals, by their smallest and largest numbers.
 
         Parameters

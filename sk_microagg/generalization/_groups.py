@@ -1,8 +1,11 @@
 """The generalized values of groups: what a release shows, and all that a fitted model keeps."""
 
+from typing import Any, Self
+
 import numpy as np
 
 from sk_microagg._kernels import CenterIndex, RangeColumns
+from sk_microagg._utils._typing import Array, Codes, Floats, Labels
 
 
 class GeneralizedGroups:
@@ -27,7 +30,15 @@ class GeneralizedGroups:
         self._low, self._high = self._find_ends()
 
     @classmethod
-    def of_records(cls, hierarchies, domains, lo, hi, labels, weights):
+    def of_records(
+        cls,
+        hierarchies: list[Any],
+        domains: list[Any],
+        lo: Codes,
+        hi: Codes,
+        labels: Labels,
+        weights: Floats,
+    ) -> Self:
         """Generalize the records of each group.
 
         Parameters
@@ -66,21 +77,21 @@ class GeneralizedGroups:
         ]
         return cls(released, covers, weights)
 
-    def with_midpoints(self):
+    def with_midpoints(self) -> "GeneralizedGroups":
         """The same groups, with the midpoint of each interval instead of its ends."""
         pairs = zip(self._domains, self._covers, strict=True)
         domains, covers = zip(*[domain.with_midpoints(c) for domain, c in pairs], strict=True)
         return GeneralizedGroups(list(domains), list(covers), self._weights)
 
-    def losses(self):
+    def losses(self) -> Floats:
         """Unweighted loss of each group in each column."""
         return self._write(lambda domain, cover: domain.loss_of(cover)).astype(np.float64)
 
-    def labels(self):
+    def labels(self) -> Array:
         """The generalized values as text, an object array of shape (n_groups, n_columns)."""
         return self._write(lambda domain, cover: domain.label(cover))
 
-    def midpoints(self):
+    def midpoints(self) -> Array:
         """The generalized values as midpoints in columns of numbers, as text in others."""
         table = self._write(
             lambda domain, cover: (
@@ -105,16 +116,16 @@ class GeneralizedGroups:
             ends[:, :, j] = np.array([ranges[cover] for cover in covers]).T
         return ends
 
-    def are_alike(self, some, others):
+    def are_alike(self, some: Labels, others: Labels) -> bool:
         """Whether each of some groups is released as the same row as its counterpart."""
         some_ends, other_ends = (np.hstack([self._low, self._high])[g] for g in (some, others))
         return np.array_equal(some_ends, other_ends)
 
-    def encode(self, table):
+    def encode(self, table: Any) -> tuple[Codes, Codes]:
         """First and last position of each cell of a table."""
         return table.encode(self._domains)
 
-    def nearest_each(self, lo, hi):
+    def nearest_each(self, lo: Codes, hi: Codes) -> Labels:
         """For each record, the group whose loss it raises least."""
         index = CenterIndex(RangeColumns(self._domains, self._weights), self._low, self._high)
         distinct, places = np.unique(np.hstack([lo, hi]), axis=0, return_inverse=True)

@@ -1,11 +1,18 @@
 """Generalization hierarchies."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sk_microagg._utils._tables import has_numbers
+from sk_microagg._utils._typing import FilePath, Floats
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.generalization._bins import NestedBins
+from sk_microagg.generalization._dates import DateDomain, are_dates, days_of
 from sk_microagg.generalization._domain import NumberDomain, TreeDomain
+from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._labels import is_number, label_of
 from sk_microagg.generalization._paths import (
     check_paths,
@@ -25,7 +32,7 @@ class Hierarchy:
 
     See Also
     --------
-    KAIM : Anonymizes tables with such hierarchies.
+    sk_microagg.KAIM : Anonymizes tables with such hierarchies.
 
     Examples
     --------
@@ -44,7 +51,7 @@ class Hierarchy:
     """
 
     @staticmethod
-    def from_paths(paths):
+    def from_paths(paths: Iterable[Sequence[Any]]) -> "TreeHierarchy":
         """Create a tree from the path of each leaf.
 
         Parameters
@@ -61,7 +68,7 @@ class Hierarchy:
         return TreeHierarchy(paths)
 
     @staticmethod
-    def from_csv(path, *, sep=";"):
+    def from_csv(path: FilePath | IO[Any], *, sep: str = ";") -> "TreeHierarchy":
         """Read a tree from a file: in each row a leaf, its parent and so on up to the root.
 
         Parameters
@@ -80,7 +87,7 @@ class Hierarchy:
         return TreeHierarchy(paths_from_csv(path, sep))
 
     @staticmethod
-    def from_nested(tree):
+    def from_nested(tree: Mapping[Any, Any] | Iterable[Any]) -> "TreeHierarchy":
         """Create a tree from nested dicts, with lists of leaves at the bottom.
 
         Parameters
@@ -97,7 +104,7 @@ class Hierarchy:
         return TreeHierarchy(paths_from_nested(tree))
 
     @staticmethod
-    def from_parents(parents):
+    def from_parents(parents: Mapping[Any, Any]) -> "TreeHierarchy":
         """Create a tree from a mapping of every node but the root to its parent.
 
         Parameters
@@ -113,7 +120,7 @@ class Hierarchy:
         return TreeHierarchy(paths_from_parents(parents))
 
     @staticmethod
-    def from_bins(edges, *coarser):
+    def from_bins(edges: ArrayLike, *coarser: ArrayLike) -> "BinHierarchy":
         """Generalize numbers to bins, and these to coarser bins if there are any.
 
         Parameters
@@ -135,7 +142,7 @@ class Hierarchy:
         return BinHierarchy([edges, *coarser])
 
     @staticmethod
-    def intervals():
+    def intervals() -> "IntervalHierarchy":
         """Generalize numbers to intervals with any ends.
 
         Returns
@@ -146,7 +153,7 @@ class Hierarchy:
         return IntervalHierarchy()
 
     @staticmethod
-    def flat():
+    def flat() -> "FlatHierarchy":
         """Generalize every value of the data directly to the root.
 
         Returns
@@ -156,7 +163,7 @@ class Hierarchy:
         """
         return FlatHierarchy()
 
-    def domain(self, values, column, grid=None):
+    def domain(self, values: Any, column: str, grid: Grid | None = None) -> Any:
         """Apply this hierarchy to the values of a column.
 
         Parameters
@@ -178,7 +185,7 @@ class Hierarchy:
         """
         raise NotImplementedError
 
-    def released_values(self, covers, domain):
+    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> Any:
         """A domain that knows the generalized values of a release, and nothing else of the data.
 
         Parameters
@@ -210,7 +217,7 @@ class TreeHierarchy(Hierarchy):
         Label of the root.
     """
 
-    def __init__(self, paths):
+    def __init__(self, paths: Iterable[Sequence[Any]]) -> None:
         paths = check_paths(paths)
         self.root = paths[0][-1]
         self._tree = ValueTree([path[:-1] for path in paths], self.root)
@@ -224,7 +231,7 @@ class TreeHierarchy(Hierarchy):
             if set(self._tree.paths[node]) == {self.root}:
                 self._losses[node] = 1.0
 
-    def lowest_common(self, *values):
+    def lowest_common(self, *values: object) -> str:
         """Label of the lowest node above all of some values.
 
         Parameters
@@ -239,7 +246,7 @@ class TreeHierarchy(Hierarchy):
         """
         return self._tree.labels[self._node_above(values)]
 
-    def loss(self, *values):
+    def loss(self, *values: object) -> float:
         """Loss of a value that is generalized together with others.
 
         Parameters
@@ -254,7 +261,7 @@ class TreeHierarchy(Hierarchy):
         """
         return self._losses[self._node_above(values)]
 
-    def entropy(self, *values, counts):
+    def entropy(self, *values: object, counts: Mapping[Any, int]) -> float:
         """Uncertainty about the leaf, given the lowest common node of some values.
 
         Parameters
@@ -274,7 +281,7 @@ class TreeHierarchy(Hierarchy):
         occurrences = np.repeat(np.array([*counts], dtype=object), [*counts.values()])
         return self.domain(occurrences, "counts").info[self._node_above(values)]
 
-    def domain(self, values, column, grid=None):
+    def domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
         for label in dict.fromkeys(map(label_of, values)):
             if label not in self._leaf_of:
                 raise ValueError(
@@ -282,11 +289,11 @@ class TreeHierarchy(Hierarchy):
                 )
         return TreeDomain(self._tree, values, self._losses)
 
-    def released_values(self, covers, domain):
+    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
         # The leaves are given, but their frequencies are not.
         return TreeDomain(self._tree, [], self._losses)
 
-    def _node_above(self, values):
+    def _node_above(self, values: tuple[object, ...]) -> int:
         if not values:
             raise ValueError("Give at least one leaf.")
         for value in values:
@@ -295,45 +302,47 @@ class TreeHierarchy(Hierarchy):
         found = [self._leaf_of[label_of(value)] for value in values]
         return self._tree.lowest_common(min(found), max(found))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<hierarchy of {len(self.leaves)} leaves below {self.root!r}>"
 
 
 class FlatHierarchy(Hierarchy):
     """The root directly above the values of the data."""
 
-    def domain(self, values, column, grid=None):
+    def domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
         labels = dict.fromkeys(label_of(value) for value in values)
         tree = ValueTree((label,) for label in sorted(labels))
         return TreeDomain(tree, values, [0.0] * tree.n_leaves + [1.0])
 
-    def released_values(self, covers, domain):
+    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
         return self.domain([cover[-1] for cover in dict.fromkeys(covers) if cover], "covers")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<flat hierarchy>"
 
 
 class IntervalHierarchy(Hierarchy):
-    """Numbers that are generalized to intervals."""
+    """Numbers or dates that are generalized to intervals."""
 
-    def domain(self, values, column, grid=None):
+    def domain(self, values: Any, column: str, grid: Grid | None = None) -> NumberDomain:
+        if are_dates(values):
+            return DateDomain(days_of(values), grid)
         return NumberDomain(finite_numbers(values, column), grid)
 
-    def released_values(self, covers, domain):
-        return NumberDomain([end for cover in covers for end in cover], unit=domain.unit)
+    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> NumberDomain:
+        return type(domain)([end for cover in covers for end in cover], unit=domain.unit)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<hierarchy of intervals>"
 
 
 class BinHierarchy(Hierarchy):
     """Numbers that are generalized to bins, and these to coarser bins."""
 
-    def __init__(self, levels):
+    def __init__(self, levels: list[ArrayLike]) -> None:
         self._bins = NestedBins(levels)
 
-    def domain(self, values, column, grid=None):
+    def domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
         values = finite_numbers(values, column)
         outside = values[(values < self._bins.low) | (values >= self._bins.high)]
         if len(outside):
@@ -342,15 +351,15 @@ class BinHierarchy(Hierarchy):
             )
         return self._bins.domain(values, values)
 
-    def released_values(self, covers, domain):
+    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
         return self._bins.domain(self._bins.single_numbers(covers), [])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         bins = self._bins
         return f"<hierarchy of {bins.n_bins} bins from {bins.low:g} to {bins.high:g}>"
 
 
-def finite_numbers(values, column):
+def finite_numbers(values: Any, column: str) -> Floats:
     """The values as floats; an error if some are not finite numbers."""
     if isinstance(values, np.ndarray) and has_numbers(values):
         values = values.astype(np.float64)

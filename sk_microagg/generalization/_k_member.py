@@ -1,8 +1,12 @@
 """k-member clustering, the baseline."""
 
-import numpy as np
-from sklearn.utils import check_random_state
+from collections.abc import Mapping
+from typing import Any, Literal
 
+import numpy as np
+
+from sk_microagg._utils._seeds import check_seed
+from sk_microagg._utils._typing import Booleans, Codes, Labels, RandomState
 from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
@@ -11,8 +15,8 @@ from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
 class KMember(Generalizer):
     """Make tables k-anonymous by k-member clustering [1]_, the usual baseline.
 
-    Groups grow as in :class:`KAIM`, each from the record farthest from the first record of the
-    previous group. Records with missing values are dropped, as most tools do.
+    Groups grow as in :class:`~sk_microagg.KAIM`, each from the record farthest from the first
+    record of the previous group. Records with missing values are dropped, as most tools do.
 
     Parameters
     ----------
@@ -39,7 +43,7 @@ class KMember(Generalizer):
         What to do with records that have missing values. "drop": they belong to no group, are
         released as "*" in all columns, and lose everything. Remove them before you publish, since
         there may be fewer than `k` such rows. "keep": a missing value is treated as the root, as in
-        :class:`KAIM`.
+        :class:`~sk_microagg.KAIM`.
 
     random_state : int, RandomState instance or None, default=None
         Controls the choice of the first record, and the order in which the last records, fewer than
@@ -60,8 +64,8 @@ class KMember(Generalizer):
         Number of groups.
 
     information_loss_ : float
-        Mean loss per cell, from 0 to 1, as in :class:`KAIM`. Each cell of a dropped record has the
-        loss 1.
+        Mean loss per cell, from 0 to 1, as in :class:`~sk_microagg.KAIM`. Each cell of a dropped
+        record has the loss 1.
 
     value_missing_rate_ : float
         Share of the training cells that are missing.
@@ -80,7 +84,7 @@ class KMember(Generalizer):
 
     See Also
     --------
-    KAIM : Keeps all records, and loses less.
+    sk_microagg.KAIM : Keeps all records, and loses less.
 
     References
     ----------
@@ -99,14 +103,24 @@ class KMember(Generalizer):
            ['[50, 60]', 'B']], dtype=object)
     """
 
-    def __init__(self, k=5, *, hierarchies=None, grid="auto", incomplete="drop", random_state=None):
+    def __init__(
+        self,
+        k: int = 5,
+        *,
+        hierarchies: Mapping[Any, Any] | None = None,
+        grid: float | Literal["auto"] | None = "auto",
+        incomplete: Literal["drop", "keep"] = "drop",
+        random_state: RandomState = None,
+    ) -> None:
         self.k = k
         self.hierarchies = hierarchies
         self.grid = grid
         self.incomplete = incomplete
         self.random_state = random_state
 
-    def _group(self, columns, lo, hi, missing, k):
+    def _group(
+        self, columns: Any, lo: Codes, hi: Codes, missing: Booleans, k: int
+    ) -> tuple[Labels, dict[str, Any]]:
         check_option("incomplete", self.incomplete, ("drop", "keep"))
         kept = ~missing.any(axis=1) | (self.incomplete == "keep")
         if kept.sum() < k:
@@ -120,7 +134,7 @@ class KMember(Generalizer):
             lo[kept],
             hi[kept],
             k,
-            check_random_state(self.random_state),
+            check_seed(self.random_state),
             seeds=farthest_seeds,
         )
         return labels, {}

@@ -1,16 +1,26 @@
 """KAIM: k-anonymity for incomplete mixed data."""
 
-import numpy as np
-from sklearn.utils import check_random_state
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sk_microagg._utils._base import PAGE
+from sk_microagg._utils._seeds import check_seed
+from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, RandomState
 from sk_microagg._utils._validation import check_n_jobs, check_number, check_option, check_verbose
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.generalization._greedy import group_greedily
+from sk_microagg.generalization._groups import GeneralizedGroups
 from sk_microagg.generalization._refine import make_policy, refine
+from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
 
 class KAIM(Generalizer):
-    """Make tables with categories, numbers and missing values k-anonymous by generalization [1]_.
+    """Make tables of numbers, dates, categories and missing values k-anonymous by generalization.
+
+    The method is that of [1]_.
 
     The records are partitioned into groups of at least `k`. In each column, a group is released as
     the lowest node of a hierarchy that covers its members, or as an interval around them. A missing
@@ -22,9 +32,9 @@ class KAIM(Generalizer):
         Smallest size of a group.
 
     hierarchies : dict or None, default=None
-        Maps columns, by name, or by position in an array, to a :class:`Hierarchy`, the path of a
-        CSV file, or a nested dict. By default, numbers are generalized to intervals and categories
-        directly to the root.
+        Maps columns, by name, or by position in an array, to a
+        :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or a nested dict. By
+        default, numbers and dates are generalized to intervals, categories directly to the root.
 
     distance : {"ncp", "entropy"}, default="ncp"
         The criterion by which the next record of a group is chosen. "ncp": the smallest increase of
@@ -44,11 +54,12 @@ class KAIM(Generalizer):
         k-th largest number of the column, and coarser than the numbers themselves; where that range
         is empty, numbers that fewer than `k` records share are released as "*". None: the ends are
         the smallest and the largest number of a group, as published, which are often the numbers of
-        single records.
+        single records. For dates, steps are in days.
 
     output : {"interval", "midpoint"}, default="interval"
         How numbers are released: as text such as "[30, 39]", or as the midpoint of the interval,
-        with NaN for the root. Categories are always text.
+        with NaN for the root. Categories are always text, and so are dates: ISO dates such as
+        "[2024-03-01, 2024-03-21]", as a clock on the wall shows them.
 
     refiner : {"local_search", "iterated_local_search"}, LocalSearch, IteratedLocalSearch or None, \
             default="local_search"
@@ -116,7 +127,7 @@ class KAIM(Generalizer):
     See Also
     --------
     TableAggregator : Means and most frequent values instead of intervals and nodes.
-    KMember : The usual baseline.
+    sk_microagg.generalization.KMember : The usual baseline.
     sk_microagg.metrics.generalization_loss : The loss of any release.
 
     Notes
@@ -161,21 +172,28 @@ class KAIM(Generalizer):
     4         *    *
     """
 
+    # It is public in the package itself, too, where its page is.
+    _doc_link_template = PAGE.replace("{estimator_module}", "sk_microagg")
+
+    if TYPE_CHECKING:  # what `fit` sets
+        n_iter_: int
+        refiner_: LocalSearch | IteratedLocalSearch | None
+
     def __init__(
         self,
-        k=5,
+        k: int = 5,
         *,
-        hierarchies=None,
-        distance="ncp",
-        c="own",
-        grid="auto",
-        output="interval",
-        refiner="local_search",
-        weights=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        hierarchies: Mapping[Any, Any] | None = None,
+        distance: Literal["ncp", "entropy"] = "ncp",
+        c: float | Literal["own"] = "own",
+        grid: float | Literal["auto"] | None = "auto",
+        output: Literal["interval", "midpoint"] = "interval",
+        refiner: str | LocalSearch | IteratedLocalSearch | None = "local_search",
+        weights: ArrayLike | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.k = k
         self.hierarchies = hierarchies
         self.distance = distance
@@ -188,13 +206,15 @@ class KAIM(Generalizer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _group(self, columns, lo, hi, missing, k):
+    def _group(
+        self, columns: Any, lo: Codes, hi: Codes, missing: Booleans, k: int
+    ) -> tuple[Labels, dict[str, Any]]:
         check_option("distance", self.distance, ("ncp", "entropy"))
         check_option("output", self.output, ("interval", "midpoint"))
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
         policy = make_policy(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
-        random_state = check_random_state(self.random_state)
+        random_state = check_seed(self.random_state)
         labels = group_greedily(
             columns, lo, hi, k, random_state, distance=self.distance, verbose=self.verbose
         )
@@ -202,7 +222,7 @@ class KAIM(Generalizer):
         labels = refine(columns, lo, hi, labels, k, total, policy, random_state, self.verbose)
         return labels, {"refiner_": policy, "n_iter_": getattr(policy, "n_iter_", 0)}
 
-    def _weights(self, n_columns):
+    def _weights(self, n_columns: int) -> Floats:
         if self.weights is None:
             return np.ones(n_columns)
         try:
@@ -219,18 +239,18 @@ class KAIM(Generalizer):
         # Their scale matters only for rounding.
         return weights / weights.max()
 
-    def _constant(self):
-        if self.c == "own":
+    def _constant(self) -> float:
+        if isinstance(self.c, str) and self.c == "own":
             return -1.0
         return check_number("c", self.c, at_least=0, or_option="own")
 
-    def _write(self, groups):
+    def _write(self, groups: GeneralizedGroups) -> tuple[GeneralizedGroups, Array]:
         if self.output == "interval":
             return super()._write(groups)
         groups = groups.with_midpoints()
         return groups, groups.midpoints()
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self.output == "midpoint":
             tags.transformer_tags.preserves_dtype = ["float64"]

@@ -4,18 +4,24 @@ import reprlib
 from collections.abc import Hashable
 from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
+from sk_microagg._utils._dates import is_time
 from sk_microagg._utils._tables import (
     as_table,
     cells_of,
     columns_of,
     has_numbers,
+    has_type_of_dates,
     is_frame,
     missing_cells,
 )
+from sk_microagg._utils._typing import Codes, Estimator
+from sk_microagg._utils._validation import check_names_differ
+from sk_microagg.generalization._dates import are_dates
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import is_number
 from sk_microagg.generalization._paths import COLLECTIONS
@@ -44,10 +50,16 @@ class MixedTable:
         Which cells are missing.
     """
 
-    def __init__(self, X, estimator):
+    def __init__(self, X: Any, estimator: Estimator) -> None:
         X = as_table(X)
+        if is_frame(X):
+            check_names_differ(X.columns)
         checked = check_array(
-            X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X"
+            _with_common_type(X),
+            dtype=None,
+            ensure_all_finite="allow-nan",
+            estimator=estimator,
+            input_name="X",
         )
         columns = columns_of(X if is_frame(X) else checked, "X")
         self.names = list(X.columns if is_frame(X) else range(len(columns)))
@@ -59,10 +71,10 @@ class MixedTable:
             for column, missing in zip(columns, self.missing.T, strict=True)
         ]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.missing)
 
-    def encode(self, domains):
+    def encode(self, domains: list[Any]) -> tuple[Codes, Codes]:
         """First and last position of each cell, in the domains of the columns."""
         ranges = np.empty((2, *self.missing.shape), dtype=np.int32)
         for j, domain in enumerate(domains):
@@ -70,7 +82,7 @@ class MixedTable:
             ranges[:, ~self.missing[:, j], j] = domain.encode(self.known[j]).T
         return ranges[0], ranges[1]
 
-    def hierarchies(self, given):
+    def hierarchies(self, given: Any) -> list[Hierarchy]:
         """A hierarchy for each column: the one given under its name, or the default."""
         given = {} if given is None else given
         if not isinstance(given, dict):
@@ -82,16 +94,26 @@ class MixedTable:
             if name not in self.names:
                 raise ValueError(f"hierarchies names {name!r}; the columns are {self.names}.")
         return [
-            read_hierarchy(name, given[name]) if name in given else _default_hierarchy(values)
+            read_hierarchy(name, given[name]) if name in given else _default_hierarchy(name, values)
             for name, values in zip(self.names, self.known, strict=True)
         ]
 
-    def domains(self, hierarchies, grid=None):
+    def domains(self, hierarchies: list[Hierarchy], grid: Any = None) -> list[Any]:
         """The domain of each column, from its hierarchy, its values and the grid of intervals."""
         return [
             hierarchy.domain(values, f"Column {name!r}", grid)
             for hierarchy, values, name in zip(hierarchies, self.known, self.names, strict=True)
         ]
+
+
+def _with_common_type(X):
+    """The table; of objects if it is a DataFrame with dates, which NumPy has no other type for."""
+    if not is_frame(X) or 0 in X.shape or not any(map(has_type_of_dates, columns_of(X, "X"))):
+        return X
+    cells = np.empty(X.shape, dtype=object)
+    for j, column in enumerate(columns_of(X, "X")):
+        cells[:, j] = cells_of(column)
+    return cells
 
 
 def _check_cells(column, name):
@@ -120,11 +142,18 @@ def _known_values(column, missing):
     return values.astype(object if is_large else np.float64)
 
 
-def _default_hierarchy(values):
-    return Hierarchy.flat() if values.dtype == object else Hierarchy.intervals()
+def _default_hierarchy(name, values):
+    if values.dtype != object or are_dates(values):
+        return Hierarchy.intervals()
+    if len(values) and all(map(is_time, values)):
+        raise TypeError(
+            f"Column {name!r} of X holds times of day or durations, for which there are no "
+            "intervals: convert them to numbers, such as hours, or to text, for categories."
+        )
+    return Hierarchy.flat()
 
 
-def read_hierarchy(name, hierarchy):
+def read_hierarchy(name: Hashable, hierarchy: Any) -> Hierarchy:
     try:
         return _make_hierarchy(hierarchy)
     except (TypeError, ValueError) as error:

@@ -1,14 +1,19 @@
 """The paths of a generalization tree, from each leaf up to the root, in the forms users give."""
 
 from collections import Counter
+from collections.abc import Iterable
+from typing import Any
 
 from sk_microagg._utils._csv import opened_csv, source_name
 from sk_microagg.generalization._labels import ROOT, label_of
 
+# Characters that are used between labels.
+SEPARATORS = (",", "\t", "|", ";")
+
 COLLECTIONS = (dict, list, tuple, set, frozenset)
 
 
-def check_paths(paths):
+def check_paths(paths: Iterable[Iterable[Any]]) -> list[tuple[str, ...]]:
     """The paths as tuples of labels, or an error if they do not make a tree."""
     rows = [tuple(label_of(label) for label in path) for path in paths]
     if not rows:
@@ -34,7 +39,7 @@ def check_paths(paths):
     return rows
 
 
-def paths_from_csv(path, sep):
+def paths_from_csv(path: Any, sep: str) -> list[list[str]]:
     """From a file with a leaf in each row, then its parent and so on up to the root."""
     with opened_csv(path, sep=sep) as numbered:
         rows = [
@@ -42,6 +47,7 @@ def paths_from_csv(path, sep):
             for number, row in enumerate(numbered, start=1)
             if any(label.strip() for label in row)
         ]
+    _check_separator([row for _, row in rows], sep, source_name(path))
     for number, row in rows:
         if len(row) != len(rows[0][1]):
             raise ValueError(
@@ -51,7 +57,16 @@ def paths_from_csv(path, sep):
     return [row for _, row in rows]
 
 
-def paths_from_nested(tree, above=(ROOT,)):
+def _check_separator(rows: Any, sep: str, name: str) -> None:
+    """Raise an error if the labels of all rows are separated by another character."""
+    for other in SEPARATORS:
+        if rows and all(len(row) == 1 and other in row[0] for row in rows):
+            raise ValueError(
+                f"Rows of {name} have {other!r} between labels: these must be separated by {sep!r}."
+            )
+
+
+def paths_from_nested(tree: Any, above: tuple[str, ...] = (ROOT,)) -> list[tuple[str, ...]]:
     """From a dict that maps each node to what is below it, or from a list of leaves."""
     if isinstance(tree, dict) and above == (ROOT,) and list(tree) == [ROOT]:
         tree = tree[ROOT]
@@ -73,7 +88,7 @@ def paths_from_nested(tree, above=(ROOT,)):
     return paths
 
 
-def paths_from_parents(parents):
+def paths_from_parents(parents: Any) -> list[list[str]]:
     """From a mapping of every node but the root to its parent."""
     if not hasattr(parents, "items"):
         raise TypeError(

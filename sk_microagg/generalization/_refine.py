@@ -1,16 +1,19 @@
 """Local search for generalized groups: the numeric refiners with the loss of generalization."""
 
+from typing import Any
+
 import numpy as np
 
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
 from sk_microagg._utils._deadline import interruptible, warn_if_interrupted
 from sk_microagg._utils._progress import ProgressLine
+from sk_microagg._utils._typing import Codes, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
 
-def make_policy(refiner, **defaults):
+def make_policy(refiner: Any, **defaults: Any) -> Any:
     """Return a new refiner from a name or an object, or None."""
     is_policy = refiner is None or isinstance(refiner, LocalSearch | IteratedLocalSearch)
     is_name = isinstance(refiner, str) and refiner in ("local_search", "iterated_local_search")
@@ -22,7 +25,17 @@ def make_policy(refiner, **defaults):
     return make_refiner(refiner, **defaults)
 
 
-def refine(columns, lo, hi, labels, k, total, policy, random_state, verbose=0):
+def refine(
+    columns: Any,
+    lo: Codes,
+    hi: Codes,
+    labels: Labels,
+    k: int,
+    total: float,
+    policy: Any,
+    random_state: np.random.RandomState,
+    verbose: int = 0,
+) -> Labels:
     """Lower the loss of a partition of generalized records.
 
     Parameters
@@ -80,7 +93,7 @@ def refine(columns, lo, hi, labels, k, total, policy, random_state, verbose=0):
     seed = random_state.randint(np.iinfo(np.int32).max)
     partition, descent, _ = begin(0, seed, random_state)
     line = ProgressLine()
-    if verbose:
+    if verbose and line.is_due():
         line.draw(f"local search, information loss {partition.cost / total:.4%}")
     policy.n_iter_ = descent.run(partition.groups(), max_sweeps=max_iter)
     if verbose:

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from sk_microagg._utils._typing import TableLike
 from sk_microagg.metrics._classes import is_on_dask, row_classes
 
 
-def anonymity_level(release):
+def anonymity_level(release: TableLike) -> int:
     """Smallest number of times that any row of a released table occurs in it.
 
     A release is k-anonymous if its level is at least k. Rows are compared in all columns, so pass
@@ -35,7 +36,7 @@ def anonymity_level(release):
     return int(np.bincount(row_classes(release, "release")).min())
 
 
-def uniqueness(table):
+def uniqueness(table: TableLike) -> float:
     """Share of the rows of a table that occur in it only once.
 
     If the table covers a whole population, such a row identifies a person. Rows are compared in all

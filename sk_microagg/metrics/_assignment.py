@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from sk_microagg._utils._typing import Floats, Labels
+
 # All costs are in memory, at 8 bytes each.
 MOST_PAIRS = 20_000_000
 
 
-def cheapest_assignment(costs, points, sizes):
+def cheapest_assignment(costs: Floats, points: Labels, sizes: Labels) -> Labels:
     """Assign all records to rows at the least total cost, by shortest augmenting paths.
 
     Parameters

@@ -1,12 +1,15 @@
 """How well an intruder who knows all other columns guesses a column from a release."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 
-from sk_microagg._model._points import SparsePoints
+from sk_microagg._model._points import Points, SparsePoints
 from sk_microagg._utils._scaling import make_scaler, scale
+from sk_microagg._utils._typing import Floats, Labels, TableLike
 from sk_microagg._utils._validation import (
     LARGEST_VALUE,
     check_n_jobs,
@@ -16,6 +19,7 @@ from sk_microagg._utils._validation import (
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, nearest_points
+from sk_microagg.metrics._most_frequent import most_frequent, most_frequent_by_class
 from sk_microagg.metrics._numeric import check_names_match, column_names, standard_deviations
 
 
@@ -43,12 +47,19 @@ class AttributeInference:
     baseline: float
 
     @property
-    def advantage(self):
+    def advantage(self) -> float:
         """How much larger `success` is than `baseline`; below 0 if the attack only misleads."""
         return self.success - self.baseline
 
 
-def attribute_inference(release, X, column, *, width=INTERVAL, n_jobs=None):
+def attribute_inference(
+    release: TableLike,
+    X: TableLike,
+    column: Hashable,
+    *,
+    width: float = INTERVAL,
+    n_jobs: int | None = None,
+) -> AttributeInference:
     """How well an intruder guesses a column from a release, given all other columns.
 
     The intruder knows the original values of all columns but one. For each record, the intruder
@@ -131,7 +142,7 @@ def attribute_inference(release, X, column, *, width=INTERVAL, n_jobs=None):
     return attack.guess(_place(column, attack.names), width, n_jobs)
 
 
-def _place(column, names):
+def _place(column: Hashable, names: list[Any]) -> int:
     if not isinstance(column, bool):
         if column in names:
             return names.index(column)
@@ -173,13 +184,21 @@ class AttributeAttack:
     AttributeInference(success=1.0, baseline=0.5)
     """
 
-    def __init__(self, names, points, rows, counts, column_of, columns):
+    def __init__(
+        self,
+        names: list[Any],
+        points: Points,
+        rows: Points,
+        counts: Labels,
+        column_of: Labels,
+        columns: list[tuple[Floats, Floats, bool]],
+    ) -> None:
         self.names = names
         self._points, self._rows, self._counts = points, rows, counts
         self._column_of, self._columns = column_of, columns
 
     @classmethod
-    def of_numbers(cls, release, X, records=slice(None)):
+    def of_numbers(cls, release: TableLike, X: TableLike, records: Any = slice(None)) -> Self:
         """From tables of numbers; `records` are asked about."""
         names, released_names = column_names(X), column_names(release)
         X, release = check_records(X), check_records(release, name="release")
@@ -202,7 +221,7 @@ class AttributeAttack:
         )
 
     @classmethod
-    def of_pair(cls, pair, records=slice(None)):
+    def of_pair(cls, pair: MixedPair, records: Any = slice(None)) -> Self:
         """From a table with columns of any kind and its release; `records` are asked about."""
         classes = row_classes(pair.released, "release")
         first, counts = np.unique(classes, return_index=True, return_counts=True)[1:]
@@ -222,7 +241,7 @@ class AttributeAttack:
             columns,
         )
 
-    def guess(self, place, width, n_jobs):
+    def guess(self, place: int, width: float, n_jobs: int | None) -> AttributeInference:
         """How well a column is guessed from all others."""
         values, released, is_line = self._columns[place]
         is_known = ~np.isnan(values)
@@ -234,26 +253,26 @@ class AttributeAttack:
             # What no record has is no guess.
             released = np.where(np.isin(released, values), released, np.nan)
         classes = self._classes_without(place)
-        guesses = _guesses(classes, released, self._counts, tolerance)
+        guesses = most_frequent_by_class(classes, released, self._counts, tolerance)
         nearest = self._nearest(place, classes, n_jobs)[is_known]
-        blind = _most_frequent(released, self._counts, tolerance)
+        blind = most_frequent(released, self._counts, tolerance)
         return AttributeInference(
             success=float(np.mean(np.abs(guesses[nearest] - values) <= tolerance)),
             baseline=float(np.mean(np.abs(blind - values) <= tolerance)),
         )
 
-    def share_known(self, place):
+    def share_known(self, place: int) -> float:
         """Share of the records whose value is not missing."""
         return float(np.mean(~np.isnan(self._columns[place][0])))
 
-    def _classes_without(self, place):
+    def _classes_without(self, place: int) -> Labels:
         """Classes of the rows that are equal in all columns but one."""
         others = [released for j, (_, released, _) in enumerate(self._columns) if j != place]
         if not others:
             return np.zeros(len(self._counts), dtype=np.intp)
         return row_classes(np.column_stack(others), "release")
 
-    def _nearest(self, place, classes, n_jobs):
+    def _nearest(self, place: int, classes: Labels, n_jobs: int | None) -> Labels:
         """The class that is nearest to each record in all columns but one."""
         kept = np.flatnonzero(self._column_of != place)
         first = np.unique(classes, return_index=True)[1]
@@ -263,32 +282,7 @@ class AttributeAttack:
         return nearest_points(points, rows, n_jobs)
 
 
-def _coordinates(points, kept):
+def _coordinates(points: Points, kept: Labels) -> Points:
     if isinstance(points, SparsePoints):
         return SparsePoints(points.matrix[:, kept], points.routing)
     return np.ascontiguousarray(points[:, kept])
-
-
-def _guesses(classes, values, counts, tolerance):
-    """The most frequent value of each class."""
-    order = np.argsort(classes, kind="stable")
-    starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
-    guesses = values[order[starts]]
-    sizes = np.diff(starts, append=len(order))
-    for number in np.flatnonzero(sizes > 1):
-        rows = order[starts[number] : starts[number] + sizes[number]]
-        guesses[number] = _most_frequent(values[rows], counts[rows], tolerance)
-    return guesses
-
-
-def _most_frequent(values, counts, tolerance):
-    """The value with the most values near it, the lowest of several; NaN if all are missing."""
-    is_known = ~np.isnan(values)
-    if not is_known.any():
-        return np.nan
-    order = np.argsort(values[is_known], kind="stable")
-    values, counts = values[is_known][order], counts[is_known][order]
-    total = np.concatenate([[0], np.cumsum(counts)])
-    ends = np.searchsorted(values, values + tolerance, "right")
-    starts = np.searchsorted(values, values - tolerance, "left")
-    return values[np.argmax(total[ends] - total[starts])]

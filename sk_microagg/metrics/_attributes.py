@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sk_microagg._utils._typing import Floats, TableLike
 from sk_microagg.metrics._numeric import (
     check_pair,
     column_names,
@@ -22,7 +24,7 @@ FIELDS = [
 ]
 
 
-def attribute_changes(X, release):
+def attribute_changes(X: TableLike, release: TableLike) -> NDArray[np.void]:
     """Changes of the mean, variance and quartiles of each column.
 
     Parameters
@@ -103,7 +105,7 @@ class CorrelationChange:
     largest: float
 
 
-def correlation_change(X, release):
+def correlation_change(X: TableLike, release: TableLike) -> CorrelationChange:
     """Changes of the Pearson correlations between columns.
 
     Parameters
@@ -137,7 +139,7 @@ def correlation_change(X, release):
     return correlations_of(*check_pair(X, release))
 
 
-def correlations_of(X, release):
+def correlations_of(X: Floats, release: Floats) -> CorrelationChange:
     """Changes of the correlations between columns of arrays."""
     pairs = np.triu_indices(X.shape[1], 1)
     differences = np.abs(correlations(release) - correlations(X))[pairs]

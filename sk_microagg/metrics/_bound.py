@@ -1,8 +1,12 @@
 """How far a partition can be from the best one."""
 
 from math import inf
+from typing import Literal, overload
+
+from numpy.typing import ArrayLike
 
 from sk_microagg._bound import bound_of
+from sk_microagg._utils._typing import Floats, TableLike
 from sk_microagg._utils._validation import (
     check_count,
     check_k,
@@ -15,17 +19,45 @@ from sk_microagg._utils._validation import (
 from sk_microagg.metrics._loss import information_loss
 
 
+@overload
 def loss_bound(
-    X,
-    k,
+    X: TableLike,
+    k: int,
     *,
-    time_limit=10.0,
-    max_iter=None,
-    tol=0.0,
-    verbose=0,
-    return_trace=False,
-    n_jobs=None,
-):
+    time_limit: float = ...,
+    max_iter: int | None = ...,
+    tol: float = ...,
+    verbose: int = ...,
+    return_trace: Literal[False] = ...,
+    n_jobs: int | None = ...,
+) -> float: ...
+
+
+@overload
+def loss_bound(
+    X: TableLike,
+    k: int,
+    *,
+    time_limit: float = ...,
+    max_iter: int | None = ...,
+    tol: float = ...,
+    verbose: int = ...,
+    return_trace: Literal[True],
+    n_jobs: int | None = ...,
+) -> tuple[float, Floats]: ...
+
+
+def loss_bound(
+    X: TableLike,
+    k: int,
+    *,
+    time_limit: float = 10.0,
+    max_iter: int | None = None,
+    tol: float = 0.0,
+    verbose: int = 0,
+    return_trace: bool = False,
+    n_jobs: int | None = None,
+) -> float | tuple[float, Floats]:
     """A proven lower bound on the information loss of any partition into groups of at least k.
 
     No partition of `X` whose groups have at least `k` records loses less, whatever the method. The
@@ -117,7 +149,15 @@ def loss_bound(
     return (bound, trace) if return_trace else bound
 
 
-def optimality_gap(X, labels, k, *, time_limit=10.0, max_iter=None, n_jobs=None):
+def optimality_gap(
+    X: TableLike,
+    labels: ArrayLike,
+    k: int,
+    *,
+    time_limit: float = 10.0,
+    max_iter: int | None = None,
+    n_jobs: int | None = None,
+) -> float:
     """How much more a partition loses than a proven lower bound, as a share of that bound.
 
     A gap of 0.02 says that no partition into groups of at least k loses less than 1 / 1.02 of what

@@ -1,13 +1,17 @@
 """What a model tells about records with known labels."""
 
+from itertools import combinations
+
 import numpy as np
 from sklearn.base import is_classifier
+
+from sk_microagg._utils._typing import Array, Estimator, Floats, TableLike
 
 # Of more classes, only the largest probabilities are of interest.
 MOST_PROBABILITIES = 10
 
 
-def confidence_of(model, X, y, name):
+def confidence_of(model: Estimator, X: TableLike, y: Array, name: str) -> tuple[Floats, Floats]:
     """How confident a model is of the labels of records, and what else its answers are.
 
     Parameters
@@ -57,8 +61,8 @@ def confidence_of(model, X, y, name):
     is_right = (predicted == y).astype(np.float64)
     if not _has_scores(model):
         return is_right, is_right[:, None]
-    scores = _scores(model, X)
-    if scores.shape[1] != len(model.classes_):  # One value per pair of classes, for example.
+    scores = _scores(model, X, predicted)
+    if scores is None:
         return is_right, is_right[:, None]
     labels = _positions(model, y)
     confidence = _of_true_label(scores, labels, hasattr(model, "predict_proba"))
@@ -79,12 +83,42 @@ def _has_scores(model):
     )
 
 
-def _scores(model, X):
-    """Probabilities or values of the decision function, a column per class."""
+def _scores(model, X, predicted):
+    """Probabilities or values of the decision function, a column per class; None without any."""
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=np.float64)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    if scores.ndim == 1:
+        return np.column_stack([-scores, scores])
+    return _per_class(scores, len(model.classes_), _positions(model, predicted))
+
+
+def _per_class(scores, n_classes, predicted):
+    """Scores with a column per class; None if that is not what they are, nor one per pair.
+
+    Three classes have as many pairs as there are classes: what agrees with the predictions is
+    right. Nor is it said which sign stands for the first class of a pair.
+    """
+    readings = []
+    if scores.shape[1] == n_classes:
+        readings.append(scores)
+    if n_classes > 2 and scores.shape[1] == n_classes * (n_classes - 1) // 2:
+        readings += [_of_pairs(scores, n_classes), _of_pairs(-scores, n_classes)]
+    agreement = [np.mean(reading.argmax(axis=1) == predicted) for reading in readings]
+    return readings[np.argmax(agreement)] if readings else None
+
+
+def _of_pairs(scores, n_classes):
+    """Scores of classes: the pairs that each wins, and by how much in all, which decides ties."""
+    wins, margins = np.zeros((2, len(scores), n_classes))
+    for scores_of_pair, (first, second) in zip(
+        scores.T, combinations(range(n_classes), 2), strict=True
+    ):
+        wins[:, first] += scores_of_pair > 0
+        wins[:, second] += scores_of_pair <= 0
+        margins[:, first] += scores_of_pair
+        margins[:, second] -= scores_of_pair
+    return wins + margins / (3.0 * (np.abs(margins) + 1.0))  # less than a win
 
 
 def _positions(model, y):

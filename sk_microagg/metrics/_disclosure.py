@@ -1,7 +1,11 @@
 """Disclosure of original values by the released ones."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import LARGEST_VALUE, check_number
 from sk_microagg.metrics._mixed import MixedPair, are_numbers
 from sk_microagg.metrics._numeric import check_pair, standard_deviations
@@ -11,7 +15,7 @@ from sk_microagg.metrics._numeric import check_pair, standard_deviations
 INTERVAL, RANKS = 0.1, 0.1
 
 
-def interval_disclosure(X, release, *, width=INTERVAL):
+def interval_disclosure(X: TableLike, release: TableLike, *, width: float = INTERVAL) -> Floats:
     """Share of the values of each column that lie in an interval around the released value.
 
     Parameters
@@ -53,16 +57,16 @@ def interval_disclosure(X, release, *, width=INTERVAL):
     return intervals_of(MixedPair(X, release), width)
 
 
-def intervals_of(pair, width):
+def intervals_of(pair: MixedPair, width: float) -> Floats:
     """Share of the known values of each column in an interval around the released one."""
 
-    def in_interval(values, released):
+    def in_interval(values: Floats, released: Floats) -> Booleans:
         return np.abs(values - released) <= width * standard_deviations(values[:, None])[0]
 
     return _shares_of_known(pair, in_interval)
 
 
-def _shares_of_known(pair, is_close):
+def _shares_of_known(pair: MixedPair, is_close: Callable[[Floats, Floats], Booleans]) -> Floats:
     """Share of the known values of each column that are close, or equal if not on a line."""
     shares = []
     for values, released, is_line in pair.columns():
@@ -73,7 +77,7 @@ def _shares_of_known(pair, is_close):
     return np.array(shares)
 
 
-def rank_disclosure(X, release, *, share=RANKS):
+def rank_disclosure(X: TableLike, release: TableLike, *, share: float = RANKS) -> Floats:
     """Share of the values of each column whose ranks are close to those of the released values.
 
     A value is disclosed if few values of the original column lie between it and the value released
@@ -120,10 +124,10 @@ def rank_disclosure(X, release, *, share=RANKS):
     return ranks_of(MixedPair(X, release), share)
 
 
-def ranks_of(pair, share):
+def ranks_of(pair: MixedPair, share: float) -> Floats:
     """Share of the known values of each column whose ranks are near those of the released ones."""
 
-    def in_ranks(values, released):
+    def in_ranks(values: Floats, released: Floats) -> Booleans:
         is_known = ~np.isnan(released)
         near = np.zeros(len(values), dtype=bool)
         near[is_known] = _is_near_in_rank(values, released, share, is_known)
@@ -132,7 +136,9 @@ def ranks_of(pair, share):
     return _shares_of_known(pair, in_ranks)
 
 
-def _is_near_in_rank(column, released, share, rows=slice(None)):
+def _is_near_in_rank(
+    column: Floats, released: Floats, share: float, rows: Any = slice(None)
+) -> Booleans:
     """Whether the ranks of released values in the original column are near those of their own."""
     # Rounded, since 0.29 * 100 is slightly less than 29.
     farthest = round(2 * share * len(column), 6)
@@ -141,7 +147,7 @@ def _is_near_in_rank(column, released, share, rows=slice(None)):
     return np.abs(own - other) <= farthest
 
 
-def _twice_the_ranks(values, ordered):
+def _twice_the_ranks(values: Floats, ordered: Floats) -> Labels:
     """Twice the midranks of values among others, as integers."""
     # Searching for distinct values in ascending order is fast: memory is accessed in order.
     values, places = np.unique(values, return_inverse=True)

@@ -1,15 +1,20 @@
 """What the groups of a release disclose about columns that are released unchanged."""
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 from sklearn.utils import check_consistent_length
 
 from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
+from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics._classes import classes_of, is_on_dask
-from sk_microagg.privacy import DistinctUnits, LDiversity, TCloseness
+from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, TCloseness
 from sk_microagg.privacy._codes import as_column
 
 
-def homogeneity(labels_or_release, sensitive):
+def homogeneity(labels_or_release: TableLike, sensitive: TableLike) -> float | Floats:
     """Share of the records in homogeneous groups, which share one value of a sensitive column.
 
     An intruder who knows that a person is in such a group learns the person's value, for example
@@ -53,13 +58,18 @@ def homogeneity(labels_or_release, sensitive):
 
         return homogeneity_on_dask(labels_or_release, sensitive)
 
-    def share(figures, groups):
+    def share(figures: Array, groups: Labels) -> float:
         return float(np.mean(figures[groups] == 1))
 
     return _by_column(LDiversity(), labels_or_release, sensitive, share)
 
 
-def diversity(labels_or_release, sensitive, kind="distinct", l=2):  # noqa: E741
+def diversity(
+    labels_or_release: TableLike,
+    sensitive: TableLike,
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct",
+    l: int = 2,  # noqa: E741
+) -> float | Array:
     """Diversity of a sensitive column in the worst group.
 
     A release is l-diverse if its diversity is at least l.
@@ -120,7 +130,9 @@ def diversity(labels_or_release, sensitive, kind="distinct", l=2):  # noqa: E741
     )
 
 
-def closeness(labels_or_release, sensitive, distance="auto"):
+def closeness(
+    labels_or_release: TableLike, sensitive: TableLike, distance: str | Hierarchy = "auto"
+) -> float | Floats:
     """Largest difference between the sensitive values of a group and those of the whole table.
 
     A release is t-close if this is at most t.
@@ -165,7 +177,7 @@ def closeness(labels_or_release, sensitive, distance="auto"):
     )
 
 
-def units_per_group(labels_or_release, unit):
+def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
     """Smallest number of different units, such as people, in any group.
 
     If people have several records each, a group of k records may belong to fewer than k of them.
@@ -203,7 +215,12 @@ def units_per_group(labels_or_release, unit):
     )
 
 
-def _by_column(constraint, labels_or_release, sensitive, summarize):
+def _by_column(
+    constraint: Constraint,
+    labels_or_release: TableLike,
+    sensitive: TableLike,
+    summarize: Callable[[Array, Labels], float],
+) -> Any:
     """Summary of the figures of all groups, for a single column or for each of several."""
     groups = classes_of(labels_or_release, "labels_or_release")
     values = as_column(sensitive)
@@ -217,7 +234,7 @@ def _by_column(constraint, labels_or_release, sensitive, summarize):
     return summaries[0] if is_one else np.array(summaries)
 
 
-def _refuse_dask(function, *tables):
+def _refuse_dask(function: str, *tables: object) -> None:
     if any(map(is_on_dask, tables)):
         raise TypeError(
             f"{function} needs tables in memory, not on Dask: call compute() on them first."

@@ -1,14 +1,44 @@
 """Information loss of generalized tables."""
 
+from collections.abc import Mapping
+from typing import Any, Literal, overload
+
 import numpy as np
 
 from sk_microagg._utils._tables import cells_of, columns_of, missing_cells
+from sk_microagg._utils._typing import Array, Floats, TableLike
 from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization._labels import ROOT, label_of
 from sk_microagg.generalization._mixed_table import MixedTable
 
 
-def generalization_loss(X, release, *, hierarchies=None, level="table"):
+@overload
+def generalization_loss(
+    X: TableLike,
+    release: TableLike,
+    *,
+    hierarchies: Mapping[Any, Any] | None = ...,
+    level: Literal["table"] = ...,
+) -> float: ...
+
+
+@overload
+def generalization_loss(
+    X: TableLike,
+    release: TableLike,
+    *,
+    hierarchies: Mapping[Any, Any] | None = ...,
+    level: Literal["record", "cell"],
+) -> Floats: ...
+
+
+def generalization_loss(
+    X: TableLike,
+    release: TableLike,
+    *,
+    hierarchies: Mapping[Any, Any] | None = None,
+    level: Literal["table", "record", "cell"] = "table",
+) -> float | Floats:
     """Information loss of a generalized table.
 
     A cell that is released unchanged, known or missing, loses nothing. The loss of a category is
@@ -23,11 +53,11 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
         The original table. None, NaN, pandas.NA and "*" are missing.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The generalized table, as text in the format of :class:`KAIM`: labels of nodes, intervals
-        such as "[30, 39]", and "*".
+        The generalized table, as text in the format of :class:`~sk_microagg.KAIM`: labels of nodes,
+        intervals such as "[30, 39]", and "*".
 
     hierarchies : dict or None, default=None
-        Hierarchies of the columns, as for :class:`KAIM`.
+        Hierarchies of the columns, as for :class:`~sk_microagg.KAIM`.
 
     level : {"table", "record", "cell"}, default="table"
         Whether to return the loss of the table, of each record or of each cell.
@@ -40,9 +70,9 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
 
     See Also
     --------
-    KAIM : Its `information_loss_` is the loss of its release, with the range that the release
-        shows. That range is smaller only if the smallest or largest value of a column is released
-        as "*", and lies in none of its intervals.
+    sk_microagg.KAIM : Its `information_loss_` is the loss of its release, with the range that the
+        release shows. That range is smaller only if the smallest or largest value of a column is
+        released as "*", and lies in none of its intervals.
 
     Examples
     --------
@@ -85,13 +115,13 @@ def generalization_loss(X, release, *, hierarchies=None, level="table"):
     return losses.mean(axis=1) if level == "record" else float(losses.mean())
 
 
-def _labels(column):
+def _labels(column: Any) -> Array:
     labels = np.array([label_of(cell) for cell in cells_of(column)], dtype=object)
     labels[missing_cells(column)] = ROOT
     return labels
 
 
-def _read(domain, lo, hi, label):
+def _read(domain: Any, lo: int, hi: int, label: str) -> Any:
     """The generalized value with a label; None if it does not cover positions `lo` to `hi`."""
     if label == ROOT:
         return ()

@@ -1,12 +1,15 @@
 """Distance-based record linkage."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from sk_microagg._utils._scaling import make_scaler, own_floats, scale
+from sk_microagg._utils._typing import Array, Floats, Labels, ScalerLike, TableLike
 from sk_microagg._utils._validation import check_n_jobs
 from sk_microagg.metrics._assignment import MOST_PAIRS, cheapest_assignment
 from sk_microagg.metrics._classes import row_classes
@@ -45,7 +48,14 @@ class RecordLinkage:
     expected_if_linked: float
 
 
-def record_linkage(X, release, *, scaler="standard", one_to_one=False, n_jobs=None):
+def record_linkage(
+    X: TableLike,
+    release: TableLike,
+    *,
+    scaler: ScalerLike = "standard",
+    one_to_one: bool = False,
+    n_jobs: int | None = None,
+) -> RecordLinkage:
     """Share of records that an intruder who knows the original values re-identifies.
 
     The worst case for distance-based record linkage [1]_: the intruder holds the original records,
@@ -157,12 +167,14 @@ def record_linkage(X, release, *, scaler="standard", one_to_one=False, n_jobs=No
     return linkage_of(classes, nearest_rows(points, rows, n_jobs))
 
 
-def linkage_of(classes, linked):
+def linkage_of(classes: Labels, linked: Labels) -> RecordLinkage:
     """The linkage, given the class of released rows of each record, and that it is linked to."""
     return _linkage(classes, linked == classes)
 
 
-def linkage_one_to_one(X, classes, distances):
+def linkage_one_to_one(
+    X: Any, classes: Labels, distances: Callable[[Labels], Floats]
+) -> RecordLinkage:
     """The linkage by optimal assignment.
 
     Parameters
@@ -197,7 +209,7 @@ def linkage_one_to_one(X, classes, distances):
     return _linkage(classes, n_linked / n_equal[points])
 
 
-def _linkage(classes, is_linked):
+def _linkage(classes: Labels, is_linked: Array) -> RecordLinkage:
     """The linkage, given whether or how probably each record is linked to its own class."""
     sizes = np.bincount(classes)
     return RecordLinkage(

@@ -1,6 +1,7 @@
 """Information loss of a partition."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from sk_microagg._utils._statistics import (
@@ -9,10 +10,11 @@ from sk_microagg._utils._statistics import (
     squared_error,
     total_sum_of_squares,
 )
+from sk_microagg._utils._typing import TableLike
 from sk_microagg._utils._validation import check_records
 
 
-def sse(X, labels):
+def sse(X: TableLike, labels: ArrayLike) -> float:
     """Sum of squared distances from each record to the centroid of its group.
 
     Parameters
@@ -41,7 +43,7 @@ def sse(X, labels):
     return squared_error(X, group_means(X, labels), labels)
 
 
-def information_loss(X, labels):
+def information_loss(X: TableLike, labels: ArrayLike) -> float:
     """Share of the total sum of squares that is lost when records are replaced by centroids.
 
     The loss depends on the scale of the columns; it is usually measured on standardized ones.

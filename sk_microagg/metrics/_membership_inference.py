@@ -7,9 +7,11 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from threadpoolctl import threadpool_limits  # of scikit-learn
 
+from sk_microagg._utils._seeds import check_seed
+from sk_microagg._utils._typing import Array, Booleans, Estimator, Floats, RandomState, TableLike
 from sk_microagg._utils._validation import check_count, own_copy
 from sk_microagg.metrics._confidence import confidence_of
 
@@ -56,8 +58,16 @@ class MembershipInference:
 
 
 def membership_inference(
-    model, X_in, y_in, X_out, y_out, *, estimator=None, cv=5, random_state=None
-):
+    model: Estimator,
+    X_in: TableLike,
+    y_in: TableLike,
+    X_out: TableLike,
+    y_out: TableLike,
+    *,
+    estimator: Estimator = None,
+    cv: int = 5,
+    random_state: RandomState = None,
+) -> MembershipInference:
     """How well an intruder recognizes the records that a model was trained on.
 
     The intruder holds records with their true labels and may ask the model about them. Two attacks,
@@ -74,7 +84,8 @@ def membership_inference(
     ----------
     model : classifier or regressor
         The fitted model. Of a classifier with neither `predict_proba` nor `decision_function`, the
-        intruder only learns whether it is right.
+        intruder only learns whether it is right. Decisions between pairs of classes ("ovo") count
+        as the pairs that a class wins, and by how much.
 
     X_in : array-like or DataFrame of shape (n_in, n_features)
         Records that the model was trained on, as an intruder knows them: of a model that was
@@ -154,7 +165,7 @@ def membership_inference(
         column_or_1d(y, input_name=name) for name, y in (("y_in", y_in), ("y_out", y_out))
     )
     n_folds = _check_folds(cv, len(y_in), len(y_out))
-    random = check_random_state(random_state)
+    random = check_seed(random_state)
     seed = random.randint(LARGEST_SEED)
     estimator = _make_attack(estimator, len(y_in) + len(y_out), random.randint(LARGEST_SEED))
 
@@ -187,7 +198,7 @@ def membership_inference(
     )
 
 
-def _check_folds(cv, n_in, n_out):
+def _check_folds(cv: int, n_in: int, n_out: int) -> int:
     n_folds = check_count("cv", cv)
     if not 2 <= n_folds <= min(n_in, n_out):
         raise ValueError(
@@ -197,7 +208,7 @@ def _check_folds(cv, n_in, n_out):
     return n_folds
 
 
-def _check_labels(model, y_in):
+def _check_labels(model: Estimator, y_in: Array) -> None:
     classes = getattr(model, "classes_", None)
     if classes is not None and not {*np.asarray(classes).tolist()} & {*y_in.tolist()}:
         raise ValueError(
@@ -206,7 +217,7 @@ def _check_labels(model, y_in):
         )
 
 
-def _make_attack(estimator, n_samples, seed):
+def _make_attack(estimator: Estimator, n_samples: int, seed: int) -> Estimator:
     if estimator is None:
         # Few features and a weak signal: small trees suffice, and more of them would learn noise.
         estimator = HistGradientBoostingClassifier(
@@ -219,11 +230,11 @@ def _make_attack(estimator, n_samples, seed):
     return own_copy("estimator", estimator, ("fit", "predict_proba"), "None or ")
 
 
-def _best_threshold(confidence, is_member):
+def _best_threshold(confidence: Floats, is_member: Booleans) -> float:
     """The threshold from which on members are most frequent, compared with others."""
     others, members, thresholds = roc_curve(is_member, confidence, drop_intermediate=False)
     return thresholds[np.argmax(members - others)]
 
 
-def _advantage(is_taken_for_member, is_member):
+def _advantage(is_taken_for_member: Booleans, is_member: Booleans) -> float:
     return float(is_taken_for_member[is_member].mean() - is_taken_for_member[~is_member].mean())

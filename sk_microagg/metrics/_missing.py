@@ -3,9 +3,10 @@
 import numpy as np
 
 from sk_microagg._utils._tables import columns_of, missing_cells
+from sk_microagg._utils._typing import Booleans, TableLike
 
 
-def value_missing_rate(X):
+def value_missing_rate(X: TableLike) -> float:
     """Share of the cells of a table that are missing.
 
     Parameters
@@ -27,7 +28,7 @@ def value_missing_rate(X):
     return float(np.mean(_missing(X)))
 
 
-def record_missing_rate(X):
+def record_missing_rate(X: TableLike) -> float:
     """Share of the records of a table that have a missing value.
 
     Parameters
@@ -49,5 +50,5 @@ def record_missing_rate(X):
     return float(np.mean(_missing(X).any(axis=1)))
 
 
-def _missing(X):
+def _missing(X: TableLike) -> Booleans:
     return np.column_stack([missing_cells(column) for column in columns_of(X, "X")])

@@ -1,6 +1,8 @@
 """Tables with columns of any kind and their releases: as points, and column by column."""
 
+from collections.abc import Iterator, Mapping
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -10,6 +12,7 @@ from sk_microagg._model._points import SparsePoints, squared_errors
 from sk_microagg._model._router import Router
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._tables import cells_of, columns_of, has_numbers, is_null, missing_cells
+from sk_microagg._utils._typing import Floats, Labels, Series
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._coordinates import ON_A_LINE
 from sk_microagg.encoding._frames import Frame, is_missing
@@ -20,7 +23,7 @@ from sk_microagg.metrics._numeric import check_names_match
 DISTANCES_AT_A_TIME = 10_000_000
 
 
-def are_numbers(X, release=None):
+def are_numbers(X: Any, release: Any = None) -> bool:
     """Whether a table holds numbers only, none of them missing; in its release, none may miss."""
     return all(map(_holds_numbers, columns_of(X, "X"))) and (
         release is None
@@ -28,7 +31,7 @@ def are_numbers(X, release=None):
     )
 
 
-def holds_only_numbers(X):
+def holds_only_numbers(X: Any) -> bool:
     """Whether all values of a table that are not missing are numbers."""
     return all(
         has_numbers(column)
@@ -37,7 +40,7 @@ def holds_only_numbers(X):
     )
 
 
-def _holds_numbers(column):
+def _holds_numbers(column: Any) -> bool:
     if has_numbers(column):
         return not np.isnan(np.asarray(column)).any()
     return all(isinstance(cell, Real) and not is_null(cell) for cell in cells_of(column))
@@ -72,7 +75,13 @@ class MixedPair:
     [([34.0, 36.0, 51.0], [35.0, 35.0, 51.0]), ([0.0, 1.0, 1.0], [2.0, 2.0, 1.0])]
     """
 
-    def __init__(self, X, release, kinds=(), same_rows=True):
+    def __init__(
+        self,
+        X: Any,
+        release: Any,
+        kinds: Mapping[Any, str] | tuple[()] = (),
+        same_rows: bool = True,
+    ) -> None:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         original, released = Frame(X).table, Frame(release).table
         if original.shape[not same_rows :] != released.shape[not same_rows :]:
@@ -93,7 +102,7 @@ class MixedPair:
             }
         )
 
-    def columns(self):
+    def columns(self) -> Iterator[tuple[Floats, Floats, bool]]:
         """Yield original and released values of each column, and whether these lie on a line.
 
         Numbers and dates do. Other values are numbered, so that they are equal or not. Missing
@@ -110,7 +119,7 @@ class MixedPair:
                 codes[codes < 0] = np.nan
                 yield codes[: len(cells)], codes[len(cells) :], False
 
-    def numbers(self):
+    def numbers(self) -> tuple[Floats, ...]:
         """Columns of numbers and dates, original and released, with means for missing values."""
         known = [(x, released) for x, released, is_line in self.columns() if is_line]
         filled = [
@@ -122,11 +131,11 @@ class MixedPair:
             np.column_stack([empty, *(pair[side] for pair in filled)]) for side in range(2)
         )
 
-    def linked_rows(self, classes, n_jobs):
+    def linked_rows(self, classes: Labels, n_jobs: int | None) -> Labels:
         """The class of released rows that is nearest to each record."""
         return nearest_points(self._points(), self._points_of_classes(classes), n_jobs)
 
-    def distances(self, classes, records):
+    def distances(self, classes: Labels, records: Labels) -> Floats:
         """Squared distances of some records from the rows of all classes."""
         points, rows = self._points()[records], self._points_of_classes(classes)
         if not isinstance(points, SparsePoints):
@@ -135,22 +144,22 @@ class MixedPair:
         products = (points.matrix @ rows.matrix.T).toarray()
         return np.maximum(squares[0][:, None] + squares[1] - 2.0 * products, 0.0)
 
-    def information_loss(self, classes):
+    def information_loss(self, classes: Labels) -> float:
         """Squared distances to the released rows, as a share of the total sum of squares."""
         rows = self._points_of_classes(classes)
         rows = rows.matrix if isinstance(rows, SparsePoints) else rows
         errors, total = squared_errors(self._points(), rows, classes)
         return errors / total if total > 0 else 0.0
 
-    def _points(self):
+    def _points(self) -> Any:
         return self.encoder.points(self.original)
 
-    def _points_of_classes(self, classes):
+    def _points_of_classes(self, classes: Labels) -> Any:
         first = np.unique(classes, return_index=True)[1]
         return self.encoder.points(self.released.iloc[first])
 
 
-def pair_of(estimator, X, release):
+def pair_of(estimator: Any, X: Any, release: Any) -> MixedPair:
     """What a fitted TableAggregator anonymized, and its release of that, whatever else they hold.
 
     Parameters
@@ -186,7 +195,7 @@ def pair_of(estimator, X, release):
     return MixedPair(Frame(X).table[names], released, kinds)
 
 
-def _as_in_original(column, cells):
+def _as_in_original(column: Any, cells: Series) -> Series:
     """Released cells of a column, such that they can be compared with the original ones."""
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     cells = cells.reset_index(drop=True).rename(column.name)
@@ -210,13 +219,13 @@ def _as_in_original(column, cells):
     return cells
 
 
-def nearest_rows(points, rows, n_jobs):
+def nearest_rows(points: Floats, rows: Floats, n_jobs: int | None) -> Labels:
     """The row nearest to each point: a power diagram in which all weights are 0."""
     cells = Cells(Router.of_one_block(), np.array([0, len(rows)]), rows, np.zeros(len(rows)))
     return cells.find(points, n_jobs)
 
 
-def nearest_points(points, rows, n_jobs):
+def nearest_points(points: Any, rows: Any, n_jobs: int | None) -> Labels:
     """The row nearest to each point, both dense or both sparse."""
     if not isinstance(points, SparsePoints):
         return nearest_rows(points, rows, n_jobs)

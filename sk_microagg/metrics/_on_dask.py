@@ -7,17 +7,20 @@ with a probability of about 1 in 40, which does harm only if one of these two oc
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
+from typing import Any
 
 import dask
 import numpy as np
 import pandas as pd
+
+from sk_microagg._utils._typing import Floats
 
 # The hashes are divided into ranges, each of which is merged by one task. The number of partitions
 # per range bounds the memory that a task needs.
 PARTITIONS_PER_RANGE = 8
 
 
-def anonymity_level_on_dask(release):
+def anonymity_level_on_dask(release: Any) -> int:
     """Smallest number of times that any row of a Dask DataFrame occurs in it."""
     sizes = _merge_partitions(_smallest_size, release.to_delayed())
     sizes = [size for size in sizes if size is not None]
@@ -26,7 +29,7 @@ def anonymity_level_on_dask(release):
     return min(sizes)
 
 
-def homogeneity_on_dask(release, sensitive):
+def homogeneity_on_dask(release: Any, sensitive: Any) -> float | Floats:
     """Share of the records in classes of equal rows that share one value, of Dask DataFrames."""
     parts, others = release.to_delayed(), sensitive.to_delayed()
     if len(parts) != len(others):
@@ -37,7 +40,7 @@ def homogeneity_on_dask(release, sensitive):
     homogeneous, n_records = map(sum, zip(*counts, strict=True))
     if n_records == 0:
         raise ValueError("release has 0 sample(s): at least 1 is needed.")
-    shares = homogeneous / n_records
+    shares: Any = homogeneous / n_records
     return float(shares[0]) if sensitive.ndim == 1 else shares
 
 

@@ -1,13 +1,16 @@
 """How well a classifier distinguishes released rows from original ones."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits  # of scikit-learn
 
+from sk_microagg._utils._seeds import check_seed
+from sk_microagg._utils._typing import Estimator, Floats, Labels, RandomState, TableLike
 from sk_microagg._utils._validation import check_count, check_n_jobs, own_copy
 from sk_microagg.metrics._numeric import check_pair
 
@@ -15,8 +18,15 @@ LARGEST_SEED = np.iinfo(np.int32).max
 
 
 def propensity_mse(
-    X, release, *, estimator=None, cv=5, max_samples=20_000, random_state=None, n_jobs=None
-):
+    X: TableLike,
+    release: TableLike,
+    *,
+    estimator: Estimator = None,
+    cv: int = 5,
+    max_samples: int | None = 20_000,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> float:
     """Propensity score mean squared error: how well released rows resemble original ones.
 
     A classifier estimates the probability that a row is a released rather than an original one
@@ -79,7 +89,7 @@ def propensity_mse(
     True
     """
     X, release = check_pair(X, release)
-    random = check_random_state(random_state)
+    random = check_seed(random_state)
     limit = check_count("max_samples", max_samples, or_none=True)
     check_n_jobs(n_jobs)
     if 0 < limit < len(X):
@@ -102,7 +112,7 @@ def propensity_mse(
     return sum(errors) / (2 * len(X))
 
 
-def _folds(cv, n_samples, seed):
+def _folds(cv: int, n_samples: int, seed: int) -> Iterator[tuple[Labels, Labels]]:
     n_folds = check_count("cv", cv)
     if not 2 <= n_folds <= n_samples:
         raise ValueError(
@@ -111,7 +121,9 @@ def _folds(cv, n_samples, seed):
     return KFold(n_folds, shuffle=True, random_state=seed).split(np.empty(n_samples))
 
 
-def _squared_error(estimator, X, release, train, test):
+def _squared_error(
+    estimator: Estimator, X: Floats, release: Floats, train: Labels, test: Labels
+) -> float:
     """Sum of squared differences from 1/2 of the probabilities that rows of a fold are released.
 
     A record and its released row are on the same side: a classifier trained on one of them would

@@ -1,9 +1,12 @@
 """Risk and utility of releases for several values of k."""
 
+from collections.abc import Iterable
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -12,6 +15,7 @@ from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._scaling import make_scaler, scale
 from sk_microagg._utils._statistics import share_of_total
 from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._typing import Estimator, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_n_jobs, check_records, own_copy
 from sk_microagg.metrics._attributes import correlation_change, correlations_of
 from sk_microagg.metrics._classes import row_classes
@@ -24,7 +28,7 @@ from sk_microagg.metrics._disclosure import (
     ranks_of,
 )
 from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, units_per_group
-from sk_microagg.metrics._linkage import linkage_of, record_linkage
+from sk_microagg.metrics._linkage import RecordLinkage, linkage_of, record_linkage
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, holds_only_numbers, pair_of
 from sk_microagg.privacy._columns import RoleColumns
 
@@ -50,7 +54,15 @@ SENSITIVE_FIELDS = [
 UNIT_FIELDS = [("units_per_group", np.int64)]
 
 
-def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None, unit=None):
+def risk_utility(
+    X: TableLike,
+    ks: Iterable[int],
+    *,
+    estimator: Estimator = None,
+    n_jobs: int | None = None,
+    sensitive: TableLike | None = None,
+    unit: TableLike | None = None,
+) -> NDArray[np.void]:
     """Disclosure risk and information loss of releases for several values of k.
 
     Parameters
@@ -157,13 +169,19 @@ def risk_utility(X, ks, *, estimator=None, n_jobs=None, sensitive=None, unit=Non
     return np.array(rows, dtype=fields)
 
 
-def _check_ks(ks, n_samples):
+def _check_ks(ks: Iterable[int], n_samples: int) -> list[int]:
     if isinstance(ks, str) or not np.iterable(ks):
         raise TypeError(f"ks={ks!r} must be a list of integers, got {type(ks).__name__}.")
     return [check_k(k, n_samples) for k in ks]
 
 
-def _row(X, records, estimator, sensitive, unit):
+def _row(
+    X: TableLike,
+    records: Floats | None,
+    estimator: Estimator,
+    sensitive: TableLike | None,
+    unit: TableLike | None,
+) -> tuple[Any, ...]:
     roles = {}
     has_constraints = getattr(estimator, "privacy", None) is not None
     if sensitive is not None and has_constraints and has_fit_parameter(estimator, "sensitive"):
@@ -189,7 +207,7 @@ def _row(X, records, estimator, sensitive, unit):
     )
 
 
-def _measures_of_numbers(X, release):
+def _measures_of_numbers(X: Floats, release: Any) -> tuple[Labels, tuple[float, ...]]:
     """Classes of equal released rows; then loss, linkage, disclosure and correlations."""
     release = check_records(release, name="release")
     linkage = record_linkage(X, release)
@@ -203,12 +221,11 @@ def _measures_of_numbers(X, release):
     )
 
 
-def _measures_of_any_kind(X, release, estimator):
+def _measures_of_any_kind(
+    X: TableLike, release: Any, estimator: Estimator
+) -> tuple[Labels, tuple[float, ...]]:
     """The same for columns of any kind."""
-    is_table = isinstance(estimator, TableAggregator)
-    pair = pair_of(estimator, X, release) if is_table else MixedPair(X, release)
-    classes = row_classes(pair.released, "release")
-    linkage = linkage_of(classes, pair.linked_rows(classes, n_jobs=None))
+    pair, classes, linkage = _linked_pair(X, release, estimator)
     return classes, (
         pair.information_loss(classes),
         linkage.linked,
@@ -219,7 +236,22 @@ def _measures_of_any_kind(X, release, estimator):
     )
 
 
-def _of_sensitive_columns(classes, sensitive):
+def linkage_of_release(X: TableLike, release: Any, estimator: Estimator) -> RecordLinkage:
+    """What :func:`record_linkage` says of a release of columns of any kind."""
+    return _linked_pair(X, release, estimator)[2]
+
+
+def _linked_pair(
+    X: TableLike, release: Any, estimator: Estimator
+) -> tuple[MixedPair, Labels, RecordLinkage]:
+    """What was anonymized and its release, the classes of equal rows, and which are linked."""
+    is_table = isinstance(estimator, TableAggregator)
+    pair = pair_of(estimator, X, release) if is_table else MixedPair(X, release)
+    classes = row_classes(pair.released, "release")
+    return pair, classes, linkage_of(classes, pair.linked_rows(classes, n_jobs=None))
+
+
+def _of_sensitive_columns(classes: Labels, sensitive: TableLike) -> tuple[float, float, float]:
     """Homogeneity, diversity and closeness of the column where each is worst."""
     return (
         np.max(homogeneity(classes, sensitive)),
@@ -228,12 +260,12 @@ def _of_sensitive_columns(classes, sensitive):
     )
 
 
-def _units_per_group(classes, unit):
+def _units_per_group(classes: Labels, unit: TableLike) -> int:
     columns = RoleColumns(unit, len(classes), "unit")
     return units_per_group(classes, columns.values(columns.only()))
 
 
-def _information_loss(X, release):
+def _information_loss(X: Floats, release: Floats) -> float:
     scaler = make_scaler("standard").fit(X)
     scaled = scale(scaler, X)
     return share_of_total(np.sum((scaled - scale(scaler, release)) ** 2), scaled)

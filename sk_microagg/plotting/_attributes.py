@@ -1,12 +1,17 @@
 """Columns before and after."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._utils._typing import Axes, Estimator, Figure, TableLike
 from sk_microagg._utils._validation import check_count
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._estimators import before_and_after, categorical_columns, units_of
-from sk_microagg.plotting._panels import Note, draw_column
+from sk_microagg.plotting._panels import Bars, Histogram, Note, draw_column
 from sk_microagg.plotting._style import import_pyplot
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
@@ -16,8 +21,8 @@ class AttributeDisplay:
     """The distribution of each column before and after, with one panel per column.
 
     The original is a gray area, the release a dark line. Numbers and dates are counted in bins,
-    other values by category: the most frequent categories, and one bar for all others. A column of
-    numbers that is released as text, for example as intervals, has a note instead.
+    other values by category: the most frequent categories, and one bar for all others. A released
+    interval counts in each bin by how much of it it covers.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
@@ -47,11 +52,22 @@ class AttributeDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, *, columns):
+    if TYPE_CHECKING:  # what `plot` sets
+        ax_: NDArray[np.object_]
+        figure_: Figure
+
+    def __init__(self, *, columns: list[Histogram | Bars | Note]) -> None:
         self.columns = columns
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, at_least=1, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Estimator,
+        X: TableLike,
+        *,
+        at_least: int = 1,
+        ax: Axes | ArrayLike | None = None,
+    ) -> Self:
         """Draw the training data of a fitted estimator and its release.
 
         Parameters
@@ -85,7 +101,15 @@ class AttributeDisplay:
         return cls(columns=columns).plot(ax=ax)
 
     @classmethod
-    def from_data(cls, X, release, feature_names=None, *, at_least=1, ax=None):
+    def from_data(
+        cls,
+        X: TableLike,
+        release: TableLike,
+        feature_names: Sequence[str] | None = None,
+        *,
+        at_least: int = 1,
+        ax: Axes | ArrayLike | None = None,
+    ) -> Self:
         """Draw a table and its release.
 
         Parameters
@@ -116,7 +140,7 @@ class AttributeDisplay:
         check_count("at_least", at_least)
         return cls(columns=compare_columns(X, release, feature_names, at_least)).plot(ax=ax)
 
-    def plot(self, ax=None, *, panels_per_row=3):
+    def plot(self, ax: Any = None, *, panels_per_row: int = 3) -> Self:
         """Draw the plot.
 
         Parameters
@@ -141,7 +165,7 @@ class AttributeDisplay:
         self._add_legend(has_own_figure=ax is None)
         return self
 
-    def _panels(self, ax, panels_per_row):
+    def _panels(self, ax: Any, panels_per_row: int) -> list[Axes]:
         n_panels = len(self.columns)
         if np.ndim(ax) > 0:
             panels = list(np.ravel(ax))
@@ -164,7 +188,7 @@ class AttributeDisplay:
             grid = ax.get_subplotspec().subgridspec(n_down, n_across, wspace=0.35, hspace=0.55)
         return [figure.add_subplot(grid[divmod(i, n_across)]) for i in range(n_panels)]
 
-    def _add_legend(self, has_own_figure):
+    def _add_legend(self, has_own_figure: bool) -> None:
         drawn = [
             panel
             for panel, column in zip(self.ax_, self.columns, strict=True)

@@ -1,13 +1,17 @@
 """The loss of a search and the bound of a proof."""
 
-import numpy as np
+from typing import TYPE_CHECKING, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sk_microagg._bound import Certificate
 from sk_microagg._certificate import (
-    Certificate,
     certify,
     check_bound_trace,
     check_can_be_certified,
 )
+from sk_microagg._utils._typing import Axes, Estimator, Figure, Floats, Line2D, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg.plotting._convergence import check_trace, total_of, trace_of
 from sk_microagg.plotting._style import BLUE, FILL, INK, axes_for, percent_axis, tidy
@@ -73,12 +77,20 @@ class CertificateDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, *, loss_trace, bound_trace):
+    if TYPE_CHECKING:  # what `plot` sets
+        ax_: Axes
+        figure_: Figure
+        loss_: Line2D
+        bound_: Line2D
+
+    def __init__(self, *, loss_trace: Floats, bound_trace: Floats) -> None:
         self.loss_trace = loss_trace
         self.bound_trace = bound_trace
 
     @classmethod
-    def from_estimator(cls, estimator, X, time_limit=10.0, ax=None):
+    def from_estimator(
+        cls, estimator: Estimator, X: TableLike, time_limit: float = 10.0, ax: Axes | None = None
+    ) -> Self:
         """Prove how close the partition of a fitted estimator is to the optimum, and draw it.
 
         Parameters
@@ -109,7 +121,14 @@ class CertificateDisplay:
         return display.plot(ax=ax)
 
     @classmethod
-    def from_data(cls, loss, bound_trace, trace=None, total=None, ax=None):
+    def from_data(
+        cls,
+        loss: float,
+        bound_trace: ArrayLike,
+        trace: ArrayLike | None = None,
+        total: float | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw a loss and the trace of a proof.
 
         Parameters
@@ -148,11 +167,11 @@ class CertificateDisplay:
         return cls(loss_trace=_losses(loss, trace, total), bound_trace=bound_trace).plot(ax=ax)
 
     @property
-    def gap(self):
+    def gap(self) -> float:
         """Upper limit on how far the loss is above the optimum, as a share of the bound."""
         return self._certificate().gap
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the plot.
 
         Parameters
@@ -190,19 +209,19 @@ class CertificateDisplay:
         tidy(ax)
         return self
 
-    def _certificate(self):
+    def _certificate(self) -> Certificate:
         loss = self.loss_trace[-1, 1]
         bound = self.bound_trace[-1, 1] if len(self.bound_trace) else 0.0
         return Certificate(loss, bound, self.bound_trace, k=None)
 
 
-def losses_of(estimator, loss):
+def losses_of(estimator: Estimator, loss: float) -> Floats:
     """Seconds and the lowest loss so far of an estimator's search; one row if there was none."""
     trace = trace_of(estimator)
     return _losses(loss, trace, None if trace is None else total_of(estimator, trace))
 
 
-def _losses(loss, trace, total):
+def _losses(loss: float, trace: Floats | None, total: float | None) -> Floats:
     """Seconds and the lowest loss so far, down to the loss of the partition."""
     if trace is None or loss == 0:
         return np.array([[0.0, loss]])
@@ -214,7 +233,7 @@ def _losses(loss, trace, total):
     return np.column_stack([trace[:, 1], least])
 
 
-def _draw_steps(ax, rows, end, color, label):
+def _draw_steps(ax: Axes, rows: Floats, end: float, color: str, label: str) -> Line2D:
     """Draw a line in steps, with a marker where it reaches its last value."""
     times, values = np.vstack([rows, (end, rows[-1, 1])]).T
     (line,) = ax.plot(

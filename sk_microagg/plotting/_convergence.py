@@ -1,12 +1,23 @@
 """The loss over the course of a search."""
 
 from functools import partial
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._typing import (
+    Annotation,
+    Axes,
+    Estimator,
+    Figure,
+    Floats,
+    Line2D,
+    TableLike,
+)
 from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg.plotting._estimators import points_of
 from sk_microagg.plotting._style import BLUE, axes_for, percent_axis, tidy
@@ -72,13 +83,31 @@ class ConvergenceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, *, trace, total=None, x="seconds"):
+    if TYPE_CHECKING:  # what `plot` sets
+        ax_: Axes
+        figure_: Figure
+        line_: Line2D
+        texts_: list[Annotation]
+
+    def __init__(
+        self,
+        *,
+        trace: Floats,
+        total: float | None = None,
+        x: Literal["seconds", "iteration"] = "seconds",
+    ) -> None:
         self.trace = trace
         self.total = total
         self.x = x
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, x="seconds", ax=None):
+    def from_estimator(
+        cls,
+        estimator: Estimator,
+        X: TableLike | None = None,
+        x: Literal["seconds", "iteration"] = "seconds",
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw the search of a fitted estimator.
 
         Parameters
@@ -114,7 +143,13 @@ class ConvergenceDisplay:
         return cls.from_data(trace, total=total, x=x, ax=ax)
 
     @classmethod
-    def from_data(cls, trace, total=None, x="seconds", ax=None):
+    def from_data(
+        cls,
+        trace: ArrayLike,
+        total: float | None = None,
+        x: Literal["seconds", "iteration"] = "seconds",
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw the trace of a search.
 
         Parameters
@@ -145,7 +180,7 @@ class ConvergenceDisplay:
             check_number("total", total, above=0, or_option=None)
         return cls(trace=check_trace(trace), total=total, x=x).plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the plot.
 
         Parameters
@@ -183,7 +218,7 @@ class ConvergenceDisplay:
         return self
 
 
-def check_trace(trace):
+def check_trace(trace: ArrayLike) -> Floats:
     """Return the trace of a search as an array, or raise an error that describes its rows."""
     trace = np.asarray(trace, dtype=np.float64)
     if trace.ndim != 2 or trace.shape[1] != 3 or len(trace) == 0:
@@ -194,7 +229,7 @@ def check_trace(trace):
     return trace
 
 
-def trace_of(estimator):
+def trace_of(estimator: Estimator) -> Floats | None:
     """The trace of the last search among an estimator's refiners; None if there is none."""
     refiner = getattr(estimator, "refiner_", None)
     steps = [step for _, step in getattr(refiner, "steps_", [])]
@@ -202,7 +237,7 @@ def trace_of(estimator):
     return traces[-1] if traces else None
 
 
-def total_of(estimator, trace):
+def total_of(estimator: Estimator, trace: Floats) -> float | None:
     """The total that the losses in a trace are a share of; None if the estimator lost nothing."""
     if not estimator.information_loss_ > 0:
         return None
@@ -210,7 +245,7 @@ def total_of(estimator, trace):
     return getattr(estimator, "sse_", trace[-1, 2]) / estimator.information_loss_
 
 
-def _why_no_trace(estimator):
+def _why_no_trace(estimator: Estimator) -> str:
     return (
         "estimator has no trace of a search: its refiner must be, or contain, an "
         "IteratedLocalSearch, Annealing or Recombination, and all its records must be one block "

@@ -1,24 +1,36 @@
 """The distribution of a column before and after: what is drawn."""
 
 from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._dates import DATES
+from sk_microagg._utils._numbers import whole_percent
 from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._shares import bound_in_words
 from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
+from sk_microagg._utils._typing import Array
 from sk_microagg.generalization._labels import ROOT, is_number
 from sk_microagg.plotting._dates import numbers_of_dates
+from sk_microagg.plotting._intervals import count_in_bins, ends_of_intervals
 from sk_microagg.plotting._panels import Bars, Histogram, Note
 
 MOST_BINS, FEWEST_BINS = 30, 5
-MOST_BARS = 8
+MOST_BARS, MOST_NODES = 8, 3
 LARGEST_COUNT = 2**50  # larger floats cannot represent halves
 OTHERS, GENERAL, MISSING = "(others)", "(more general)", "(missing)"
 
 
-def compare_columns(X, release, feature_names=None, at_least=1, categorical=(), units=None):
+def compare_columns(
+    X: Any,
+    release: Any,
+    feature_names: Sequence[str] | None = None,
+    at_least: int = 1,
+    categorical: Collection[int] = (),
+    units: Array | None = None,
+) -> list[Histogram | Bars | Note]:
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
     With `at_least` above 1, every bin or bar of the original stands for at least that number of
@@ -53,7 +65,7 @@ def _check_order(X, release):
         )
 
 
-def column_names(X, n_columns, given=None):
+def column_names(X: Any, n_columns: int, given: Sequence[str] | None = None) -> list[str]:
     """Names of the columns: those given, those of a frame, or x0, x1, ..."""
     if given is not None:
         if len(given) != n_columns:
@@ -69,13 +81,25 @@ def _compare(name, before, after, at_least, units):
         return _count_categories(name, before, after, at_least, units)
     (old, unit), (new, new_unit) = _as_numbers(before), _as_numbers(after)
     if new is None and missing_cells(after).all():
-        return Note(name, "all values are missing")
+        return Note(name, "no value is released")
+    if old is not None and new is None:
+        return _compare_with_text(name, before, after, at_least, units)
     if (old is None) != (new is None) or unit != new_unit:
-        what = "numbers" if unit is None else "dates"
-        return Note(name, f"{what} are released as text" if new is None else "not drawn")
+        return Note(name, "not drawn")
     if old is None:
         return _count_categories(name, before, after, at_least, units)
-    return _count_numbers(name, old, new, at_least, units, unit)
+    return _count_numbers(name, old, (new, new), at_least, units, unit)
+
+
+def _compare_with_text(name, before, after, at_least, units):
+    """Numbers or dates that are released as intervals, or else as nodes of a hierarchy."""
+    old, unit = _as_numbers(before)
+    low, high = ends_of_intervals(after, are_dates=unit == DATES)
+    if low is not None:
+        return _count_numbers(name, old, (low, high), at_least, units, unit, "missing or *")
+    if unit is not None:
+        return Note(name, "dates are released as text")
+    return _count_categories(name, before, after, at_least, units)
 
 
 def _as_numbers(column):
@@ -98,23 +122,28 @@ def _plain_numbers(column):
     return numbers
 
 
-def _count_numbers(name, old, new, at_least, units, unit_name):
-    known = [values[np.isfinite(values)] for values in (old, new)]
-    if not all(len(values) for values in known):
+def _count_numbers(name, old, ends, at_least, units, unit_name, missing_name="missing"):
+    """Count numbers, and the intervals between two `ends` that they are released as."""
+    known = old[np.isfinite(old)]
+    low, high = (end[np.isfinite(end)] for end in ends)
+    if not (len(known) and len(low)):
         return Note(name, "all values are missing")
-    missing = [1 - len(values) / len(old) for values in known]
+    missing = [1 - len(values) / len(old) for values in (known, low)]
     bounds = [bound_in_words(share, len(old), at_least) for share in missing]
     # If only a few values are missing, shares that do not add up to 1 would disclose how many.
     n_before, n_after = (
         len(old) if bound is None else len(values)
-        for bound, values in zip(bounds, known, strict=True)
+        for bound, values in zip(bounds, (known, low), strict=True)
     )
-    low, high = _range(known[1] if at_least > 1 else np.concatenate(known), at_least)
-    are_integers = bool(np.all(known[0] == np.round(known[0])))
-    edges = _edges(low, high, len(known[0]), are_integers)
-    bins = [np.digitize(values, edges[1:-1]) for values in known]
-    before, after = (np.bincount(places, minlength=len(edges) - 1) for places in bins)
-    starts = _merge(bins[0], len(before), at_least, some(units, np.isfinite(old)))
+    shown = [] if at_least > 1 else [known]
+    least = _range(np.concatenate([low, *shown]), at_least)[0]
+    largest = _range(np.concatenate([high, *shown]), at_least)[1]
+    are_integers = bool(np.all(known == np.round(known)))
+    edges = _edges(least, largest, len(known), are_integers)
+    bins = np.digitize(known, edges[1:-1])
+    before = np.bincount(bins, minlength=len(edges) - 1)
+    after = count_in_bins(low, high, edges, are_integers)
+    starts = _merge(bins, len(before), at_least, some(units, np.isfinite(old)))
     return Histogram(
         name,
         np.append(edges[starts], edges[-1]),
@@ -122,10 +151,9 @@ def _count_numbers(name, old, new, at_least, units, unit_name):
         np.add.reduceat(after, starts) / n_after,
         float(edges[1] - edges[0]),
         are_integers,
-        tuple(
-            bound or percent(share, digits=1) for bound, share in zip(bounds, missing, strict=True)
-        ),
+        tuple(bound or whole_percent(share) for bound, share in zip(bounds, missing, strict=True)),
         unit_name,
+        missing_name,
     )
 
 
@@ -185,18 +213,26 @@ def _count_categories(name, before, after, at_least, units):
         np.array(old, dtype=object), return_inverse=True, return_counts=True
     )
     is_shared = n_people(codes, len(labels), units) >= at_least
-    kept = [code for code in np.argsort(-counts, kind="stable") if is_shared[code]][:MOST_BARS]
+    known, general = set(labels), Counter(new)
+    nodes = [node for node, n in general.most_common() if node not in known and n >= at_least]
+    nodes = nodes[:MOST_NODES]
+    most = MOST_BARS - len(nodes)
+    kept = [code for code in np.argsort(-counts, kind="stable") if is_shared[code]][:most]
     # The number of a few others could be computed from the shares of the rest.
     while kept and 0 < _people_in(~np.isin(codes, kept), units) < at_least:
         kept.pop()
     shown = {labels[code]: counts[code] for code in kept}
     n_others = len(old) - sum(shown.values())
-    known = set(labels)
+    shown |= dict.fromkeys(nodes, 0)
     released = Counter(
         label if label in shown else OTHERS if label in known else GENERAL for label in new
     )
-    others = [*([OTHERS] if n_others else []), *([GENERAL] if released[GENERAL] else [])]
-    categories = [*shown, *others]
+    categories = [
+        *(labels[code] for code in kept),
+        *([OTHERS] if n_others else []),
+        *nodes,
+        *([GENERAL] if released[GENERAL] else []),
+    ]
     shown |= {OTHERS: n_others, GENERAL: 0}
     return Bars(
         name,

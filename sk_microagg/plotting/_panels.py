@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg.plotting._dates import DATES, DAYS, HOURS, date_axis
+from sk_microagg._utils._dates import DATES, DAYS, HOURS
+from sk_microagg._utils._typing import Axes
+from sk_microagg.plotting._dates import date_axis
 from sk_microagg.plotting._style import FILL, INK, SOFT, percent_axis, short_numbers, tidy
 
 FEWEST_ROWS = 5
-LONGEST_LABEL = 20
+LONGEST_LABEL, LONGEST_NOTE = 20, 40
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ class Histogram:
 
     unit_name : {"date", "days", "hours"} or None, default=None
         What the numbers stand for, if they are dates, durations or times.
+
+    missing_name : str, default="missing"
+        What a missing value is called.
     """
 
     name: str
@@ -48,6 +53,7 @@ class Histogram:
     are_integers: bool
     missing: tuple
     unit_name: str | None = None
+    missing_name: str = "missing"
 
     def draw(self, ax):
         """Draw the original as a gray area and the release as a line; a merged bin has its mean."""
@@ -63,9 +69,12 @@ class Histogram:
             ax.locator_params(axis="x", nbins=5, integer=self.are_integers)
             short_numbers(ax.xaxis)
         if self.missing != ("0%", "0%"):
-            notes.append("missing: {} before, {} after".format(*self.missing))
+            notes.append("{}: {} before, {} after".format(self.missing_name, *self.missing))
         if notes:
-            ax.set_xlabel("; ".join(notes), fontsize="small")
+            label = "; ".join(notes)
+            # In two lines if it would be wider than a panel.
+            label = label.replace(" before, ", " before,\n") if len(label) > LONGEST_NOTE else label
+            ax.set_xlabel(label, fontsize="small")
 
 
 @dataclass(frozen=True)
@@ -126,10 +135,12 @@ class Note:
         ax.text(0.5, 0.5, self.text, ha="center", va="center", color=SOFT, transform=ax.transAxes)
 
 
-def draw_column(ax, column):
+def draw_column(ax: Axes, column: Histogram | Bars | Note, longest_title: int = 40) -> None:
     """Draw one column with its name as the title."""
     column.draw(ax)
-    ax.set_title(_shortened(column.name, 40), fontsize="medium", loc="left", parse_math=False)
+    ax.set_title(
+        _shortened(column.name, longest_title), fontsize="medium", loc="left", parse_math=False
+    )
     tidy(ax)
 
 

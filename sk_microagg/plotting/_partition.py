@@ -1,11 +1,23 @@
 """Groups of records in a plane."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._statistics import group_means, group_sizes
+from sk_microagg._utils._typing import (
+    Axes,
+    Estimator,
+    Figure,
+    Floats,
+    Labels,
+    Line2D,
+    TableLike,
+)
 from sk_microagg._utils._validation import check_count, check_records
 from sk_microagg.metrics._mixed import are_numbers
 from sk_microagg.plotting._distributions import column_names
@@ -74,7 +86,22 @@ class PartitionDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, *, points, labels, axis_names, is_plane=True, max_groups=200):
+    if TYPE_CHECKING:  # what `plot` sets
+        ax_: Axes
+        figure_: Figure
+        records_: Line2D
+        centroids_: Line2D
+        hulls_: Any
+
+    def __init__(
+        self,
+        *,
+        points: Floats,
+        labels: Labels,
+        axis_names: tuple[str, ...],
+        is_plane: bool = True,
+        max_groups: int = 200,
+    ) -> None:
         self.points = points
         self.labels = labels
         self.axis_names = axis_names
@@ -82,7 +109,9 @@ class PartitionDisplay:
         self.max_groups = max_groups
 
     @classmethod
-    def from_estimator(cls, estimator, X, ax=None, max_groups=200):
+    def from_estimator(
+        cls, estimator: Estimator, X: TableLike, ax: Axes | None = None, max_groups: int = 200
+    ) -> Self:
         """Draw the groups of a fitted estimator, in the space in which it compared records.
 
         Parameters
@@ -116,7 +145,9 @@ class PartitionDisplay:
         return cls.from_data(X, estimator.labels_, ax=ax, max_groups=max_groups)
 
     @classmethod
-    def from_data(cls, X, labels, ax=None, max_groups=200):
+    def from_data(
+        cls, X: TableLike, labels: ArrayLike, ax: Axes | None = None, max_groups: int = 200
+    ) -> Self:
         """Draw groups of records.
 
         Parameters
@@ -161,7 +192,7 @@ class PartitionDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the plot.
 
         Parameters
@@ -212,7 +243,7 @@ class PartitionDisplay:
         tidy(ax)
         return self
 
-    def _groups_to_show(self, centroids):
+    def _groups_to_show(self, centroids: Floats) -> Labels:
         if len(centroids) <= self.max_groups:
             return np.arange(len(centroids))
         distances = np.linalg.norm(centroids - self.points.mean(axis=0), axis=1)

@@ -5,6 +5,7 @@ from scipy.spatial import ConvexHull, QhullError
 from sklearn.decomposition import PCA
 
 from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._typing import Floats
 
 
 class Plane:
@@ -21,10 +22,10 @@ class Plane:
         Share of the variance of `X` along each axis.
     """
 
-    def __init__(self, X):
+    def __init__(self, X: Floats) -> None:
         self.center = X.mean(axis=0)
         self.axes = np.zeros((2, X.shape[1]))
-        self.shares = (0.0, 0.0)
+        self.shares: tuple[float, ...] = (0.0, 0.0)
         centered = X - self.center
         total = centered.var(axis=0).sum()
         if len(X) > 1 and total > 0:
@@ -32,19 +33,19 @@ class Plane:
             shares = (centered @ self.axes.T).var(axis=0) / total
             self.shares = tuple(float(share) for share in shares)
 
-    def place(self, X):
+    def place(self, X: Floats) -> Floats:
         """Records in the plane, shape (n_samples, 2)."""
         return (X - self.center) @ self.axes.T
 
-    def axis_names(self, name="principal component"):
+    def axis_names(self, name: str = "principal component") -> tuple[str, ...]:
         """Labels of the axes, with their shares of the variance."""
         return tuple(
-            f"{which} {name}, {percent(share, digits=1)} of variance"
+            f"{which} {name}, {percent(share)} of variance"
             for which, share in zip(("first", "second"), self.shares, strict=True)
         )
 
 
-def outline(points):
+def outline(points: Floats) -> Floats:
     """Vertices of the convex hull: one if all points are equal, two if they are collinear."""
     corners = np.unique(points, axis=0)
     if len(corners) < 3:

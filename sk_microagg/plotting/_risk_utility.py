@@ -1,7 +1,11 @@
 """Disclosure risk against information loss."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
 import numpy as np
 
+from sk_microagg._utils._typing import Annotation, Array, Axes, Estimator, Figure, Line2D, TableLike
 from sk_microagg._utils._validation import check_option
 from sk_microagg.metrics import risk_utility
 from sk_microagg.plotting._style import BLUE, SOFT, axes_for, percent_axis, tidy
@@ -18,6 +22,8 @@ RISKS = {
 
 # What a table must be made with to have the risk.
 NEEDS = {"homogeneity": "sensitive", "closeness": "sensitive", "units_per_group": "unit"}
+
+Risk: TypeAlias = Literal["expected_matches", "homogeneity", "closeness", "units_per_group"]
 
 
 class RiskUtilityDisplay:
@@ -89,16 +95,23 @@ class RiskUtilityDisplay:
     >>> plt.close(display.figure_)
     """
 
+    if TYPE_CHECKING:  # what `plot` sets
+        ax_: Axes
+        figure_: Figure
+        line_: Line2D
+        bound_: Line2D | None
+        texts_: list[Annotation]
+
     def __init__(
         self,
         *,
-        k,
-        information_loss,
-        expected_matches,
-        homogeneity=None,
-        closeness=None,
-        units_per_group=None,
-    ):
+        k: Array,
+        information_loss: Array,
+        expected_matches: Array,
+        homogeneity: Array | None = None,
+        closeness: Array | None = None,
+        units_per_group: Array | None = None,
+    ) -> None:
         self.k = k
         self.information_loss = information_loss
         self.expected_matches = expected_matches
@@ -108,8 +121,16 @@ class RiskUtilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, ks, ax=None, *, sensitive=None, unit=None, risk="expected_matches"
-    ):
+        cls,
+        estimator: Estimator,
+        X: TableLike,
+        ks: Iterable[int],
+        ax: Axes | None = None,
+        *,
+        sensitive: TableLike | None = None,
+        unit: TableLike | None = None,
+        risk: Risk = "expected_matches",
+    ) -> Self:
         """Anonymize a table with several k, and draw the risk and the loss of each release.
 
         Parameters
@@ -143,7 +164,7 @@ class RiskUtilityDisplay:
             The display, after plotting.
         """
         check_option("risk", risk, RISKS)
-        roles = {"sensitive": sensitive, "unit": unit}
+        roles: dict[str, Any] = {"sensitive": sensitive, "unit": unit}
         needed = NEEDS.get(risk)
         if needed is not None and roles[needed] is None:
             raise ValueError(f"risk={risk!r} needs {needed} values: pass {needed}=.")
@@ -151,7 +172,9 @@ class RiskUtilityDisplay:
         return cls.from_data(table, ax=ax, risk=risk)
 
     @classmethod
-    def from_data(cls, table, ax=None, *, risk="expected_matches"):
+    def from_data(
+        cls, table: Any, ax: Axes | None = None, *, risk: Risk = "expected_matches"
+    ) -> Self:
         """Draw a table of risks and losses.
 
         Parameters
@@ -188,7 +211,7 @@ class RiskUtilityDisplay:
         display = cls(**{name: column[order] for name, column in columns.items()})
         return display.plot(ax=ax, risk=risk)
 
-    def plot(self, ax=None, *, risk="expected_matches"):
+    def plot(self, ax: Axes | None = None, *, risk: Risk = "expected_matches") -> Self:
         """Draw the plot.
 
         Parameters
@@ -233,7 +256,7 @@ class RiskUtilityDisplay:
         tidy(ax)
         return self
 
-    def _draw_guarantee(self, ax):
+    def _draw_guarantee(self, ax: Axes) -> Line2D:
         (line,) = ax.plot(
             self.information_loss,
             1 / self.k,
@@ -246,7 +269,7 @@ class RiskUtilityDisplay:
         )
         return line
 
-    def _label_points(self, ax, risks):
+    def _label_points(self, ax: Axes, risks: Array) -> list[Annotation]:
         # There is room below and to the left of a falling curve.
         return [
             ax.annotate(

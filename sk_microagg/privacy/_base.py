@@ -2,11 +2,13 @@
 
 import inspect
 from abc import ABCMeta, abstractmethod
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from sk_microagg._kernels import CallbackGuard
+from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._typing import Array, Booleans, Labels
 
 
 class Constraint(BaseEstimator, metaclass=ABCMeta):
@@ -48,7 +50,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     array([1, 1, 1, 0, 0, 0])
     """
 
-    def prepare(self, values):
+    def prepare(self, values: Any) -> tuple[Array, Any]:
         """Take what `measure` needs from the sensitive column of the whole table.
 
         Parameters
@@ -67,7 +69,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         return np.asarray(values), None
 
     @abstractmethod
-    def measure(self, values, table):
+    def measure(self, values: Array, table: Any) -> float:
         """Return the figure of one group.
 
         Parameters
@@ -85,7 +87,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         """
 
     @abstractmethod
-    def accepts(self, figure):
+    def accepts(self, figure: float) -> bool:
         """Return whether a group with this figure satisfies the constraint.
 
         Parameters
@@ -99,11 +101,11 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
             Whether it is good enough.
         """
 
-    def accepts_each(self, figures):
+    def accepts_each(self, figures: Array) -> Booleans:
         """Return whether each of several figures is good enough, as an array."""
         return np.array([bool(self.accepts(figure)) for figure in figures])
 
-    def shortfall(self, figure):
+    def shortfall(self, figure: Any) -> Any:
         """Return how far a group with this figure, or each of several, is from acceptance.
 
         Builders bring groups nearer to acceptance step by step. The default knows no steps.
@@ -121,19 +123,19 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         """
         return np.vectorize(lambda each: 0.0 if self.accepts(each) else 1.0)(figure)
 
-    def suits_block(self, figure):
+    def suits_block(self, figure: float) -> bool:
         """Return whether a part of the table with this figure can be divided into groups alone."""
         return self.accepts(figure)
 
-    def measure_groups(self, labels, values, table):
+    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         """Return the figure of each group, with labels numbered from 0."""
         order = np.argsort(labels, kind="stable")
         starts = np.cumsum(np.bincount(labels))[:-1]
         return np.array([self.measure(group, table) for group in np.split(values[order], starts)])
 
-    def describe(self, column):
+    def describe(self, column: str) -> str:
         """Name the constraint on a column in messages, by parameters that are not the default."""
-        shown = []
+        shown: list[str] = []
         for name, parameter in inspect.signature(type(self)).parameters.items():
             value = getattr(self, name)
             is_default = repr(parameter.default) == repr(value)  # arrays have no single truth
@@ -141,14 +143,14 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
                 shown.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)}) of the {column}"
 
-    def why_impossible(self, figure, column):
+    def why_impossible(self, figure: float, column: str) -> str:
         """Say why no groups satisfy the constraint, given the figure of the whole table."""
         return (
             f"The whole table taken as one group violates {self.describe(column)}: its figure is "
             f"{figure:.6g}."
         )
 
-    def guard(self, values, table):
+    def guard(self, values: Array, table: Any) -> Any:
         """Return the kernel that refiners ask; this one calls `measure` for each question."""
         return CallbackGuard(
             len(values), lambda members: bool(self.accepts(self.measure(values[members], table)))

@@ -1,11 +1,16 @@
 """Sensitive values distributed in each group as in the whole table."""
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 
 from sk_microagg._utils._tables import MISSING
+from sk_microagg._utils._typing import Array, Booleans, Codes, Labels
 from sk_microagg._utils._validation import check_number
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import as_column, codes_of, have_order, order_codes
+from sk_microagg.privacy._counts import GroupCounts
 from sk_microagg.privacy._earth_mover import EqualDistance, OrderedDistance, TreeDistance
 
 OPTIONS = ("auto", "ordered", "equal")
@@ -66,12 +71,12 @@ class TCloseness(Constraint):
     array([ True,  True])
     """
 
-    def __init__(self, t=0.2, distance="auto", column=None):
+    def __init__(self, t: float = 0.2, distance: Any = "auto", column: Hashable = None) -> None:
         self.t = t
         self.distance = distance
         self.column = column
 
-    def prepare(self, values):
+    def prepare(self, values: Any) -> tuple[Array, Any]:
         check_number("t", self.t, at_least=0, at_most=1)
         distance = self.distance
         is_tree = callable(getattr(distance, "domain", None)) and not isinstance(distance, type)
@@ -92,33 +97,33 @@ class TCloseness(Constraint):
         table = OrderedDistance if distance == "ordered" else EqualDistance
         return codes, table(np.bincount(codes))
 
-    def measure(self, values, table):
+    def measure(self, values: Array, table: Any) -> float:
         return float(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
 
-    def accepts(self, figure):
+    def accepts(self, figure: Any) -> Any:
         return figure <= self.t
 
-    def accepts_each(self, figures):
+    def accepts_each(self, figures: Array) -> Booleans:
         return self.accepts(figures)
 
-    def suits_block(self, figure):
+    def suits_block(self, figure: float) -> bool:
         return figure <= SHARE_FOR_BLOCKS * self.t
 
-    def shortfall(self, figure):
+    def shortfall(self, figure: Any) -> Any:
         return np.maximum(figure - self.t, 0.0)
 
-    def measure_groups(self, labels, values, table):
+    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return table.of_groups(labels, values)
 
-    def measure_counts(self, groups, table):
+    def measure_counts(self, groups: GroupCounts, table: Any) -> Array:
         """Return the figure of each group, given how often it has each code; not for a tree."""
         return table.of_counts(groups)
 
-    def guard(self, values, table):
+    def guard(self, values: Array, table: Any) -> Any:
         return table.guard(values, self.t)
 
 
-def _in_order(values, codes, different):
+def _in_order(values: Any, codes: Codes, different: list[Any]) -> Codes:
     try:
         return order_codes(values, codes, different)
     except TypeError:
@@ -128,7 +133,7 @@ def _in_order(values, codes, different):
         ) from None
 
 
-def _prepare_tree(values, hierarchy):
+def _prepare_tree(values: Any, hierarchy: Any) -> tuple[Codes, TreeDistance]:
     codes, different = codes_of(values)
     counts = np.bincount(codes)
     domain = _domain(hierarchy, different)
@@ -141,7 +146,7 @@ def _prepare_tree(values, hierarchy):
     return codes, TreeDistance(counts, paths, all_paths)
 
 
-def _domain(hierarchy, different):
+def _domain(hierarchy: Any, different: list[Any]) -> Any:
     try:
         domain = hierarchy.domain(np.array(different, dtype=object), "sensitive")
     except ValueError:
@@ -158,7 +163,7 @@ def _domain(hierarchy, different):
     return domain
 
 
-def _below(path, root):
+def _below(path: tuple[Any, ...], root: str) -> tuple[Any, ...]:
     """A path without copies of the root above the leaf."""
     while len(path) > 1 and path[0] == root:
         path = path[1:]

@@ -1,14 +1,17 @@
 """Values of a column as numbers from 0. All missing values count as one value of their own."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._tables import DATES, as_table, cells_of, is_null
+from sk_microagg._utils._typing import Array, Codes
 
 
-def codes_of(values):
+def codes_of(values: Any) -> tuple[Codes, list[Any]]:
     """Number the different values of a column.
 
     Parameters
@@ -39,11 +42,11 @@ def codes_of(values):
     return _codes_of_objects(cells_of(values))
 
 
-def _is_sorted_by_unique(values):
+def _is_sorted_by_unique(values: Any) -> bool:
     return isinstance(values.dtype, np.dtype) and values.dtype.kind in "biufmMSU"
 
 
-def order_codes(values, codes, different):
+def order_codes(values: Any, codes: Codes, different: list[Any]) -> Codes:
     """Number the values again, in their order; raise a TypeError if they have none.
 
     A categorical type may declare the order. Missing values still have the last code.
@@ -60,7 +63,7 @@ def order_codes(values, codes, different):
     return new_code[codes]
 
 
-def have_order(values, different):
+def have_order(values: Any, different: list[Any]) -> bool:
     """Whether values are numbers, dates, or of a categorical type with an order."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if declared_order(values) is not None or kind in ("i", "u", "f", "m", "M"):
@@ -71,15 +74,15 @@ def have_order(values, different):
     )
 
 
-def declared_order(values):
+def declared_order(values: Any) -> list[Any] | None:
     """The ordered categories of a categorical type of pandas or an Enum of polars, or None."""
-    dtype = getattr(values, "dtype", None)
+    dtype: Any = getattr(values, "dtype", None)
     if getattr(dtype, "ordered", False) or type(dtype).__name__ == "Enum":
         return list(dtype.categories)
     return None
 
 
-def as_column(values):
+def as_column(values: Any) -> Any:
     """Values as a Series or array; a list becomes an array."""
     if isinstance(values, list | tuple) and not any(map(np.ma.isMaskedArray, values)):
         return _as_array(values)
@@ -87,21 +90,21 @@ def as_column(values):
     return values if hasattr(values, "dtype") else np.asarray(values)
 
 
-def _as_array(values):
+def _as_array(values: Any) -> Array:
     """An array of numbers if all values are numbers, and otherwise of objects."""
     as_objects = np.array(values, dtype=object)
     if as_objects.ndim == 1 and all(isinstance(value, Real) for value in values):
         as_numbers = np.array(values)
         # Among floats, larger integers would be rounded.
         if as_numbers.dtype.kind in "biu" or all(
-            not isinstance(value, Integral) or abs(value) <= 2**53 for value in values
+            not isinstance(value, Integral) or abs(int(value)) <= 2**53 for value in values
         ):
             return as_numbers
     return as_objects
 
 
-def _codes_of_objects(cells):
-    numbers = {}
+def _codes_of_objects(cells: Iterable[Any]) -> tuple[Codes, list[Any]]:
+    numbers: dict[Any, int] = {}
     try:
         codes = np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int32)
     except TypeError:
@@ -110,7 +113,7 @@ def _codes_of_objects(cells):
             f"A column has values of type {kind}: values must be numbers, text, dates or other "
             "objects that can be hashed."
         ) from None
-    is_missing = np.array([is_null(value) for value in numbers], dtype=bool)
+    is_missing = np.array([is_null(value) for value in numbers], dtype=np.bool_)
     # Known values keep their order; every NaN is an object of its own.
     new_code = np.where(is_missing, np.sum(~is_missing), np.cumsum(~is_missing) - 1)
     known = [value for value, missing in zip(numbers, is_missing, strict=True) if not missing]

@@ -1,6 +1,7 @@
 """Columns of a table that have a role: sensitive ones, units, strata."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Hashable, Mapping, Set
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class RoleColumns:
         Their name in messages.
     """
 
-    def __init__(self, sensitive, n_records, parameter="sensitive"):
+    def __init__(self, sensitive: Any, n_records: int, parameter: str = "sensitive") -> None:
         self._parameter = parameter
         if isinstance(sensitive, str | bytes | Mapping | Set) or not hasattr(sensitive, "__len__"):
             raise TypeError(
@@ -53,13 +54,13 @@ class RoleColumns:
                 f"{parameter} has {n_given} records: it must have those of X, {n_records}."
             )
 
-    def only(self):
+    def only(self) -> int:
         """Number of the single column."""
         if len(self._columns) > 1:
             raise ValueError(f"{self._parameter} has {len(self._columns)} columns: it must have 1.")
         return 0
 
-    def number_of(self, column):
+    def number_of(self, column: Hashable) -> int:
         """Number of the column that a constraint selects."""
         n_columns = len(self._columns)
         if column is None:
@@ -69,6 +70,11 @@ class RoleColumns:
                     f"{self._parameter}."
                 )
             return 0
+        if not isinstance(column, Hashable):
+            raise TypeError(
+                f"column={column!r} must be the name or number of a column, got "
+                f"{type(column).__name__}."
+            )
         if self._names.count(column) > 1:
             raise ValueError(
                 f"column={column!r} is the name of several columns of {self._parameter}: names "
@@ -85,15 +91,15 @@ class RoleColumns:
             f"{'one of ' if len(names) > 1 else ''}{allowed}."
         )
 
-    def all_values(self):
+    def all_values(self) -> list[Any]:
         """Values of all columns."""
         return self._columns
 
-    def values(self, number):
+    def values(self, number: int) -> Any:
         """Values of a column, as an ndarray or Series."""
         return self._columns[number]
 
-    def words(self, number):
+    def words(self, number: int) -> str:
         """The column in messages, after "the"."""
         name = self._names[number]
         if name is not None:

@@ -1,10 +1,13 @@
 """Diversity of the sensitive values in each group."""
 
 import sys
+from collections.abc import Hashable
+from typing import Any, Literal
 
 import numpy as np
 
 from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number, check_option
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import codes_of
@@ -71,18 +74,24 @@ class LDiversity(Constraint):
     array([False,  True])
     """
 
-    def __init__(self, l=2, kind="distinct", c=None, column=None):  # noqa: E741
+    def __init__(
+        self,
+        l: float = 2,  # noqa: E741
+        kind: Literal["distinct", "entropy", "recursive"] = "distinct",
+        c: float | None = None,
+        column: Hashable = None,
+    ) -> None:
         self.l = l
         self.kind = kind
         self.c = c
         self.column = column
 
-    def prepare(self, values):
+    def prepare(self, values: Any) -> tuple[Array, Any]:
         self._check_parameters()
         codes, _ = codes_of(values)
         return codes, np.bincount(codes)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_option("kind", self.kind, ["distinct", "entropy", "recursive"])
         if self.kind == "entropy":
             check_number("l", self.l, at_least=1)
@@ -95,41 +104,41 @@ class LDiversity(Constraint):
         elif self.c is not None:
             raise ValueError(f"c={self.c!r} must be None if kind={self.kind!r}.")
 
-    def measure(self, values, table):
+    def measure(self, values: Array, table: Any) -> float:
         return self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0].item()
 
-    def accepts(self, figure):
+    def accepts(self, figure: Any) -> Any:
         if self.kind == "recursive":
             return figure < self.c
         return figure >= (self.l * (1 - ROUNDING) if self.kind == "entropy" else self.l)
 
-    def accepts_each(self, figures):
+    def accepts_each(self, figures: Array) -> Booleans:
         return self.accepts(figures)
 
-    def shortfall(self, figure):
+    def shortfall(self, figure: Any) -> Any:
         if self.kind == "recursive":
             share = self.c / np.minimum(figure, sys.float_info.max)  # both may be infinite
         else:
             share = figure / self.l
         return np.maximum(1.0 - share, 0.0)
 
-    def measure_groups(self, labels, values, table):
+    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return self.measure_counts(GroupCounts.of(labels, values), table)
 
-    def measure_counts(self, groups, table):
+    def measure_counts(self, groups: GroupCounts, table: Any) -> Array:
         """Return the figure of each group, given how often it has each code."""
         if self.kind == "distinct":
             return groups.n_codes
         return _effective_numbers(groups) if self.kind == "entropy" else _ratios(groups, self.l)
 
-    def guard(self, values, table):
+    def guard(self, values: Array, table: Any) -> Any:
         if self.kind == "distinct":
-            return DistinctGuard(values, self.l)
+            return DistinctGuard(values, int(self.l))
         if self.kind == "entropy":
             return EntropyGuard(values, self.l)
-        return RecursiveGuard(values, self.l, self.c * (1 - STRICTER))
+        return RecursiveGuard(values, int(self.l), self.c * (1 - STRICTER))  # type: ignore[operator]
 
-    def why_impossible(self, figure, column):
+    def why_impossible(self, figure: float, column: str) -> str:
         if self.kind == "distinct":
             return (
                 f"l={self.l} must be at most the number of different values in the {column}, "
@@ -146,14 +155,14 @@ class LDiversity(Constraint):
         )
 
 
-def _effective_numbers(groups):
+def _effective_numbers(groups: GroupCounts) -> Floats:
     """Exponential of the entropy of each group."""
     sum_of_logs = groups.sum(groups.counts * np.log(groups.counts))
     entropies = np.log(groups.sizes) - sum_of_logs / groups.sizes
     return np.exp(np.maximum(entropies, 0.0))  # a little below 0 by rounding
 
 
-def _ratios(groups, l):  # noqa: E741
+def _ratios(groups: GroupCounts, l: float) -> Floats:  # noqa: E741
     """Frequency of the most frequent value over that of all but the l - 1 most frequent ones."""
     group_of_pair = groups.for_pairs(np.arange(len(groups.sizes)))
     counts = groups.counts[np.lexsort((-groups.counts, group_of_pair))]

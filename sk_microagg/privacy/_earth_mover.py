@@ -4,10 +4,12 @@ All sums are sums of integers, so that a distance that equals a limit is not abo
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._kernels import EqualGuard, OrderedGuard, TreeGuard
+from sk_microagg._utils._typing import Array, Codes, Floats, Labels
 from sk_microagg.privacy._counts import GroupCounts
 
 
@@ -28,25 +30,25 @@ class EqualDistance:
         Number of records of the whole table.
     """
 
-    def __init__(self, counts):
+    def __init__(self, counts: Array) -> None:
         self.counts = counts
         self.n_records = int(counts.sum())
 
-    def of_groups(self, labels, codes):
+    def of_groups(self, labels: Labels, codes: Array) -> Floats:
         """Distance of each group, with labels numbered from 0."""
         return self.of_counts(GroupCounts.of(labels, codes))
 
-    def of_counts(self, groups):
+    def of_counts(self, groups: GroupCounts) -> Floats:
         """Distance of each group: half the sum of the absolute differences between shares."""
         excess = _excess(groups, self.counts, self.n_records)
         return _quotients(groups.sum(excess), groups.sizes * self.n_records)
 
-    def guard(self, codes, most):
+    def guard(self, codes: Codes, most: float) -> Any:
         """Return the kernel that says whether a group is at most so far away."""
         return EqualGuard(codes, self.counts, most)
 
 
-def _excess(groups, in_table, n_records):
+def _excess(groups: GroupCounts, in_table: Array, n_records: int) -> Array:
     """By how much the share of a code in a group is above that in the table, or else 0.
 
     It is multiplied by the sizes of both, and thus an integer.
@@ -61,17 +63,17 @@ class OrderedDistance:
     Parameters and attributes are those of `EqualDistance`.
     """
 
-    def __init__(self, counts):
+    def __init__(self, counts: Array) -> None:
         self.counts = counts
         self.n_records = int(counts.sum())
         self._up_to = np.cumsum(counts)
         self._sum_before = np.concatenate([[0], np.cumsum(self._up_to)])
 
-    def of_groups(self, labels, codes):
+    def of_groups(self, labels: Labels, codes: Array) -> Floats:
         """Distance of each group, with labels numbered from 0."""
         return self.of_counts(GroupCounts.of(labels, codes))
 
-    def of_counts(self, groups):
+    def of_counts(self, groups: GroupCounts) -> Floats:
         """Distance of each group: the area between its cumulative shares and those of the table."""
         n_codes = len(self.counts)
         if n_codes == 1:
@@ -85,11 +87,11 @@ class OrderedDistance:
         areas = np.add.reduceat(self._areas(groups, in_group, in_table), firsts)
         return _quotients(areas, groups.sizes * in_group * (n_codes - 1))
 
-    def guard(self, codes, most):
+    def guard(self, codes: Codes, most: float) -> Any:
         """Return the kernel that says whether a group is at most so far away."""
         return OrderedGuard(codes, self.counts, most)
 
-    def _areas(self, groups, in_group, in_table):
+    def _areas(self, groups: GroupCounts, in_group: Array, in_table: Array) -> Array:
         """Areas at each step of the cumulative shares of groups.
 
         A group has one step more than it has codes: up to its first code, from there to the second
@@ -158,10 +160,12 @@ class TreeDistance:
         Number of records of the whole table.
     """
 
-    def __init__(self, counts, paths, all_paths):
+    def __init__(
+        self, counts: Array, paths: list[tuple[Any, ...]], all_paths: list[tuple[Any, ...]]
+    ) -> None:
         self.counts = counts
         self.n_records = int(counts.sum())
-        heights = {}
+        heights: dict[tuple[Any, ...], int] = {}
         for path in [*all_paths, *paths]:
             for depth in range(len(path) + 1):
                 node = path[:depth]
@@ -171,7 +175,7 @@ class TreeDistance:
             _level(counts, paths, depth, heights) for depth in range(1, max(map(len, paths)) + 1)
         ]
 
-    def of_groups(self, labels, codes):
+    def of_groups(self, labels: Labels, codes: Array) -> Floats:
         """Distance of each group, with labels numbered from 0.
 
         Li, Li and Venkatasubramanian add up, over the nodes N, the height of N times the smaller
@@ -181,14 +185,14 @@ class TreeDistance:
         extra, times the difference between the height of its parent and its own. A node without
         records of the group contributes nothing.
         """
-        total = 0
+        total: Any = 0
         for level in self._levels:
             groups = GroupCounts.of(labels, level.node_of[codes])
             excess = _excess(groups, level.in_table, self.n_records)
             total = total + groups.sum(level.rises[groups.codes] * excess)
         return _quotients(total, self._height * groups.sizes * self.n_records)
 
-    def guard(self, codes, most):
+    def guard(self, codes: Codes, most: float) -> Any:
         """Return the kernel that says whether a group is at most so far away."""
         n_nodes = max(len(level.in_table) for level in self._levels)
         rises, in_table = (
@@ -204,8 +208,10 @@ class TreeDistance:
         return TreeGuard(codes, node_of, rises, in_table, self.n_records, self._height, most)
 
 
-def _level(counts, paths, depth, heights):
-    nodes = {}
+def _level(
+    counts: Array, paths: list[tuple[Any, ...]], depth: int, heights: dict[tuple[Any, ...], int]
+) -> TreeLevel:
+    nodes: dict[tuple[Any, ...], int] = {}
     node_of = [nodes.setdefault(path[:depth], len(nodes)) for path in paths]
     rises = [heights[node[:-1]] - heights[node] if len(node) == depth else 0 for node in nodes]
     in_table = np.zeros(len(nodes), dtype=np.int64)
@@ -213,7 +219,7 @@ def _level(counts, paths, depth, heights):
     return TreeLevel(np.array(node_of), np.array(rises), in_table)
 
 
-def _quotients(numerators, denominators):
+def _quotients(numerators: Array, denominators: Array) -> Floats:
     """Quotients of integers, correctly rounded where the reduced fractions are exact floats."""
     common = np.gcd(numerators, denominators)
     return ((numerators // common) / (denominators // common)).astype(np.float64)

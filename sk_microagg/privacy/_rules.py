@@ -1,10 +1,13 @@
 """The constraints of a table, bound to its records."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
 from sk_microagg._kernels import Guards
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._columns import RoleColumns
@@ -32,13 +35,13 @@ class Rule:
         What the constraint knows of the whole table.
     """
 
-    constraint: object
+    constraint: Any
     name: str
-    values: np.ndarray = field(repr=False)  # nothing of single records in a traceback
-    table: object = field(repr=False)
+    values: Array = field(repr=False)  # nothing of single records in a traceback
+    table: Any = field(repr=False)
 
     @classmethod
-    def of_column(cls, constraint, values, column):
+    def of_column(cls, constraint: Constraint, values: Any, column: str) -> Self:
         """Apply a constraint to a column; raise an error if the whole table violates it.
 
         `column` names the column in messages.
@@ -49,15 +52,15 @@ class Rule:
             raise ValueError(constraint.why_impossible(figure, column))
         return cls(constraint, constraint.describe(column), codes, table)
 
-    def of(self, records):
+    def of(self, records: Any) -> "Rule":
         """Return the rule for some of the records."""
         return Rule(self.constraint, self.name, self.values[records], self.table)
 
-    def figures(self, labels):
+    def figures(self, labels: Labels) -> Array:
         """Return the figure of each group, with labels numbered from 0."""
         return self.constraint.measure_groups(labels, self.values, self.table)
 
-    def is_met(self, labels):
+    def is_met(self, labels: Labels) -> Booleans:
         """Return whether each group satisfies the constraint, by plain code."""
         return self.constraint.accepts_each(self.figures(labels))
 
@@ -81,10 +84,17 @@ class Rules:
     array([False,  True])
     """
 
-    rules: tuple
+    rules: tuple[Rule, ...]
 
     @classmethod
-    def of_table(cls, n_records, k, privacy=None, sensitive=None, unit=None):
+    def of_table(
+        cls,
+        n_records: int,
+        k: int,
+        privacy: Constraint | Sequence[Constraint] | None = None,
+        sensitive: TableLike | None = None,
+        unit: TableLike | None = None,
+    ) -> Self:
         """Bind constraints to the columns that they are about.
 
         A constraint that the whole table violates is an error: every constraint is monotone, so no
@@ -132,21 +142,21 @@ class Rules:
                 rules.append(Rule.of_column(constraint, values, words))
         return cls(tuple(rules))
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self.rules)
 
-    def of(self, records):
+    def of(self, records: Any) -> "Rules":
         """Return the rules for some of the records, in this order; the table stays the same."""
         return Rules(tuple(rule.of(records) for rule in self.rules))
 
-    def are_met(self, labels):
+    def are_met(self, labels: Labels) -> Booleans:
         """Return whether each group satisfies all rules, by plain code."""
         met = np.ones(labels.max() + 1, dtype=bool)
         for rule in self.rules:
             met &= rule.is_met(labels)
         return met
 
-    def shortfalls(self, labels, records=slice(None)):
+    def shortfalls(self, labels: Labels, records: Any = slice(None)) -> Floats:
         """Return how far each group is from satisfying all rules; 0 if it does.
 
         With `records`, labels are those of these records, which may occur in several groups.
@@ -160,12 +170,12 @@ class Rules:
         return total
 
     @property
-    def units(self):
+    def units(self) -> Array | None:
         """Number of the unit of each record; None if there is no rule about units."""
         rules = (rule for rule in self.rules if isinstance(rule.constraint, DistinctUnits))
         return next((rule.values for rule in rules), None)
 
-    def suit_block(self, records):
+    def suit_block(self, records: Labels) -> bool:
         """Return whether some of the records can be divided into groups without the others."""
         everything = np.zeros(len(records), dtype=np.intp)
         return all(
@@ -174,15 +184,15 @@ class Rules:
         )
 
     @property
-    def are_compiled(self):
+    def are_compiled(self) -> bool:
         """Whether all guards are compiled; the others take a thousand times as long."""
         return all(type(rule.constraint).guard is not Constraint.guard for rule in self.rules)
 
-    def guards(self):
+    def guards(self) -> Guards:
         """Return the kernels that refiners ask about groups of these records."""
         return Guards([rule.constraint.guard(rule.values, rule.table) for rule in self.rules])
 
-    def check(self, labels, source):
+    def check(self, labels: Labels, source: str) -> None:
         """Raise an error unless every group satisfies all rules.
 
         `source` names the labels in the message.
@@ -196,7 +206,7 @@ class Rules:
                 )
 
 
-def as_constraints(privacy):
+def as_constraints(privacy: Any) -> Sequence[Constraint]:
     """Return a parameter `privacy` as a list of constraints."""
     if privacy is None:
         return []

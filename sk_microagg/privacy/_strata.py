@@ -1,11 +1,16 @@
 """Strata: parts of a table that no group crosses."""
 
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg._utils._tables import cells_of, is_null
+from sk_microagg._utils._typing import Array, Labels, RandomState
 from sk_microagg.privacy._columns import RoleColumns
+from sk_microagg.privacy._rules import Rule, Rules
 
 
 class StratumNames:
@@ -27,19 +32,19 @@ class StratumNames:
     array([1])
     """
 
-    def __init__(self, keys):
-        self._number_of = {}
+    def __init__(self, keys: Iterable[Hashable]) -> None:
+        self._number_of: dict[Any, int] = {}
         for key in keys:
             self._number_of.setdefault(key, len(self._number_of))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._number_of)
 
-    def numbers_of(self, strata, n_records):
+    def numbers_of(self, strata: Any, n_records: int) -> Labels:
         """Return the number of the stratum of each record; an unknown stratum is an error."""
         return self.numbers_of_keys(keys_of(strata, n_records))
 
-    def numbers_of_keys(self, keys):
+    def numbers_of_keys(self, keys: Sequence[Any]) -> Labels:
         """As `numbers_of`, for records whose strata are given by their keys."""
         unknown = set(keys) - self._number_of.keys()
         if unknown:
@@ -49,7 +54,7 @@ class StratumNames:
             )
         return np.array([self._number_of[key] for key in keys], dtype=np.intp)
 
-    def check_sizes(self, sizes, k):
+    def check_sizes(self, sizes: Array, k: int) -> None:
         """Raise an error if a stratum has fewer than `k` records."""
         for key, size in zip(self._number_of, sizes, strict=True):
             if size < k:
@@ -58,7 +63,7 @@ class StratumNames:
                     f"least k={k}. Merge it with another stratum."
                 )
 
-    def check_figures(self, sizes, rule, figures):
+    def check_figures(self, sizes: Array, rule: Rule, figures: Array) -> None:
         """Raise an error if a stratum violates a rule as a whole, given its figure."""
         are_good = rule.constraint.accepts_each(figures)
         for key, size, figure, is_good in zip(
@@ -98,27 +103,29 @@ class Strata:
     array([0, 1, 0])
     """
 
-    def __init__(self, strata, n_records):
+    def __init__(self, strata: Any, n_records: int) -> None:
         keys = keys_of(strata, n_records)
         self.names = StratumNames(keys)
         self.numbers = self.names.numbers_of_keys(keys)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.names)
 
-    def rows_of_all(self):
+    def rows_of_all(self) -> list[Labels]:
         """Return the records of each stratum."""
         order = np.argsort(self.numbers, kind="stable")
         return np.split(order, np.cumsum(np.bincount(self.numbers))[:-1])
 
-    def parts(self, method, random_state, rules):
+    def parts(
+        self, method: Any, random_state: RandomState, rules: Rules
+    ) -> Iterator[tuple[Labels, Any, Any, Rules]]:
         """Yield the records of each stratum, and its share of a method, seed and rules."""
         seeds = seeds_of_parts(method.seed(random_state), len(self))
         for rows, seed in zip(self.rows_of_all(), seeds, strict=True):
             share = len(rows) / len(self.numbers)
             yield rows, method.with_share_of_time(share), seed, rules.of(rows)
 
-    def check(self, k, rules):
+    def check(self, k: int, rules: Rules) -> None:
         """Raise an error if a stratum has fewer than `k` records, or violates a rule as a whole."""
         sizes = np.bincount(self.numbers)
         self.names.check_sizes(sizes, k)
@@ -126,12 +133,12 @@ class Strata:
             self.names.check_figures(sizes, rule, rule.figures(self.numbers))
 
 
-def keys_of(strata, n_records):
+def keys_of(strata: Any, n_records: int) -> list[tuple[Any, ...]]:
     """Return the key of the stratum of each record, the tuple of its values."""
     columns = RoleColumns(strata, n_records, "strata").all_values()
     cells = [[None if is_null(cell) else cell for cell in cells_of(column)] for column in columns]
     return list(zip(*cells, strict=True))
 
 
-def _words(key):
+def _words(key: tuple[Any, ...]) -> str:
     return ", ".join(printable("missing" if value is None else repr(value)) for value in key)

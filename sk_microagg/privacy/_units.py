@@ -1,8 +1,12 @@
 """Groups of different units, such as people who have several records each."""
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 
 from sk_microagg._kernels import DistinctGuard
+from sk_microagg._utils._typing import Array, Booleans, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import codes_of
@@ -37,35 +41,35 @@ class DistinctUnits(Constraint):
     array([1, 2])
     """
 
-    def __init__(self, k=5, column=None):
+    def __init__(self, k: int = 5, column: Hashable = None) -> None:
         self.k = k
         self.column = column
 
-    def prepare(self, values):
+    def prepare(self, values: Any) -> tuple[Array, Any]:
         check_count("k", self.k)
         codes, _ = codes_of(values)
         return codes, np.bincount(codes)
 
-    def measure(self, values, table):
+    def measure(self, values: Array, table: Any) -> int:
         return int(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
 
-    def accepts(self, figure):
+    def accepts(self, figure: Any) -> Any:
         return figure >= self.k
 
-    def accepts_each(self, figures):
+    def accepts_each(self, figures: Array) -> Booleans:
         return self.accepts(figures)
 
-    def shortfall(self, figure):
+    def shortfall(self, figure: Any) -> Any:
         return np.maximum(1.0 - figure / self.k, 0.0)
 
-    def measure_groups(self, labels, values, table):
+    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return GroupCounts.of(labels, values).n_codes
 
-    def guard(self, values, table):
+    def guard(self, values: Array, table: Any) -> Any:
         return DistinctGuard(values, self.k)
 
-    def why_impossible(self, figure, column):
+    def why_impossible(self, figure: float, column: str) -> str:
         return f"{column}: {figure} different units, k={self.k} needs at least {self.k}."
 
-    def describe(self, column):
+    def describe(self, column: str) -> str:
         return f"k={self.k} different units ({column})"

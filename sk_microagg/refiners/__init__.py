@@ -10,6 +10,7 @@ from sk_microagg.refiners._decompose_shrink import DecomposeShrink
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._iterated_local_search import IteratedLocalSearch
 from sk_microagg.refiners._local_search import LocalSearch
+from sk_microagg.refiners._names import REFINERS as REFINERS
 from sk_microagg.refiners._recombination import Recombination
 
 __all__ = [
@@ -26,15 +27,3 @@ __all__ = [
     "Refiner",
     "make_chain",
 ]
-
-# Refiners by name, as accepted by the estimators.
-REFINERS = {
-    "auto": Auto,
-    "decompose": Decompose,
-    "decompose_shrink": DecomposeShrink,
-    "local_search": LocalSearch,
-    "iterated_local_search": IteratedLocalSearch,
-    "annealing": Annealing,
-    "recombination": Recombination,
-    "exchange": Exchange,
-}

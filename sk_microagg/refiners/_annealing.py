@@ -1,6 +1,7 @@
 """Annealing."""
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -9,7 +10,9 @@ from sk_microagg._kernels import Partition
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
+from sk_microagg.privacy import Rules
 from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._exchange import FinalExchange
@@ -92,16 +95,20 @@ class Annealing(CallbackSupportMixin, Refiner):
     True
     """
 
+    if TYPE_CHECKING:  # what `refine` sets
+        trace_: Floats
+        n_iter_: int
+
     def __init__(
         self,
-        max_iter=None,
-        n_init=1,
-        time_limit=None,
-        hottest=0.5,
-        coldest=0.06,
-        n_jobs=None,
-        verbose=0,
-    ):
+        max_iter: int | None = None,
+        n_init: int = 1,
+        time_limit: float | None = None,
+        hottest: float = 0.5,
+        coldest: float = 0.06,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.max_iter = max_iter
         self.n_init = n_init
         self.time_limit = time_limit
@@ -113,7 +120,14 @@ class Annealing(CallbackSupportMixin, Refiner):
     keeps_rules = True
 
     @with_callbacks
-    def _refine(self, X, labels, k, random_state, rules=None):
+    def _refine(
+        self,
+        X: Floats,
+        labels: Labels,
+        k: int,
+        random_state: np.random.RandomState,
+        rules: Rules | None = None,
+    ) -> Labels:
         self._check_parameters()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
@@ -136,7 +150,14 @@ class Annealing(CallbackSupportMixin, Refiner):
         context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
-    def _runs(self, neighborhoods, labels, time_limit, random_state, context):
+    def _runs(
+        self,
+        neighborhoods: Neighborhoods,
+        labels: Labels,
+        time_limit: float,
+        random_state: np.random.RandomState,
+        context: Any,
+    ) -> list[Any]:
         """Return the labels, the trace and the number of steps of each run."""
         X = neighborhoods.X
         max_iter = self.max_iter
@@ -164,7 +185,7 @@ class Annealing(CallbackSupportMixin, Refiner):
             progress.stopped = True
             progress.finish()
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_count("max_iter", self.max_iter, or_none=True)
         check_count("n_init", self.n_init)
         if self.time_limit is not None:

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,7 +10,9 @@ from sk_microagg._kernels import Partition
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_verbose
+from sk_microagg.privacy import Rules
 from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._exchange import FinalExchange, exchange
@@ -76,14 +79,24 @@ class Auto(CallbackSupportMixin, Refiner):
     True
     """
 
+    if TYPE_CHECKING:  # what `refine` sets
+        n_iter_: int
+
     default_seed = 0
     keeps_rules = True
 
-    def __init__(self, verbose=0):
+    def __init__(self, verbose: int = 0) -> None:
         self.verbose = verbose
 
     @with_callbacks
-    def _refine(self, X, labels, k, random_state, rules=None):
+    def _refine(
+        self,
+        X: Floats,
+        labels: Labels,
+        k: int,
+        random_state: np.random.RandomState,
+        rules: Rules | None = None,
+    ) -> Labels:
         check_verbose(self.verbose)
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
@@ -119,11 +132,11 @@ class Auto(CallbackSupportMixin, Refiner):
         return refined
 
 
-def _sse(X, k, labels):
+def _sse(X: Floats, k: int, labels: Labels) -> float:
     return Partition(X, labels, k).sse
 
 
-def default_max_iter(n_records, rules=None):
+def default_max_iter(n_records: int, rules: Rules | None = None) -> int:
     """Return the number of steps for a number of records."""
     if rules and not rules.are_compiled:
         return STEPS_IN_PYTHON * n_records

@@ -2,10 +2,14 @@
 
 from abc import ABCMeta, abstractmethod
 
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+import numpy as np
+from numpy.typing import ArrayLike
 
+from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._seeds import check_seed
+from sk_microagg._utils._typing import Floats, Labels, RandomState, TableLike
 from sk_microagg._utils._validation import check_k, check_partition, check_records
+from sk_microagg.privacy import Rules
 
 
 class Refiner(BaseEstimator, metaclass=ABCMeta):
@@ -26,12 +30,19 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
     """
 
     # The seed that stands for `random_state=None`; None means that results then differ.
-    default_seed = None
+    default_seed: int | None = None
 
     # Whether `_refine` takes `rules`, and keeps to them.
     keeps_rules = False
 
-    def refine(self, X, labels, k, random_state=None, rules=None):
+    def refine(
+        self,
+        X: TableLike,
+        labels: ArrayLike,
+        k: int,
+        random_state: RandomState = None,
+        rules: Rules | None = None,
+    ) -> Labels:
         """Refine a partition into groups of at least `k` records.
 
         Parameters
@@ -63,19 +74,21 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
         labels = check_partition(labels, k, len(X), "labels")
         if random_state is None:
             random_state = self.default_seed
-        random_state = check_random_state(random_state)
+        random_state = check_seed(random_state)
         if not rules:
             return self._refine(X, labels, k, random_state)
         check_keeps_rules(self)
         rules.check(labels, "labels")
-        return self._refine(X, labels, k, random_state, rules)
+        return self._refine(X, labels, k, random_state, rules)  # type: ignore[call-arg]
 
     @abstractmethod
-    def _refine(self, X, labels, k, random_state):
+    def _refine(
+        self, X: Floats, labels: Labels, k: int, random_state: np.random.RandomState
+    ) -> Labels:
         """Return the labels of a refined partition; all arguments have been validated."""
 
 
-def check_keeps_rules(refiner):
+def check_keeps_rules(refiner: object) -> None:
     """Raise an error unless a refiner keeps to constraints beyond k."""
     if not getattr(refiner, "keeps_rules", False):
         raise ValueError(

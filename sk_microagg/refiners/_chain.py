@@ -1,9 +1,16 @@
 """Several refiners, applied in sequence."""
 
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
 
+from sk_microagg._utils._typing import Floats, Labels, SupportsRefine
+from sk_microagg._utils._validation import check_option
+from sk_microagg.privacy import Rules
 from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._names import REFINERS
 
 
 class Chain(Refiner, _BaseComposition):
@@ -37,10 +44,14 @@ class Chain(Refiner, _BaseComposition):
     Chain(steps=[('decompose', Decompose()), ('exchange', Exchange(max_iter=10))])
     """
 
-    def __init__(self, steps):
+    if TYPE_CHECKING:  # what `refine` sets
+        steps_: list[tuple[str, Any]]
+        n_iter_: int
+
+    def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get the parameters of the chain and, with `deep`, of its refiners.
 
         Parameters
@@ -55,7 +66,7 @@ class Chain(Refiner, _BaseComposition):
         """
         return self._get_params("steps", deep=deep)
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters of the chain or of its refiners.
 
         Parameters
@@ -71,7 +82,7 @@ class Chain(Refiner, _BaseComposition):
         return self._set_params("steps", **params)
 
     @property
-    def default_seed(self):
+    def default_seed(self) -> int | None:  # type: ignore[override]
         """The seed that stands for `random_state=None`, if it is fixed for one of the steps."""
         steps = self.steps if isinstance(self.steps, list) else []
         refiners = [step[-1] for step in steps if isinstance(step, tuple) and step]
@@ -79,12 +90,19 @@ class Chain(Refiner, _BaseComposition):
         return next((seed for seed in seeds if seed is not None), None)
 
     @property
-    def keeps_rules(self):
+    def keeps_rules(self) -> bool:  # type: ignore[override]
         """Whether all steps keep to constraints beyond k."""
         self._check_steps()
         return all(getattr(refiner, "keeps_rules", False) for _, refiner in self.steps)
 
-    def _refine(self, X, labels, k, random_state, rules=None):
+    def _refine(
+        self,
+        X: Floats,
+        labels: Labels,
+        k: int,
+        random_state: np.random.RandomState,
+        rules: Rules | None = None,
+    ) -> Labels:
         self._check_steps()
         options = {"rules": rules} if rules else {}  # not every refiner has this parameter
         steps = [(name, clone(refiner, safe=False)) for name, refiner in self.steps]
@@ -94,7 +112,7 @@ class Chain(Refiner, _BaseComposition):
         self.n_iter_ = sum(getattr(refiner, "n_iter_", 0) for _, refiner in steps)
         return labels
 
-    def _check_steps(self):
+    def _check_steps(self) -> None:
         if not isinstance(self.steps, list) or not self.steps:
             raise TypeError(f"steps={self.steps!r} must be a list of (name, refiner) tuples.")
         for step in self.steps:
@@ -104,13 +122,14 @@ class Chain(Refiner, _BaseComposition):
         self._validate_names([name for name, _ in self.steps])
 
 
-def make_chain(*refiners):
-    """Chain refiners, each named after its class in lower case.
+def make_chain(*refiners: SupportsRefine | str) -> Chain:
+    """Chain refiners, and name each step after its refiner.
 
     Parameters
     ----------
-    *refiners : Refiner
-        The refiners, in the order in which they are applied.
+    *refiners : str or Refiner
+        The refiners, in the order in which they are applied: names such as "exchange", or objects.
+        Those that have a name are steps of this name, others of that of their class in lower case.
 
     Returns
     -------
@@ -119,14 +138,25 @@ def make_chain(*refiners):
 
     Examples
     --------
-    >>> from sk_microagg.refiners import Decompose, Exchange, make_chain
-    >>> make_chain(Decompose(), Exchange())
-    Chain(steps=[('decompose', Decompose()), ('exchange', Exchange())])
+    >>> from sk_microagg.refiners import Exchange, make_chain
+    >>> make_chain("decompose_shrink", Exchange())
+    Chain(steps=[('decompose_shrink', DecomposeShrink()), ('exchange', Exchange())])
     """
-    names = [type(refiner).__name__.lower() for refiner in refiners]
+    refiners = [_by_name(refiner) if isinstance(refiner, str) else refiner for refiner in refiners]
+    names = [_name_of(refiner) for refiner in refiners]
     return Chain(
         [
             (f"{name}-{names[:i].count(name) + 1}" if names.count(name) > 1 else name, refiner)
             for i, (name, refiner) in enumerate(zip(names, refiners, strict=True))
         ]
     )
+
+
+def _by_name(name: str) -> Refiner:
+    check_option("refiner", name, REFINERS)
+    return REFINERS[name]()
+
+
+def _name_of(refiner: object) -> str:
+    kind = type(refiner)
+    return next((name for name in REFINERS if REFINERS[name] is kind), kind.__name__.lower())

@@ -14,16 +14,16 @@ from sk_microagg._utils._quiet import without_lines_of_highs
 
 # An integer program over this many groups of a partition takes about a second; one over twice as
 # many may take a minute.
-GROUPS_PER_REGION = 150
+GROUPS_PER_REGION = 60
 
 # Regions are visited until every group was among the first ones, this many, of a region.
-CORE_GROUPS_PER_REGION = 75
+CORE_GROUPS_PER_REGION = 30
 
 # Maximum numbers of groups to choose from in a region, where reduced costs are known. Programs of a
 # few hundred groups take a fraction of a second, and find most of what there is; those of thousands
 # often find nothing in several seconds, so that they come last. Without a time limit, programs have
 # to be small enough to end soon.
-N_CHOICES = (500, 1000, 2000)
+N_CHOICES = (500, 2000)
 N_CHOICES_WITHOUT_LIMIT = (300,)
 
 # The solver may stop this close to the optimum (relative to its cost); smaller improvements of a
@@ -121,11 +121,18 @@ class SeenGroups:
                     labels = better
         return labels
 
+    def reduced_costs(self, labels, relaxation):
+        """Return the reduced cost of each group of a partition, 0 if it is negative."""
+        return self._catalog_of(labels, relaxation).reduced
+
     def is_costly(self, labels, relaxation, share):
         """Whether the reduced cost of each record's group is above a share of its cost."""
-        groups = members_of_all(labels)
-        catalog = _Catalog({group: self.cost[group] for group in groups}, len(labels), relaxation)
+        catalog = self._catalog_of(labels, relaxation)
         return (catalog.reduced > share * catalog.cost)[labels]
+
+    def _catalog_of(self, labels, relaxation):
+        groups = members_of_all(labels)
+        return _Catalog({group: self.cost[group] for group in groups}, len(labels), relaxation)
 
 
 class _Catalog:

@@ -1,9 +1,13 @@
 """Group decomposition: the second phase of TFRP."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._split import split_large_groups
 
@@ -36,13 +40,18 @@ class Decompose(Refiner):
     array([0, 0, 1, 1, 0, 1])
     """
 
-    def _refine(self, X, labels, k, random_state):
+    if TYPE_CHECKING:  # what `refine` sets
+        n_iter_: int
+
+    def _refine(
+        self, X: Floats, labels: Labels, k: int, random_state: np.random.RandomState
+    ) -> Labels:
         labels = decompose(X, labels, k)
         self.n_iter_ = 1
         return labels
 
 
-def decompose(X, labels, k, deadline=None):
+def decompose(X: Floats, labels: Labels, k: int, deadline: Deadline | None = None) -> Labels:
     """Dissolve each group once, if that lowers the SSE and the deadline is not over by then."""
     partition = Partition(X, labels, k)
     min_gain = MIN_GAIN_OF_SST * total_sum_of_squares(X)

@@ -1,7 +1,13 @@
 """Iterative group decomposition."""
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose import MIN_GAIN_OF_SST, decompose
@@ -39,10 +45,15 @@ class DecomposeShrink(Refiner):
     array([1, 1, 0, 0, 1, 0])
     """
 
-    def __init__(self, max_iter=None):
+    if TYPE_CHECKING:  # what `refine` sets
+        n_iter_: int
+
+    def __init__(self, max_iter: int | None = None) -> None:
         self.max_iter = max_iter
 
-    def _refine(self, X, labels, k, random_state):
+    def _refine(
+        self, X: Floats, labels: Labels, k: int, random_state: np.random.RandomState
+    ) -> Labels:
         max_iter = check_count("max_iter", self.max_iter, or_none=True)
         sse = Partition(X, labels, k).sse
         n_iter = 0
@@ -57,12 +68,14 @@ class DecomposeShrink(Refiner):
         return labels
 
 
-def decompose_and_shrink(X, labels, k, deadline=None):
+def decompose_and_shrink(
+    X: Floats, labels: Labels, k: int, deadline: Deadline | None = None
+) -> Labels:
     """One round of both steps, cut short when the deadline is over; return the new labels."""
     return shrink(X, decompose(X, labels, k, deadline), k, deadline)
 
 
-def shrink(X, labels, k, deadline=None):
+def shrink(X: Floats, labels: Labels, k: int, deadline: Deadline | None = None) -> Labels:
     """Move records out of groups of more than k, where that lowers the SSE."""
     partition = Partition(X, labels, k)
     min_gain = MIN_GAIN_OF_SST * total_sum_of_squares(X)

@@ -3,6 +3,7 @@
 import math
 import time
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -10,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
 from sk_microagg._utils._deadline import Deadline, level_of_user
 from sk_microagg._utils._statistics import group_means, twins_of
+from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._neighborhoods import MIN_NEIGHBORS
+from sk_microagg.refiners._neighborhoods import MIN_NEIGHBORS, Neighborhoods
 from sk_microagg.refiners._split import split_large_groups
 
 # With as many columns, most groups may gain from a swap, as far as a quick test can tell. If there
@@ -38,7 +40,7 @@ class Exchange(Refiner):
     record to the next one, and the last group sends one to the first or keeps the additional
     record. When no such exchange lowers the loss, every group has a weight such that each record
     minimizes the squared distance minus the weight at its own group. This is what makes
-    :meth:`MicroAggregator.transform` exact.
+    :meth:`~sk_microagg.MicroAggregator.transform` exact.
 
     Groups that consist of copies of the same record are merged in the end; only they may have 2k
     or more records.
@@ -74,16 +76,29 @@ class Exchange(Refiner):
     array([0, 0, 1, 1, 0, 1])
     """
 
-    def __init__(self, max_iter=None):
+    if TYPE_CHECKING:  # what `refine` sets
+        n_iter_: int
+
+    def __init__(self, max_iter: int | None = None) -> None:
         self.max_iter = max_iter
 
-    def _refine(self, X, labels, k, random_state):
+    def _refine(
+        self, X: Floats, labels: Labels, k: int, random_state: np.random.RandomState
+    ) -> Labels:
         max_iter = check_count("max_iter", self.max_iter, or_none=True)
         labels, self.n_iter_ = exchange(X, labels, k, max_iter=max_iter)
         return labels
 
 
-def exchange(X, labels, k, *, neighbors=None, max_iter=None, deadline=None):
+def exchange(
+    X: Floats,
+    labels: Labels,
+    k: int,
+    *,
+    neighbors: Codes | None = None,
+    max_iter: int | None = None,
+    deadline: Deadline | None = None,
+) -> tuple[Labels, int]:
     """Exchange records until the partition is a power diagram, or the deadline is over.
 
     Parameters
@@ -147,17 +162,17 @@ class FinalExchange:
         Seconds of the search; infinite if there is no limit.
     """
 
-    def __init__(self, deadline, time_limit):
+    def __init__(self, deadline: Deadline, time_limit: float) -> None:
         self.deadline = deadline
         self.time_limit = time_limit
 
-    def end_of_search(self):
+    def end_of_search(self) -> Deadline:
         """Return when the search has to end; to be called when neighbors have been found."""
         likely = EXCHANGE_TO_NEIGHBORS * self.deadline.seconds_gone()
         seconds = min(likely, MAX_SHARE_OF_EXCHANGE * self.time_limit)
         return self.deadline.within(self.deadline.seconds_left() - seconds)
 
-    def run(self, neighborhoods, labels):
+    def run(self, neighborhoods: Neighborhoods, labels: Labels) -> Labels:
         """Exchange records until the partition is a power diagram, or time is up.
 
         It may take a little longer than the time limit. Ctrl-C does not end it: what it would leave
@@ -185,7 +200,13 @@ class FinalExchange:
         return neighborhoods.labels_of_table(refined)
 
 
-def _cancel_cycles(partition, descent, twins, max_iter, deadline):
+def _cancel_cycles(
+    partition: Partition,
+    descent: Descent,
+    twins: Labels,
+    max_iter: int | None,
+    deadline: Deadline | None,
+) -> tuple[int, bool]:
     """Exchange records along cycles; return the number of rounds, and whether none is left."""
     graph = ExchangeGraph(partition, twins)
     if graph.add_near(deadline=deadline) < 0:
@@ -206,7 +227,7 @@ def _cancel_cycles(partition, descent, twins, max_iter, deadline):
     return n_iter, False
 
 
-def _merge_equal_groups(X, labels):
+def _merge_equal_groups(X: Floats, labels: Labels) -> Labels:
     """Merge groups with equal centroids; the order of the groups is kept."""
     _, first, merged = np.unique(
         group_means(X, labels), axis=0, return_index=True, return_inverse=True

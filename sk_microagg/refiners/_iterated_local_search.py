@@ -1,30 +1,32 @@
 """Iterated local search."""
 
 import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 
-from sk_microagg._kernels import Descent, Partition
+from sk_microagg._kernels import Descent, Guards, Partition
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
-from sk_microagg.builders import MDAV
+from sk_microagg.privacy import Rules
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._decompose_shrink import decompose_and_shrink
 from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
 from sk_microagg.refiners._perturb import dissolve, distill
 from sk_microagg.refiners._progress import N_STEPS, Progress
-from sk_microagg.refiners._split import split_large_groups
+from sk_microagg.refiners._starts import starts_of
 
 # An improvement below this share of the cost may be rounding error.
 MIN_GAIN_OF_COST = 1e-12
 
-# Share of the time limit that each kind of start may take.
-SHARE_OF_A_START = 0.25
+# A partition, what improves it, and what its groups must satisfy.
+Start: TypeAlias = tuple[Partition, Descent, Guards | None]
 
 
 class IteratedLocalSearch(CallbackSupportMixin, Refiner):
@@ -105,18 +107,22 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     True
     """
 
+    if TYPE_CHECKING:  # what `refine` sets
+        trace_: Floats
+        n_iter_: int
+
     def __init__(
         self,
-        max_iter=5000,
-        n_candidates=5,
-        acceptance="dynamic",
-        temperature=1e-5,
-        time_limit=None,
-        n_iter_no_change=None,
-        n_init=1,
-        n_jobs=None,
-        verbose=0,
-    ):
+        max_iter: int = 5000,
+        n_candidates: int = 5,
+        acceptance: float | Literal["dynamic"] = "dynamic",
+        temperature: float = 1e-5,
+        time_limit: float | None = None,
+        n_iter_no_change: int | None = None,
+        n_init: int = 1,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.max_iter = max_iter
         self.n_candidates = n_candidates
         self.acceptance = acceptance
@@ -130,7 +136,14 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     keeps_rules = True
 
     @with_callbacks
-    def _refine(self, X, labels, k, random_state, rules=None):
+    def _refine(
+        self,
+        X: Floats,
+        labels: Labels,
+        k: int,
+        random_state: np.random.RandomState,
+        rules: Rules | None = None,
+    ) -> Labels:
         self.check_parameters()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
@@ -139,9 +152,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 4), rules)
             final = FinalExchange(deadline, time_limit)
             end = final.end_of_search()
-            starts = self._starts(X, labels, k, end, rules)
+            starts = starts_of(X, labels, k, self.n_init, end, rules)
 
-            def begin(number, seed, rng):
+            def begin(number: int, seed: int, rng: np.random.RandomState) -> Start:
                 start = starts[number % len(starts)]
                 # The first sweep follows the order of the groups, which is to differ among
                 # searches.
@@ -159,23 +172,21 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
-    def _starts(self, X, labels, k, deadline, rules):
-        """Return the partitions in which searches start."""
-        if rules:  # Only the given groups are known to satisfy them.
-            return [split_large_groups(X, labels, k, deadline, rules)]
-        return [
-            start(X, labels, k, deadline.within(SHARE_OF_A_START * deadline.seconds_left()))
-            for start in STARTS[: self.n_init]
-        ]
-
-    def deadline(self):
+    def deadline(self) -> Deadline:
         """Return when a search that begins now has to end."""
         return Deadline(self._seconds())
 
-    def _seconds(self):
+    def _seconds(self) -> float:
         return math.inf if self.time_limit is None else self.time_limit
 
-    def search(self, begin, total, random_state, deadline, context=None):
+    def search(
+        self,
+        begin: Callable[[int, int, np.random.RandomState], Start],
+        total: float,
+        random_state: np.random.RandomState,
+        deadline: Deadline,
+        context: Any = None,
+    ) -> tuple[Labels, Floats, int]:
         """Search partitions of any kind.
 
         Parameters
@@ -225,7 +236,15 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         labels, trace, _ = min(searches, key=lambda search: search[1][-1][2])
         return labels, np.array(trace), sum(n_iter for _, _, n_iter in searches)
 
-    def _search(self, begin, number, seed, seconds, deadline, progress):
+    def _search(
+        self,
+        begin: Callable[[int, int, np.random.RandomState], Start],
+        number: int,
+        seed: int,
+        seconds: float,
+        deadline: Deadline,
+        progress: Progress,
+    ) -> tuple[Labels, list[tuple[int, float, float]], int] | None:
         """Search once; return the best labels, the trace and the number of iterations.
 
         None if there is no time for another search after the first one.
@@ -265,7 +284,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         partition.rollback()
         return partition.labels(), trace, n_iter
 
-    def _perturb(self, partition, rng):
+    def _perturb(self, partition: Partition, rng: np.random.RandomState) -> list[int]:
         """Dissolve a group or distill one; return the groups that changed."""
         k, n_groups, n_records = partition.k, partition.n_groups, partition.n_records
         most = n_records // k
@@ -275,12 +294,12 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             return distill(partition, rng)
         return dissolve(partition, self.n_candidates, rng)
 
-    def _acceptance(self, best, cost):
+    def _acceptance(self, best: float, cost: float) -> float:
         if self.acceptance != "dynamic":
             return self.acceptance
         return math.exp(min((best - cost) / best / self.temperature, 0.0))
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid."""
         for name in ("max_iter", "n_candidates", "n_init"):
             check_count(name, getattr(self, name))
@@ -290,24 +309,9 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
             check_number("time_limit", self.time_limit, above=0, or_option=None)
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
-        if self.acceptance != "dynamic":
+        if not (isinstance(self.acceptance, str) and self.acceptance == "dynamic"):
             check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
 
 
-def _all_hold(guards, partition, groups):
+def _all_hold(guards: Guards, partition: Partition, groups: Iterable[int]) -> bool:
     return all(guards.hold(partition.members_of(group)) for group in groups)
-
-
-def without_bad_groups(X, labels, k, deadline):
-    """Dissolve badly placed groups, which perturbations would remove only slowly."""
-    return decompose_and_shrink(X, labels, k, deadline)
-
-
-def grown_around_centroids(X, labels, k, deadline):
-    """Ignore the partition, and build another one; if that takes too long, keep the partition."""
-    built = MDAV(growth="nc")._build(X, k, deadline)
-    return split_large_groups(X, labels, k, deadline) if built is None else built
-
-
-# Searches take turns in these starts: different ones end in different local optima.
-STARTS = (without_bad_groups, split_large_groups, grown_around_centroids)

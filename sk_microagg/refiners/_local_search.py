@@ -1,9 +1,13 @@
 """Local search: swaps and shifts of records between pairs of groups."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from sk_microagg._kernels import Descent, Partition
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count
+from sk_microagg.privacy import Rules
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._split import split_large_groups
 
@@ -40,12 +44,22 @@ class LocalSearch(Refiner):
     array([0, 0, 1, 1, 0, 1])
     """
 
-    def __init__(self, max_iter=None):
+    if TYPE_CHECKING:  # what `refine` sets
+        n_iter_: int
+
+    def __init__(self, max_iter: int | None = None) -> None:
         self.max_iter = max_iter
 
     keeps_rules = True
 
-    def _refine(self, X, labels, k, random_state, rules=None):
+    def _refine(
+        self,
+        X: Floats,
+        labels: Labels,
+        k: int,
+        random_state: np.random.RandomState,
+        rules: Rules | None = None,
+    ) -> Labels:
         max_iter = check_count("max_iter", self.max_iter, or_none=True)
         partition = Partition(X, split_large_groups(X, labels, k, rules=rules), k)
         seed = random_state.randint(np.iinfo(np.int32).max)

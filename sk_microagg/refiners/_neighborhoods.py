@@ -1,9 +1,14 @@
 """The near records of each record, and how far away they are."""
 
+from typing import Self
+
 import numpy as np
 
-from sk_microagg._kernels import Pool
+from sk_microagg._kernels import Guards, Pool
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import distinct_records, mean_squared_errors
+from sk_microagg._utils._typing import Codes, Floats, Labels
+from sk_microagg.privacy import Rules
 
 # Neighbors of each record: this many times k, but not fewer or more than these.
 NEIGHBORS_PER_K = 2
@@ -46,7 +51,15 @@ class Neighborhoods:
         Constraints that groups of these records have to satisfy.
     """
 
-    def __init__(self, X, k, order, neighbors, scales, rules=None):
+    def __init__(
+        self,
+        X: Floats,
+        k: int,
+        order: Labels,
+        neighbors: Codes,
+        scales: Floats,
+        rules: Rules | None = None,
+    ) -> None:
         self.X = X
         self.k = k
         self.order = order
@@ -57,7 +70,9 @@ class Neighborhoods:
         self.sorted_scales = scales[self.by_scale]
 
     @classmethod
-    def of(cls, X, k, deadline=None, rules=None):
+    def of(
+        cls, X: Floats, k: int, deadline: Deadline | None = None, rules: Rules | None = None
+    ) -> Self:
         """Find neighbors and scales of all records of a table; only roughly after the deadline."""
         order, neighbors, scales = _neighbors_and_scales(X, k, deadline)
         place = np.empty(len(X), dtype=np.int32)
@@ -71,7 +86,7 @@ class Neighborhoods:
             rules.of(order) if rules else None,
         )
 
-    def among(self, records, deadline=None):
+    def among(self, records: Labels, deadline: Deadline | None = None) -> "Neighborhoods":
         """Restrict to some records of the table, given by their indices; they keep their scales."""
         place = np.empty(len(self.X), dtype=np.intp)
         place[self.order] = np.arange(len(self.X))
@@ -81,7 +96,7 @@ class Neighborhoods:
         scales = self.scales[place[records]][part.order]
         return Neighborhoods(part.X, self.k, part.order, part.neighbors, scales, part.rules)
 
-    def with_scales_of(self, labels):
+    def with_scales_of(self, labels: Labels) -> "Neighborhoods":
         """Raise the scale of each record to what its group suggests; labels as `sorted_labels`.
 
         Rules may keep near records apart. Their groups are then larger than the distances to
@@ -91,27 +106,29 @@ class Neighborhoods:
         scales = np.maximum(self.scales, SCALE_PER_ERROR * errors[labels])
         return Neighborhoods(self.X, self.k, self.order, self.neighbors, scales, self.rules)
 
-    def new_guards(self):
+    def new_guards(self) -> Guards | None:
         """Return guards of the rules for one search; None without rules."""
         return self.rules.guards() if self.rules else None
 
-    def sorted_labels(self, labels):
+    def sorted_labels(self, labels: Labels) -> Labels:
         """Return the labels of a table's records in the order of the search."""
         return np.ascontiguousarray(labels[self.order])
 
-    def labels_of_table(self, labels):
+    def labels_of_table(self, labels: Labels) -> Labels:
         """Return labels in the order of the search in that of the table."""
         of_table = np.empty_like(labels)
         of_table[self.order] = labels
         return of_table
 
     @property
-    def are_frozen(self):
+    def are_frozen(self) -> bool:
         """Whether all records are equal, so that there is nothing to do."""
         return self.sorted_scales[-1] == 0
 
 
-def _neighbors_and_scales(X, k, deadline):
+def _neighbors_and_scales(
+    X: Floats, k: int, deadline: Deadline | None
+) -> tuple[Labels, Codes, Floats]:
     """Return the order of the search, and neighbors and scales of the records in any order."""
     first, point_of, counts = distinct_records(X)
     n_neighbors = min(max(NEIGHBORS_PER_K * k, MIN_NEIGHBORS), MAX_NEIGHBORS, len(X) - 1)
@@ -130,7 +147,7 @@ def _neighbors_and_scales(X, k, deadline):
     return order, near, scales[point_of]
 
 
-def _mean_squared_distances(points, near):
+def _mean_squared_distances(points: Floats, near: Codes) -> Floats:
     total = np.zeros(len(points))
     for others in near.T:
         gaps = points - points[others]
@@ -140,7 +157,7 @@ def _mean_squared_distances(points, near):
     return np.maximum(scales, scales[scales > 0].min()) if scales.any() else scales
 
 
-def _with_twins(near, point_of, counts, n_neighbors):
+def _with_twins(near: Codes, point_of: Labels, counts: Labels, n_neighbors: int) -> Codes:
     """Return neighbors of records, given those of the points that they lie on.
 
     First come some of the other records on the same point, then one on each of the near points, and

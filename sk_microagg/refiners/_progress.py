@@ -3,8 +3,10 @@
 import math
 import time
 from threading import Lock
+from typing import Any
 
 from sk_microagg._utils._progress import ProgressLine, seconds_left
+from sk_microagg._utils._typing import Estimator
 
 # Number of steps that callbacks are notified of, whatever the number of iterations.
 N_STEPS = 100
@@ -38,8 +40,15 @@ class Progress:
     """
 
     def __init__(
-        self, n_iterations, total, time_limit, verbose, refiner, context, unit="iteration"
-    ):
+        self,
+        n_iterations: int,
+        total: float,
+        time_limit: float,
+        verbose: int,
+        refiner: Estimator,
+        context: Any,
+        unit: str = "iteration",
+    ) -> None:
         self.n_iterations = n_iterations
         self.total = total
         self.time_limit = time_limit
@@ -56,16 +65,16 @@ class Progress:
         self._line = ProgressLine()
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self.start
 
-    def note(self, cost):
+    def note(self, cost: float) -> None:
         """Note the cost with which a search starts."""
         with self._lock:
             self._best = min(self._best, cost)
 
-    def advance(self, best, n_iterations=1):
+    def advance(self, best: float, n_iterations: Any = 1) -> None:
         """Note iterations of a search, or a part of one, and the least cost found so far."""
         self.note(best)
         with self._lock:
@@ -75,7 +84,7 @@ class Progress:
             if self.verbose and self._line.is_due():
                 self._line.draw(self._text(self.seconds))
 
-    def _call_back(self):
+    def _call_back(self) -> None:
         # The sum of the shares of iterations may be short of 1 by rounding.
         done = min(max(self._shares_done(self.seconds)), 1.0)
         while self._n_steps < int(N_STEPS * done + 1e-6):
@@ -84,17 +93,17 @@ class Progress:
             step.call_on_fit_task_begin(estimator=self.refiner)
             self.stopped |= bool(step.call_on_fit_task_end(estimator=self.refiner))
 
-    def finish(self):
+    def finish(self) -> None:
         """End the line."""
         if self.verbose and self._best < math.inf:
             self._line.draw(self._text(self.seconds, is_finished=True))
             self._line.end()
 
-    def _shares_done(self, seconds):
+    def _shares_done(self, seconds: float) -> tuple[float, float]:
         """Shares of the iterations and of the time limit; the search ends when one reaches 1."""
         return self._n_done / self.n_iterations, seconds / self.time_limit
 
-    def _text(self, seconds, is_finished=False):
+    def _text(self, seconds: float, is_finished: bool = False) -> str:
         by_count, by_time = self._shares_done(seconds)
         done = 1.0 if is_finished else max(by_count, by_time)
         left = f", {seconds_left(seconds, done):.0f} s left" if done else ""
@@ -117,19 +126,19 @@ class Part:
         Cost of the others.
     """
 
-    def __init__(self, whole, rest):
+    def __init__(self, whole: Progress, rest: float) -> None:
         self.whole = whole
         self.rest = rest
 
     @property
-    def stopped(self):
+    def stopped(self) -> bool:
         """Whether the search is to stop."""
         return self.whole.stopped
 
-    def note(self, cost):
+    def note(self, cost: float) -> None:
         """Note a cost."""
         self.whole.note(cost + self.rest)
 
-    def advance(self, best, n_iterations=1):
+    def advance(self, best: float, n_iterations: Any = 1) -> None:
         """Note an iteration, or a part of it."""
         self.whole.advance(best + self.rest, n_iterations)

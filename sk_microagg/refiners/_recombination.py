@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,7 +10,9 @@ from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interr
 from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
+from sk_microagg.privacy import Rules
 from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
@@ -25,7 +28,7 @@ class Recombination(CallbackSupportMixin, Refiner):
     program selects, from the groups of all runs, those that cover every record once with the least
     loss. More groups to select from come from the linear relaxation of this program: those of
     small reduced cost, and partitions into which its fractional solution is rounded, in which the
-    groups of the best partition are preferred. Then, in each round, the groups of the best
+    groups of each run are preferred in turn. Then, in each round, the groups of the best
     partition on which the latest runs agree and whose reduced costs are negligible are kept, the
     other records are annealed again in four runs, and the program selects again. :class:`Exchange`
     refines the result.
@@ -42,7 +45,8 @@ class Recombination(CallbackSupportMixin, Refiner):
 
     time_limit : float or None, default=None
         Time limit in seconds, after which the search ends with the best partition found so far. If
-        it is too short for recombination to pay, a single annealing run takes all of it. With a
+        it is too short for recombination to pay, a single annealing run takes all of it; where that
+        is not clear, a short run and the relaxation decide. With a
         time limit the result depends on the machine and its load; without one, a seed makes it
         reproducible.
 
@@ -84,7 +88,7 @@ class Recombination(CallbackSupportMixin, Refiner):
 
     Notes
     -----
-    The integer program is solved by HiGHS, through :func:`scipy.optimize.milp`. Under constraints
+    The integer program is solved by HiGHS, through `scipy.optimize.milp`. Under constraints
     beyond k, groups of different runs rarely fit together: a single annealing run takes the time of
     all of them.
 
@@ -102,17 +106,21 @@ class Recombination(CallbackSupportMixin, Refiner):
     True
     """
 
+    if TYPE_CHECKING:  # what `refine` sets
+        trace_: Floats
+        n_iter_: int
+
     def __init__(
         self,
-        n_init=8,
-        max_iter=20,
-        time_limit=None,
-        annealing_max_iter=None,
-        node_limit=1000,
-        n_jobs=None,
-        verbose=0,
-        n_steps=DEPRECATED,
-    ):
+        n_init: int = 8,
+        max_iter: int = 20,
+        time_limit: float | None = None,
+        annealing_max_iter: int | None = None,
+        node_limit: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        n_steps: int | str | None = DEPRECATED,
+    ) -> None:
         self.n_init = n_init
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -125,7 +133,14 @@ class Recombination(CallbackSupportMixin, Refiner):
     keeps_rules = True
 
     @with_callbacks
-    def _refine(self, X, labels, k, random_state, rules=None):
+    def _refine(
+        self,
+        X: Floats,
+        labels: Labels,
+        k: int,
+        random_state: np.random.RandomState,
+        rules: Rules | None = None,
+    ) -> Labels:
         self._check_parameters()
         annealing_max_iter = self._check_annealing_max_iter()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
@@ -160,7 +175,7 @@ class Recombination(CallbackSupportMixin, Refiner):
         context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         for name in ("n_init", "max_iter", "node_limit"):
             check_count(name, getattr(self, name))
         if self.time_limit is not None:
@@ -168,7 +183,7 @@ class Recombination(CallbackSupportMixin, Refiner):
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
 
-    def _check_annealing_max_iter(self):
+    def _check_annealing_max_iter(self) -> Any:
         """Return `annealing_max_iter`, also where it is given by its old name."""
         if isinstance(self.n_steps, str) and self.n_steps == DEPRECATED:
             check_count("annealing_max_iter", self.annealing_max_iter, or_none=True)

@@ -1,4 +1,4 @@
-"""The search of recombination: annealing runs, a linear relaxation and integer programs."""
+"""The search of recombination: rounds of annealing runs, and what is selected from them."""
 
 import math
 from itertools import cycle
@@ -8,11 +8,9 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._kernels import Partition
 from sk_microagg.refiners._anneal import Schedule, anneal
-from sk_microagg.refiners._cover import RELATIVE_GAP, SeenGroups, members_of_all, with_part
-from sk_microagg.refiners._exchange import Exchange
+from sk_microagg.refiners._cover import RELATIVE_GAP, members_of_all, with_part
 from sk_microagg.refiners._progress import Part
-from sk_microagg.refiners._relaxation import Relaxation
-from sk_microagg.refiners._split import split_large_groups
+from sk_microagg.refiners._selection import Selection
 
 # Default number of steps per record of an initial run.
 STEPS_OF_INITIAL_RUN = 5_000
@@ -23,6 +21,14 @@ MIN_STEPS_TIMES_K = 10_000
 # If the time limit allows fewer steps than this per record, times k², one run takes all of it.
 MIN_STEPS_TO_RECOMBINE = 6_000
 
+# Up to this many times as many steps, a trial decides whether to recombine: a run that takes this
+# share of the time limit, and the relaxation, which must be near the loss of the run. Where it is
+# far, groups of different runs rarely fit together, and one long run finds better ones. The gap may
+# be this share of the loss, times the square of how many times as many steps there are.
+MAX_DOUBT = 4.0
+SHARE_OF_TRIAL = 0.03
+SMALL_GAP = 0.0065
+
 # About the number of annealing steps per second: these decisions need no exact number.
 STEPS_PER_SECOND = 15_000_000
 
@@ -30,17 +36,8 @@ STEPS_PER_SECOND = 15_000_000
 RUNS_PER_ROUND = 4
 RUNS_TO_AGREE = 8
 
-# Shares of the time limit: for all initial runs together, for the relaxation, for the partitions
-# rounded from it in one round, for the integer programs of one round, and for one of these.
-SHARE_OF_INITIAL_RUNS = 0.5
-SHARE_OF_RELAXATION = 0.15
-SHARE_OF_ROUNDING = 0.1
-SHARE_OF_PROGRAMS = 0.2
-SHARE_OF_ONE_PROGRAM = 0.05
-
-# Seconds for these programs, if they are more: programs that end early are of no use.
-MIN_SECONDS_OF_PROGRAMS = 4.0
-MIN_SECONDS_OF_ONE_PROGRAM = 2.0
+# Share of the time limit for all initial runs together.
+SHARE_OF_INITIAL_RUNS = 0.15
 
 # The length of a later run relative to an initial run: this factor times the share of the records
 # that it anneals, and at least MIN_LENGTH.
@@ -53,26 +50,18 @@ COSTLY = 0.01
 # If fewer records are disputed than fill this many groups, all records are annealed again.
 MIN_DISPUTED_GROUPS = 4
 
-# Groups of small reduced cost that each record has to choose from.
-N_PROMISING = 3
-
-# Partitions rounded from the relaxation in each round, if the time limit does not determine it.
-N_ROUNDED = 16
-
-# Calls of `Relaxation.advance` at most.
-MAX_ASCENTS = 50
-
 # Share of the time left that the runs of a round take at most: integer programs follow.
 MAX_SHARE_OF_RUNS = 0.6
 
 # Seconds that runs get even if the time is up.
 MIN_SECONDS = 1e-3
 
-# Runs with different schedules find a larger variety of groups than seeds alone.
+# Runs with different schedules find a larger variety of groups than seeds alone. Many jumps help
+# where far outliers can be grouped in very different ways, from which short steps do not escape.
 SCHEDULES = (
     Schedule(),
     Schedule(base_effort=0.1),
-    Schedule(jump_rate=1.0),
+    Schedule(jump_rate=16.0),
     Schedule(base_effort=1.0),
 )
 
@@ -125,25 +114,28 @@ class Search:
         self.is_timed = self.time_limit < math.inf and annealing_max_iter is None
         self.progress = progress
         self.deadline = deadline
-        self.groups = SeenGroups(self.X, self.k)
-        self.relaxation = None
+        self.selection = Selection(
+            X, self.k, random_state, parameters.node_limit, progress, deadline, self.is_timed
+        )
+        self.groups = self.selection.groups
         self.seen = []
         self.trace = []
         self.n_rounds = 0
+        self.room = self._room()
         self.n_runs, self.seconds_of_run = self._plan()
 
     def run(self, labels):
         """Return the best partition found, starting from a given one."""
         self.note(labels)
-        everything = np.arange(len(self.X))
-        if self.n_runs == 0:
-            (run,) = self._anneal(labels, everything, 1)
-            if self._sse(run) >= self._sse(labels):
-                return labels
-            self.note(run)
-            return run
         self.groups.add(labels)
-        best = self._improve(labels, everything, self.n_runs)
+        best = labels
+        if 1.0 <= self.room < MAX_DOUBT:
+            best, is_worthwhile = self._try(labels)
+            if not is_worthwhile:
+                self.n_runs = 0
+        if self.n_runs == 0:
+            return self._anneal_once(best, self._max_iter(1.0), self._seconds_left())
+        best = self._improve(best, np.arange(len(self.X)), self.n_runs)
         while (
             self.trace[-1][2] > 0
             and self.n_rounds < self.parameters.max_iter
@@ -163,80 +155,63 @@ class Search:
     def _sse(self, labels):
         return Partition(self.X, labels, self.k).sse
 
+    def _room(self):
+        """Return how many times as many steps there are as recombination needs at least."""
+        if self.neighborhoods.rules:
+            return 0.0
+        if not self.is_timed:
+            return math.inf
+        steps_per_record = STEPS_PER_SECOND * self.deadline.seconds_left() / len(self.X)
+        return steps_per_record / (MIN_STEPS_TO_RECOMBINE * self.k**2)
+
     def _plan(self):
         """Return the number of initial runs and their seconds; 0 for one run and nothing else."""
         n_init = self.parameters.n_init
-        if self.neighborhoods.rules:
+        if self.room < 1.0:
             return 0, math.inf
         if self.time_limit == math.inf:
             return n_init, math.inf
-        if self.annealing_max_iter is not None:
-            seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
-            return n_init, seconds / self._n_batches(n_init)
-        steps_per_record = STEPS_PER_SECOND * self.deadline.seconds_left() / len(self.X)
-        if steps_per_record < MIN_STEPS_TO_RECOMBINE * self.k**2:
-            return 0, math.inf
         seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
+        if not self.is_timed:
+            return n_init, seconds / self._n_batches(n_init)
+        steps_per_record = self.room * MIN_STEPS_TO_RECOMBINE * self.k**2
         share_of_run = MIN_STEPS_TIMES_K * self.k / (SHARE_OF_INITIAL_RUNS * steps_per_record)
         n_batches = min(max(int(1 / share_of_run), 1), self._n_batches(n_init))
         is_full = n_batches == self._n_batches(n_init)
         n_runs = min(n_batches * effective_n_jobs(self.parameters.n_jobs), n_init)
         return n_runs, seconds / n_batches if is_full else min(share_of_run, 1.0) * seconds
 
+    def _try(self, labels):
+        """Return the partition of a short run, and whether recombination is worthwhile."""
+        best = self._anneal_once(labels, math.inf, SHARE_OF_TRIAL * self.time_limit)
+        if self.groups.cost_of(best) == 0:
+            return best, False
+        return best, self.selection.relative_gap(best) <= SMALL_GAP * self.room**2
+
+    def _anneal_once(self, labels, max_iter, seconds):
+        """Return the better one of a partition and of what a run makes of it."""
+        everything = np.arange(len(self.X))
+        (run,) = self._anneal(labels, everything, 1, max_iter, seconds)
+        self.groups.add(run)
+        if self.groups.cost_of(run) >= self.groups.cost_of(labels):
+            return labels
+        self.note(run)
+        return run
+
     def _improve(self, labels, records, n_runs):
         """Anneal some of the records in several runs, and recombine the groups of all runs."""
-        runs = self._anneal(labels, records, n_runs)
+        length = 1.0
+        if self.n_rounds > 0:
+            length = max(MIN_LENGTH, LENGTH_FACTOR * len(records) / len(self.X))
+        left = MAX_SHARE_OF_RUNS * self._seconds_left() / self._n_batches(n_runs)
+        seconds = min(length * self.seconds_of_run, left)
+        runs = self._anneal(labels, records, n_runs, self._max_iter(length), seconds)
         self.seen = [*self.seen, *(set(self.groups.add(run)) for run in runs)][-RUNS_TO_AGREE:]
-        best = min([labels, *runs], key=self.groups.cost_of)
-        if self.groups.cost_of(best) > 0:
-            self._relax(best)
-            best = self._round(best)
-            seconds = max(SHARE_OF_ONE_PROGRAM * self.time_limit, MIN_SECONDS_OF_ONE_PROGRAM)
-            best = self.groups.recombine(
-                best,
-                self.random_state,
-                self.parameters.node_limit,
-                self.deadline.within(
-                    max(SHARE_OF_PROGRAMS * self.time_limit, MIN_SECONDS_OF_PROGRAMS)
-                ),
-                self.relaxation,
-                seconds if self.is_timed else math.inf,
-            )
+        # The given partition is a poor place to start from.
+        best = self.selection.best_of([labels, *runs] if self.n_rounds > 0 else runs)
         if self.groups.cost_of(best) >= (1 - RELATIVE_GAP) * self.groups.cost_of(labels):
             return labels
         self.note(best)
-        return best
-
-    def _relax(self, labels):
-        """Solve the relaxation, and add groups of small reduced cost to those seen."""
-        if self.relaxation is None:
-            self.relaxation = Relaxation(self.X, self.k)
-        relaxation, groups = self.relaxation, members_of_all(labels)
-        relaxation.add(groups)
-        deadline = self.deadline.within(SHARE_OF_RELAXATION * self.time_limit)
-        for _ in range(MAX_ASCENTS):
-            if relaxation.is_settled or deadline.is_over():
-                break
-            relaxation.advance(deadline)
-        if not self.deadline.is_over():
-            promising = relaxation.promising_groups(groups, N_PROMISING, self.deadline)
-            self.groups.cost = promising | self.groups.cost
-
-    def _round(self, best):
-        """Return the best of partitions rounded from the relaxation, each after an exchange.
-
-        The groups of the best one so far are preferred, so that others are found around it.
-        """
-        deadline = self.deadline.within(SHARE_OF_ROUNDING * self.time_limit)
-        most = math.inf if self.is_timed else N_ROUNDED
-        n_rounded = 0
-        while n_rounded < most and not deadline.is_over() and not self.progress.stopped:
-            labels = self.relaxation.rounded(self.random_state, members_of_all(best))
-            labels = Exchange().refine(self.X, labels, self.k)
-            labels = split_large_groups(self.X, labels, self.k)
-            self.groups.add(labels)
-            best = min(best, labels, key=self.groups.cost_of)
-            n_rounded += 1
         return best
 
     def _disputed(self, labels):
@@ -244,13 +219,13 @@ class Search:
         if len(self.seen) < 2:
             return np.arange(len(self.X))
         groups = members_of_all(labels)
-        is_disputed = self.groups.is_costly(labels, self.relaxation, COSTLY)
+        is_disputed = self.groups.is_costly(labels, self.selection.relaxation, COSTLY)
         for group in groups:
             is_disputed[list(group)] |= not all(group in run for run in self.seen)
         records = np.flatnonzero(is_disputed)
         return records if len(records) >= MIN_DISPUTED_GROUPS * self.k else np.arange(len(self.X))
 
-    def _anneal(self, labels, records, n_runs):
+    def _anneal(self, labels, records, n_runs, max_iter, seconds):
         """Return partitions of all records, in each of which the given records were annealed."""
         neighborhoods = self.neighborhoods
         if len(records) < len(self.X):
@@ -259,13 +234,9 @@ class Search:
         part = Partition(np.ascontiguousarray(self.X[records]), start, self.k)
         rest = self._sse(labels) - part.sse
         progress = Part(self.progress, rest)
-        length = 1.0
-        if self.n_rounds > 0:
-            length = max(MIN_LENGTH, LENGTH_FACTOR * len(records) / len(self.X))
-        budget = self._max_iter(length), self._seconds(length, n_runs)
         seeds = self.random_state.randint(np.iinfo(np.int32).max, size=n_runs)
         runs = Parallel(n_jobs=self.parameters.n_jobs, require="sharedmem")(
-            delayed(anneal)(neighborhoods, start, seed, schedule, *budget, progress)
+            delayed(anneal)(neighborhoods, start, seed, schedule, max_iter, seconds, progress)
             for seed, schedule in zip(seeds, cycle(SCHEDULES), strict=False)
         )
         return [with_part(labels, records, run) for run, _, _ in runs]
@@ -280,12 +251,8 @@ class Search:
             return math.inf
         return math.ceil(length * STEPS_OF_INITIAL_RUN * len(self.X))
 
-    def _seconds(self, length, n_runs):
-        """Return the seconds of each run, given its length relative to an initial run."""
-        left = max(self.deadline.seconds_left(), MIN_SECONDS)
-        if self.n_runs:
-            left *= MAX_SHARE_OF_RUNS
-        return min(length * self.seconds_of_run, left / self._n_batches(n_runs))
+    def _seconds_left(self):
+        return max(self.deadline.seconds_left(), MIN_SECONDS)
 
     def _n_batches(self, n_runs):
         return math.ceil(n_runs / effective_n_jobs(self.parameters.n_jobs))

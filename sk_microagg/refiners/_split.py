@@ -3,11 +3,16 @@
 import numpy as np
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._cbfs import grow_from_outside
 from sk_microagg.builders._fixed_size import FixedSizeGroups
+from sk_microagg.privacy import Rules
 
 
-def split_large_groups(X, labels, k, deadline=None, rules=None):
+def split_large_groups(
+    X: Floats, labels: Labels, k: int, deadline: Deadline | None = None, rules: Rules | None = None
+) -> Labels:
     """Split every group of 2k or more records into groups of k to 2k - 1.
 
     The record farthest from the centroid of the remaining ones starts a group, and the records
@@ -27,7 +32,7 @@ def split_large_groups(X, labels, k, deadline=None, rules=None):
     return partition.labels()
 
 
-def _split(X, k, deadline):
+def _split(X: Floats, k: int, deadline: Deadline | None) -> Labels:
     groups = FixedSizeGroups(X, k, growth="nc")
     grow_from_outside(groups, deadline)
     rest = np.flatnonzero(groups.labels < 0)

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._utils._numbers import percent
-from sk_microagg._utils._shares import bound_in_words
+from sk_microagg._utils._shares import share_in_words
 from sk_microagg._utils._tables import columns_of
 from sk_microagg.metrics import record_linkage
 from sk_microagg.metrics._assignment import MOST_PAIRS
@@ -92,8 +91,7 @@ def measure_attacks(X, release, pair, estimator, fewest, membership):
     known = [attack.share_known(place) for place in range(len(attack.names))]
 
     def in_words(share):
-        # Whole percents: finer figures would differ between guesses at a single record.
-        return bound_in_words(share, len(asked), fewest) or percent(share, 1)
+        return share_in_words(share, len(asked), fewest)
 
     return AttackFacts(
         one_to_one=_one_to_one(X, release, pair),

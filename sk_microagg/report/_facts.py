@@ -5,9 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sk_microagg._model._release import release_of
-from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._numbers import percent, whole_percent
 from sk_microagg._utils._printable import printable
-from sk_microagg._utils._shares import bound_in_words, fewest_records, homogeneity_lines
+from sk_microagg._utils._shares import (
+    bound_in_words,
+    fewest_records,
+    homogeneity_lines,
+    share_in_words,
+)
 from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import generalization_loss, homogeneity, uniqueness
@@ -110,16 +115,17 @@ class Facts:
         """What to write instead of a share that stands for too few records; None if enough."""
         return bound_in_words(value, self.n_records, self.fewest_records)
 
-    def as_text(self, value):
-        """A share of the records as text, or a bound if it stands for too few."""
-        return self.bound(value) or percent(value)
+    def as_text(self, value, of=""):
+        """A share of the records as text, followed by `of`, or a bound if it is of too few."""
+        return share_in_words(value, self.n_records, self.fewest_records, of)
 
     def expected_matches(self, linkage):
         """The share of the records that an intruder is expected to re-identify, as text."""
-        if self.bound(linkage.linked) is None:
-            return percent(linkage.expected_matches)
-        # The exact share would disclose how many records are linked.
-        return f"at most {percent(linkage.expected_if_linked)}"
+        share, most = linkage.expected_matches, linkage.expected_if_linked
+        # An exact share would disclose how many records are linked, and "<1%" would say less.
+        if self.bound(linkage.linked) is not None or 0 < share <= most < 0.01:
+            return f"at most {percent(most)}"
+        return whole_percent(share)
 
     def homogeneity_lines(self):
         """A line for each column released unchanged in which groups share one value."""
@@ -188,11 +194,10 @@ def _missing_in_words(columns, fewest):
     """How many cells are missing, and in how many records; no figure is for fewer than `fewest`."""
     missing = np.column_stack([missing_cells(column) for column in columns])
     has_missing, has_known = missing.any(axis=1), ~missing.all(axis=1)
-    rate = has_missing.mean()
-    records = bound_in_words(rate, len(missing), fewest) or f"{percent(rate)} of the records"
+    records = share_in_words(has_missing.mean(), len(missing), fewest, " of the records")
     if any(0 < has.sum() < fewest for has in (has_missing, has_known)):
         return f"cells in {records}"
-    return f"{percent(missing.mean())} of the cells, in {records}"
+    return f"{whole_percent(missing.mean())} of the cells, in {records}"
 
 
 def _homogeneous(release, passed):

@@ -7,30 +7,26 @@ counts in bins and bars that stand for several records, and groups are drawn fro
 import re
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha1
 from io import StringIO
 
 import numpy as np
 
-from sk_microagg._model._points import routing_of
 from sk_microagg._utils._shares import fewest_records
-from sk_microagg._utils._validation import check_records
-from sk_microagg.encoding import TableEncoder
-from sk_microagg.metrics._classes import row_classes
-from sk_microagg.metrics._mixed import are_numbers
-from sk_microagg.metrics._numeric import standard_deviations
 from sk_microagg.plotting._certificate import CertificateDisplay, losses_of
 from sk_microagg.plotting._convergence import ConvergenceDisplay
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._panels import Note, draw_column
-from sk_microagg.plotting._plane import Plane
+from sk_microagg.plotting._released_groups import ReleasedGroups
 from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, tidy
 
-# More columns, groups and steps would make the file large and show nothing more.
-MOST_PANELS, MOST_GROUPS, MOST_STEPS = 24, 600, 300
-ROWS_FOR_THE_PLANE = 20_000
+# More columns and steps would make the file large and show nothing more.
+MOST_PANELS, MOST_STEPS = 24, 300
+ON_FIRST_PAGE = 3
 
 COLORS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "var(--accent)"}
-PANEL, PICTURE = (3.2, 2.1), (4.2, 3.1)
+PANEL, PICTURE = (2.7, 1.9), (4.2, 3.1)
+LONGEST_TITLE = 28  # characters that fit above a panel
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
 
 
@@ -53,6 +49,36 @@ class Picture:
     label: str
     view_box: str
     drawing: str
+
+    @property
+    def id(self):
+        """Its id on the page."""
+        return f"plot-{sha1(self.label.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class ColumnPictures:
+    """Columns before and after.
+
+    Attributes
+    ----------
+    pictures : list of Picture
+        The drawings.
+
+    most_changed : list of Picture
+        Those of the columns with the highest loss, highest first.
+
+    notes : list of str
+        Names of columns that cannot be drawn, and why.
+
+    n_left_out : int
+        Number of columns that could be drawn, but are too many.
+    """
+
+    pictures: list
+    most_changed: list
+    notes: list
+    n_left_out: int
 
 
 @dataclass(frozen=True)
@@ -98,16 +124,27 @@ def draw_columns(X, release, names, k, losses, categorical=(), units=None):
 
     Returns
     -------
-    pictures : list of Picture
-        One per column, except for columns that cannot be drawn.
+    columns : ColumnPictures
+        One picture per column, except for columns that cannot be drawn.
     """
     columns = compare_columns(X, release, names, fewest_records(k), categorical, units)
-    drawable = [j for j, column in enumerate(columns) if not isinstance(column, Note)]
-    shown = sorted(drawable, key=lambda j: -losses[j])[:MOST_PANELS]
-    return [
-        _as_svg(partial(draw_column, column=columns[j]), PANEL, f"{names[j]}, before and after")
-        for j in sorted(shown)
-    ]
+    notes = [f"{column.name}, {column.text}" for column in columns if isinstance(column, Note)]
+    by_loss = np.argsort(-losses, kind="stable")
+    drawable = [j for j in by_loss if not isinstance(columns[j], Note)]
+    pictures = {
+        j: _as_svg(
+            partial(draw_column, column=columns[j], longest_title=LONGEST_TITLE),
+            PANEL,
+            f"{names[j]}, before and after",
+        )
+        for j in sorted(drawable[:MOST_PANELS])
+    }
+    return ColumnPictures(
+        pictures=list(pictures.values()),
+        most_changed=[pictures[j] for j in drawable[:ON_FIRST_PAGE]],
+        notes=notes,
+        n_left_out=len(drawable) - len(pictures),
+    )
 
 
 def draw_groups(release, k):
@@ -120,45 +157,26 @@ def draw_groups(release, k):
     groups : GroupsPicture or None
         The picture; None if there are fewer than two groups or two columns.
     """
-    classes = row_classes(release, "release")
-    sizes = np.bincount(classes)
-    groups = np.flatnonzero(sizes >= max(k, 2))
-    scaled = _standardized(release)
-    if len(groups) < 2 or scaled.shape[1] < 2:
+    groups = ReleasedGroups.of(release, k)
+    if groups is None:
         return None
-    rng = np.random.RandomState(0)
-    plane = Plane(scaled[_some(len(scaled), ROWS_FOR_THE_PLANE, rng)])
-    first_rows = np.unique(classes, return_index=True)[1]
-    shown = groups[_some(len(groups), MOST_GROUPS, rng)]
-    points = plane.place(scaled[first_rows[shown]])
 
     def draw(ax):
         # Large bubbles first, so that they do not hide small ones.
-        order = np.argsort(-sizes[shown], kind="stable")
-        largest = sizes.max()
+        order = np.argsort(-groups.sizes, kind="stable")
         ax.scatter(
-            *points[order].T,
-            s=90 * sizes[shown][order] / largest,
+            *groups.points[order].T,
+            s=90 * groups.sizes[order] / groups.largest,
             facecolor=(BLUE, 0.25),
             edgecolor=INK,
             linewidth=0.6,
         )
-        horizontal, vertical = plane.axis_names("component")
-        ax.set(xlabel=horizontal, ylabel=vertical)
+        ax.set(xlabel=groups.axis_names[0], ylabel=groups.axis_names[1])
         ax.set_aspect("equal", adjustable="datalim")
         tidy(ax)
 
     picture = _as_svg(draw, PICTURE, "Groups of the release")
-    return GroupsPicture(picture, len(shown), len(groups))
-
-
-def _standardized(release):
-    """The rows of a release as points, of which nothing is known but the release."""
-    if not are_numbers(release):
-        return routing_of(TableEncoder(release, 1).points(release))
-    release = check_records(release, name="release")
-    spreads = standard_deviations(release)
-    return (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
+    return GroupsPicture(picture, len(groups.points), groups.n_groups)
 
 
 def draw_search(trace, total):
@@ -182,11 +200,6 @@ def _some_rows(trace):
     if len(trace) <= MOST_STEPS:
         return trace
     return trace[np.unique(np.linspace(0, len(trace) - 1, MOST_STEPS).astype(int))]
-
-
-def _some(n, most, rng):
-    """Sorted indices: all n, or a random sample of `most` of them."""
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
 def _as_svg(draw, size, label):

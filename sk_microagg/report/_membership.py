@@ -14,6 +14,7 @@ from sk_microagg._utils._printable import printable
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
 from sk_microagg._utils._target_weights import as_target, has_classes
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.encoding._lost import LOST
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._classes import codes_of
 from sk_microagg.metrics._mixed import MixedPair, pair_of
@@ -187,7 +188,8 @@ def _release_of(X, estimator, members, target, pair, roles):
     table = _rows(table, members)
     with catch_warnings():
         # The user knows it from the fit of all records.
-        filterwarnings("ignore", ".* are in groups of a single class of y", UserWarning)
+        known = f".* are in groups of a single class of y|{LOST}"
+        filterwarnings("ignore", known, UserWarning)
         released = estimator.fit_transform(table, y, **given)
     if is_table:
         return pair_of(estimator, table, released).released

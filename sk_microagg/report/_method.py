@@ -62,10 +62,15 @@ def _how_averaged(estimator, facts):
         yield "Blocks", f"{estimator.n_blocks_:,}, each partitioned separately"
     for label, name in (("Groups built by", "builder"), ("Groups refined by", "refiner")):
         used = getattr(estimator, f"{name}_", getattr(estimator, name))
-        yield label, "none" if used is None else describe(used)
+        yield label, _by_name(used)
     if hasattr(estimator, "scaler"):
         scaler = getattr(estimator, "scaler_", estimator.scaler)
-        yield "Columns scaled by", "none" if scaler is None else describe(scaler)
+        yield "Columns scaled by", _by_name(scaler)
+
+
+def _by_name(used):
+    """An object, or its name if it was given by it."""
+    return "none" if used is None else describe(used).strip("'")
 
 
 def _how_released(estimator):
@@ -76,9 +81,9 @@ def _how_released(estimator):
     )
     yield "Numbers and dates released as", f"the {estimator.numbers} of the group"
     yield "Categories released as", CATEGORIES[estimator.categories]
-    if estimator.hierarchies is not None:
+    if estimator.hierarchies:
         yield "Hierarchies", describe_parameter("hierarchies", estimator.hierarchies)
-    if estimator.column_weights is not None:
+    if estimator.column_weights:
         yield "Column weights", describe(estimator.column_weights)
 
 
@@ -93,12 +98,11 @@ def _how_generalized(estimator, facts):
     if is_suppressed.any():
         n_suppressed = facts.bound(is_suppressed.mean()) or f"{is_suppressed.sum():,}"
         yield "Records suppressed", f"{n_suppressed}, released as * in all columns"
-    hierarchies = describe_parameter("hierarchies", estimator.hierarchies)
-    yield "Hierarchies", "none given" if estimator.hierarchies is None else hierarchies
+    if estimator.hierarchies:
+        yield "Hierarchies", describe_parameter("hierarchies", estimator.hierarchies)
     if hasattr(estimator, "distance"):
         yield "Distance between records", f"{estimator.distance}"
         yield "Numbers released as", f"{estimator.output}s"
-        refiner = estimator.refiner_
-        yield "Groups refined by", "none" if refiner is None else describe(refiner)
+        yield "Groups refined by", _by_name(estimator.refiner_)
     if getattr(estimator, "weights", None) is not None:
         yield "Column weights", describe(estimator.weights)

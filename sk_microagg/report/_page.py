@@ -3,22 +3,33 @@
 from datetime import datetime
 from importlib.resources import files
 
-from sk_microagg._utils._numbers import counted, percent, signed
+from sk_microagg._utils._numbers import counted, percent, signed, whole_percent
 from sk_microagg.plotting._convergence import total_of, trace_of
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._method import method_of
 from sk_microagg.report._recipe import recipe_of
+from sk_microagg.report._summary import summary_of
 
-FILTERS = {"counted": counted, "percent": percent, "signed": signed, "thousands": "{:,}".format}
+FILTERS = {
+    "counted": counted,
+    "percent": percent,
+    "signed": signed,
+    "thousands": "{:,}".format,
+    "whole_percent": whole_percent,
+}
 
 
-def render(X, release, estimator, facts, title, certificate=None, categorical=(), units=None):
+def render(
+    X, release, estimator, facts, title, certificate=None, categorical=(), units=None, command=None
+):
     """The report as HTML.
 
     `categorical` are the numbers of columns of categories, and `units` says who each record belongs
-    to.
+    to. `command` is what was typed in a shell, if the release was made there.
     """
     trace = trace_of(estimator)
+    method = method_of(estimator, facts)
+    how = dict(method)["Method"]
     return (
         _environment()
         .get_template("report.html")
@@ -26,15 +37,16 @@ def render(X, release, estimator, facts, title, certificate=None, categorical=()
             title="Anonymization report" if title is None else str(title),
             now=datetime.now().astimezone(),
             facts=facts,
-            method=method_of(estimator, facts),
+            method=method,
             certificate=certificate,
             certificate_picture=certificate and draw_certificate(certificate, estimator),
+            summary=summary_of(facts, how, certificate),
             columns=draw_columns(
                 X, release, facts.names, facts.k, facts.column_losses, categorical, units
             ),
-            groups=None if facts.risk is None else draw_groups(release, facts.k),
+            groups=draw_groups(release, facts.k),
             search=None if trace is None else draw_search(trace, total_of(estimator, trace)),
-            recipe=recipe_of(estimator, facts.beyond_k),
+            recipe=recipe_of(estimator, facts.beyond_k, command),
         )
     )
 

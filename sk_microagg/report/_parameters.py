@@ -27,6 +27,4 @@ def describe_parameter(name, value):
 
 def holds_values(name, value):
     """Whether a parameter contains values of the table: hierarchies, or ordinal values in order."""
-    return bool(value) and (
-        name == "hierarchies" or (name == "ordinal" and isinstance(value, dict))
-    )
+    return name in ("hierarchies", "ordinal") and isinstance(value, dict) and len(value) > 0

@@ -2,16 +2,21 @@
 
 import platform
 from dataclasses import dataclass
-from inspect import signature
 from numbers import Integral
 
 import numpy as np
 import sklearn
 
 from sk_microagg._table_aggregator import TableAggregator
+from sk_microagg._table_space import uses_target
 from sk_microagg._utils._renamed import DEPRECATED
+from sk_microagg._utils._target_scaler import has_target_scaler
 from sk_microagg._utils._version import __version__
-from sk_microagg.report._parameters import describe, describe_parameter, holds_values
+from sk_microagg.report._code import write_code
+from sk_microagg.report._parameters import describe_parameter
+
+# Refiners that draw no random numbers, or always the same.
+NOT_RANDOM = ("auto", "exchange", None)
 
 
 @dataclass(frozen=True)
@@ -23,14 +28,21 @@ class Recipe:
     estimator : str
         Name of the estimator's class.
 
-    call : str
-        The estimator as code, with the parameters that are not at their defaults.
+    code : str
+        Python code that makes the release, with the parameters that are not at their defaults; or
+        the command, if there was one.
 
-    arguments : str
-        What was passed to `fit_transform`, as code.
+    is_command : bool
+        Whether `code` is a command for a shell.
+
+    variables : list of str
+        Names in the code of parameters that are not shown.
 
     seed : int, str or None
         The seed; "generator" if it was a random number generator.
+
+    is_random : bool
+        Whether the method uses random numbers.
 
     has_time_limit : bool
         Whether the result depends on the speed of the machine.
@@ -43,22 +55,30 @@ class Recipe:
     """
 
     estimator: str
-    call: str
-    arguments: str
+    code: str
+    is_command: bool
+    variables: list
     seed: object
+    is_random: bool
     has_time_limit: bool
     versions: list
     parameters: list
 
 
-def recipe_of(estimator, beyond_k):
-    """The recipe of a fitted estimator, given the facts on sensitive columns, units and strata."""
+def recipe_of(estimator, beyond_k, command=None):
+    """The recipe of a fitted estimator, given the facts on sensitive columns, units and strata.
+
+    `command` is what was typed in a shell, if the release was made there.
+    """
     parameters = estimator.get_params(deep=True)
+    code, variables = write_code(estimator, _arguments(estimator, beyond_k))
     return Recipe(
         estimator=type(estimator).__name__,
-        call=_call(estimator),
-        arguments=_arguments(estimator, beyond_k),
+        code=command or code,
+        is_command=command is not None,
+        variables=[] if command else variables,
         seed=_seed(parameters.get("random_state")),
+        is_random=_is_random(parameters),
         has_time_limit=any(
             name.endswith("time_limit") and value for name, value in parameters.items()
         ),
@@ -71,30 +91,40 @@ def recipe_of(estimator, beyond_k):
         parameters=[
             (name, describe_parameter(name, value))
             for name, value in sorted(parameters.items())
-            if not (isinstance(value, str) and value == DEPRECATED)
+            if not (_is_empty(value) or (isinstance(value, str) and value == DEPRECATED))
         ],
     )
 
 
-def _call(estimator):
-    values = estimator.get_params(deep=False)
-    written = [
-        f"{name}={'...' if holds_values(name, values[name]) else describe(values[name])}"
-        for name, parameter in signature(type(estimator)).parameters.items()
-        if name == "k" or repr(values[name]) != repr(parameter.default)
-    ]
-    return f"{type(estimator).__name__}({', '.join(written)})"
-
-
 def _arguments(estimator, beyond_k):
-    if isinstance(estimator, TableAggregator):
-        return "X"  # Its parameters name the roles of columns.
+    """What `fit_transform` took, as code; the parameters of a TableAggregator name its columns."""
+    is_table = isinstance(estimator, TableAggregator)
     has_role = {
-        "sensitive": bool(beyond_k.demands),
-        "unit": beyond_k.n_units is not None,
-        "strata": beyond_k.n_strata is not None,
+        "sensitive": bool(beyond_k.demands) and not (is_table and _is_given(estimator.sensitive)),
+        "unit": not is_table and (beyond_k.n_units or 0) >= estimator.k,
+        "strata": beyond_k.n_strata is not None and not is_table,
     }
-    return ", ".join(["X", *(f"{name}={name}" for name, has in has_role.items() if has)])
+    needs_target = uses_target(estimator) if is_table else _scales_by_target(estimator)
+    roles = [f"{name}={name}" for name, has in has_role.items() if has]
+    return ", ".join(["X", *(["y"] if needs_target else []), *roles])
+
+
+def _is_given(value):
+    return value is not None and len(value) > 0
+
+
+def _scales_by_target(estimator):
+    return has_target_scaler(getattr(estimator, "scaler_", None))
+
+
+def _is_random(parameters):
+    """Whether a method without a seed may give another release."""
+    has_named_builder = isinstance(parameters.get("builder"), str)
+    return not has_named_builder or parameters.get("refiner") not in NOT_RANDOM
+
+
+def _is_empty(value):
+    return value is None or (isinstance(value, dict | list | tuple) and not value)
 
 
 def _seed(seed):

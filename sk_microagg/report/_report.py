@@ -1,45 +1,51 @@
 """`make_report`: checks, facts, page and file."""
 
-import os
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._bound import Certificate
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._extras import check_report_extra
-from sk_microagg._utils._files import released_file
 from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._typing import Array, DataFrame, Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.plotting._estimators import categorical_columns
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._facts import collect_facts
+from sk_microagg.report._file import check_file, write_page
 from sk_microagg.report._measures import mixed_pair
 from sk_microagg.report._membership import target_of
 from sk_microagg.report._page import render
+from sk_microagg.report._written import ReportPath
 
 
 def make_report(
-    X,
-    release,
-    estimator,
-    path,
+    X: TableLike,
+    release: TableLike,
+    estimator: Estimator,
+    path: FilePath,
     *,
-    title=None,
-    source=None,
-    passed=None,
-    dropped=None,
-    sensitive=None,
-    unit=None,
-    strata=None,
-    certificate=None,
-    target=None,
-    readers_of=None,
-):
+    title: str | None = None,
+    source: str | None = None,
+    passed: TableLike | None = None,
+    dropped: Sequence[str] | None = None,
+    sensitive: TableLike | None = None,
+    unit: TableLike | None = None,
+    strata: TableLike | None = None,
+    certificate: float | tuple[float, ArrayLike] | None = None,
+    target: TableLike | None = None,
+    readers_of: FilePath | None = None,
+    command: str | None = None,
+) -> Path:
     """Write a report on a release: what was done, what was lost, and which risk remains.
 
     The report is a single, self-contained HTML file for screens of any size and for paper. It
@@ -60,7 +66,8 @@ def make_report(
         that `passed`, `dropped`, `sensitive`, `unit` and `strata` need not be given.
 
     path : str or path-like
-        The file to write. An existing file is replaced once the new one is complete.
+        The file to write, .html or .htm. An existing file is replaced once the new one is
+        complete.
 
     title : str or None, default=None
         Title of the report.
@@ -108,10 +115,13 @@ def make_report(
         A file or a folder, such as the original table: only users who can read it can read the
         report. None for the default permissions of new files.
 
+    command : str or None, default=None
+        The shell command that made the release, for the report to show instead of Python code.
+
     Returns
     -------
     path : Path
-        The file that was written.
+        The file that was written. As the last line of a cell, a notebook shows the report itself.
 
     See Also
     --------
@@ -123,8 +133,8 @@ def make_report(
     The original is drawn as counts in bins and bars of at least k records, and at least 3, within
     the range of the release. Groups are drawn from the release alone. A share that stands for fewer
     records, or for all but fewer, is written as "fewer than 5 records" or "all but fewer than 5
-    records". Figures are rounded to three digits, the bound of a certificate to four, and those
-    of attacks on attributes and membership to whole percents. Names of columns and parameters of
+    records", and all others are rounded to whole percents. Other figures are rounded to three
+    digits, the bound of a certificate to four. Names of columns and parameters of
     the estimator are shown; of hierarchies, only the names of their columns.
 
     The figures of a sensitive column are those of the worst group, rounded to the safe side and to
@@ -161,9 +171,9 @@ def make_report(
     ...     "Every group satisfies LDiversity(l=2)" in path.read_text(encoding="utf-8")
     True
     """
-    path = Path(path)
+    path = ReportPath(path)
     check_report_extra()
-    _check_place(path)
+    check_file(path)
     _check_tables(X, release, estimator)
     if isinstance(estimator, TableAggregator):
         passed, dropped, sensitive, unit, strata = _roles_in_table(
@@ -188,28 +198,32 @@ def make_report(
         X, release = (_with_names(table) for table in (pair.original, pair.released))
     facts = collect_facts(X, release, estimator, source, passed, dropped, pair, membership, **roles)
     categorical = categorical_columns(estimator)
-    units = None if unit is None else _numbered(unit, len(X))
-    page = render(X, release, estimator, facts, title, certificate, categorical, units)
-    try:
-        with released_file(path, readers_of) as draft:
-            draft.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error
+    units = None if unit is None else _numbered(unit, len(X))  # type: ignore[arg-type]
+    page = render(X, release, estimator, facts, title, certificate, categorical, units, command)
+    write_page(page, path, readers_of)
     return path
 
 
-def _numbered(unit, n_records):
+def _numbered(unit: TableLike, n_records: int) -> Array:
     """The number of the unit of each record."""
     columns = RoleColumns(unit, n_records, "unit")
     return codes_of(columns.values(columns.only()))[0]
 
 
-def _with_names(table):
+def _with_names(table: DataFrame) -> DataFrame:
     """A frame with names for columns that came as an array."""
     return table.rename(columns=lambda name: f"x{name}" if isinstance(name, int) else name)
 
 
-def _roles_in_table(estimator, X, passed, dropped, sensitive, unit, strata):
+def _roles_in_table(
+    estimator: Estimator,
+    X: TableLike,
+    passed: Any,
+    dropped: Any,
+    sensitive: Any,
+    unit: Any,
+    strata: Any,
+) -> tuple[Any, Any, Any, Any, Any]:
     """Columns with a role in the table of a TableAggregator, where they are not given."""
     table, roles = Frame(X).table, estimator._table_roles
     unchanged = [name for name in roles.kept if name not in roles.quasi_identifiers]
@@ -226,21 +240,7 @@ def _roles_in_table(estimator, X, passed, dropped, sensitive, unit, strata):
     return passed, dropped, sensitive, unit, strata
 
 
-def _check_place(path):
-    """Raise before any work is done if the file cannot be written."""
-    if path.is_dir():
-        raise IsADirectoryError(f"path={str(path)!r} is a folder: it must be the name of a file.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"path={str(path)!r} cannot be written: there is no folder {str(path.parent)!r}."
-        )
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(
-            f"path={str(path)!r} cannot be written: the folder {str(path.parent)!r} is read-only."
-        )
-
-
-def _certificate(wanted, estimator, X):
+def _certificate(wanted: Any, estimator: Estimator, X: TableLike) -> Certificate | None:
     """The certificate, from a proof that is done now or was done before; None if not wanted."""
     if wanted is None:
         return None
@@ -254,12 +254,7 @@ def _certificate(wanted, estimator, X):
     return certificate_of(estimator, X, *wanted) if is_proven else certify(estimator, X, seconds)
 
 
-def _reason(error):
-    cause = error.__cause__ or error
-    return getattr(cause, "strerror", None) or str(cause)
-
-
-def _check_other_columns(passed, dropped, X):
+def _check_other_columns(passed: Any, dropped: Any, X: TableLike) -> None:
     shape = (0, 0) if passed is None else np.shape(passed)
     n_records = len(columns_of(X, "X")[0])
     if len(shape) != 2 or (shape[1] > 0 and shape[0] != n_records):
@@ -270,7 +265,7 @@ def _check_other_columns(passed, dropped, X):
         raise TypeError(f"dropped={dropped!r} must be a list of column names or None.")
 
 
-def _check_roles(roles, X):
+def _check_roles(roles: dict[str, Any], X: TableLike) -> None:
     """Raise before any work is done unless there is a value per record."""
     n_records = len(columns_of(X, "X")[0])
     for name, values in roles.items():
@@ -278,7 +273,7 @@ def _check_roles(roles, X):
             RoleColumns(values, n_records, name)
 
 
-def _check_tables(X, release, estimator):
+def _check_tables(X: TableLike, release: TableLike, estimator: Estimator) -> None:
     check_is_fitted(estimator)
     if not hasattr(estimator, "information_loss_"):
         raise TypeError(
@@ -295,6 +290,6 @@ def _check_tables(X, release, estimator):
         )
 
 
-def _shape(table, name):
+def _shape(table: TableLike, name: str) -> tuple[int, int]:
     columns = columns_of(table, name)
     return len(columns[0]), len(columns)

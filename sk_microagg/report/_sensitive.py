@@ -165,7 +165,7 @@ def _facts_of_column(groups, values, words, constraints):
         homogeneous=homogeneity(groups, values),
         n_values=diversity(groups, values),
         entropy=floor(10 * entropy + ROUNDING) / 10,
-        closeness=ceil(100 * distance - ROUNDING) / 100,
+        closeness=rounded_up(distance),
         demands=[_demand(each, groups, values, words) for each in constraints],
     )
 
@@ -173,3 +173,8 @@ def _facts_of_column(groups, values, words, constraints):
 def _demand(constraint, groups, values, words):
     rule = Rule(constraint, constraint.describe(words), *constraint.prepare(values))
     return Demand(rule.name, bool(rule.is_met(groups).all()))
+
+
+def rounded_up(distance):
+    """A distance with two decimals that is a bound on it, but for rounding errors."""
+    return ceil(100 * distance - ROUNDING) / 100

@@ -2,21 +2,35 @@
 
 import math
 import warnings
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._blocks import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
+from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler
+from sk_microagg._utils._seeds import check_seed
 from sk_microagg._utils._space import ScaledSpace
 from sk_microagg._utils._statistics import loss_share
-from sk_microagg._utils._validation import check_count, check_k, check_verbose
+from sk_microagg._utils._typing import (
+    Array,
+    BuilderLike,
+    FilePath,
+    Labels,
+    Names,
+    RandomState,
+    RefinerLike,
+    ScalerLike,
+)
+from sk_microagg._utils._validation import check_count, check_k, check_verbose, warn_if_k_is_1
 from sk_microagg._utils._version import __version__, complete_model
+from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign
@@ -34,7 +48,7 @@ SMALLEST_SAMPLE = 1000
 SMALLEST_SAMPLE_IN_GROUPS = 20
 
 
-class DaskMicroAggregator(BaseEstimator):
+class DaskMicroAggregator(ShowsGroups, BaseEstimator):
     """Make columns of a table larger than memory k-anonymous, on Dask.
 
     It works as :class:`~sk_microagg.MicroAggregator` does in blocks, and for columns of other kinds
@@ -198,26 +212,43 @@ class DaskMicroAggregator(BaseEstimator):
     5
     """
 
+    if TYPE_CHECKING:  # what `fit` sets
+        n_rows_: int
+        n_groups_: int
+        n_blocks_: int
+        block_sizes_: Labels
+        group_sizes_: Labels
+        sse_: float
+        information_loss_: float
+        exact_transform_: bool
+        n_iter_: int
+        kinds_: dict[Any, str]
+        builder_: Any
+        refiner_: Any
+        scaler_: Any
+        n_features_in_: int
+        feature_names_in_: Array
+
     def __init__(
         self,
-        k=5,
+        k: int = 5,
         *,
-        columns=None,
-        categorical="from_dtype",
-        ordinal=None,
-        column_weights=None,
-        decimals="auto",
-        builder="mdav",
-        refiner="auto",
-        scaler="standard",
-        privacy=None,
-        block_size="auto",
-        sample_size=250_000,
-        shuffle="auto",
-        folder=None,
-        random_state=None,
-        verbose=0,
-    ):
+        columns: Sequence[Hashable] | None = None,
+        categorical: Names = "from_dtype",
+        ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
+        column_weights: Mapping[Any, float] | None = None,
+        decimals: int | Literal["auto"] | Mapping[Any, Any] | None = "auto",
+        builder: BuilderLike = "mdav",
+        refiner: RefinerLike = "auto",
+        scaler: ScalerLike = "standard",
+        privacy: Constraint | Sequence[Constraint] | None = None,
+        block_size: int | Literal["auto"] | None = "auto",
+        sample_size: int = 250_000,
+        shuffle: Literal["auto", "disk", "memory"] = "auto",
+        folder: FilePath | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.k = k
         self.columns = columns
         self.categorical = categorical
@@ -235,7 +266,15 @@ class DaskMicroAggregator(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, *, sensitive=None, unit=None, strata=None):
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        *,
+        sensitive: Names | None = None,
+        unit: Hashable = None,
+        strata: Names | None = None,
+    ) -> Self:
         """Partition the rows into groups.
 
         Parameters
@@ -267,7 +306,7 @@ class DaskMicroAggregator(BaseEstimator):
         return self
 
     @property
-    def smallest_group_(self):
+    def smallest_group_(self) -> int:
         """Number of rows in the smallest group; deprecated."""
         smallest = int(self.group_sizes_.min())
         warnings.warn(
@@ -280,15 +319,15 @@ class DaskMicroAggregator(BaseEstimator):
 
     def fit_transform(
         self,
-        X,
-        y=None,
+        X: Any,
+        y: object = None,
         *,
-        sensitive=None,
-        unit=None,
-        strata=None,
-        path=None,
-        npartitions=None,
-    ):
+        sensitive: Names | None = None,
+        unit: Hashable = None,
+        strata: Names | None = None,
+        path: FilePath | None = None,
+        npartitions: int | None = None,
+    ) -> Any:
         """Partition the rows and return the release.
 
         Parameters
@@ -319,7 +358,7 @@ class DaskMicroAggregator(BaseEstimator):
         release = Release(path, npartitions, X if is_path(X) else None)
         return self._fit_transform(X, release, **_roles(sensitive, unit, strata))
 
-    def _fit_transform(self, X, release, **roles):
+    def _fit_transform(self, X: Any, release: Release, **roles: Any) -> Any:
         """As `fit_transform`, with a `Release` that may write and check in its own way."""
         with release.draft() as folder:
             parts = self._parts(X, self.columns, folder, **roles)
@@ -330,7 +369,9 @@ class DaskMicroAggregator(BaseEstimator):
             self._say(f"released: every row occurs at least {level} times")
         return written if folder is None else read(release.path)
 
-    def transform(self, X, *, path=None, npartitions=None):
+    def transform(
+        self, X: Any, *, path: FilePath | None = None, npartitions: int | None = None
+    ) -> Any:
         """Replace the columns of each row by the centroid of the group whose cell it falls in.
 
         Parameters
@@ -366,17 +407,17 @@ class DaskMicroAggregator(BaseEstimator):
             written = release.write(self._replaced(parts, shuffle), folder, parts)
         return written if folder is None else read(path)
 
-    def _fit(self, parts, **roles):
+    def _fit(self, parts: Parts, **roles: Any) -> Any:
         """Find the groups; return the shuffle that brings the released rows back."""
         check_verbose(self.verbose)
         size = self._check_sample_size()
-        method = Method(None, make_builder(self.builder), make_refiner(self.refiner))
+        method = Method(None, make_builder(self.builder), make_refiner(self.refiner))  # type: ignore[arg-type]
         scaler = make_scaler(self.scaler)
         # From two releases in different partitions, groups could be intersected.
-        seed = 0 if self.random_state is None else self.random_state
+        seed: Any = 0 if self.random_state is None else self.random_state
         if not isinstance(seed, Integral):
             # Drawn once: work that a worker does again is to give the same.
-            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+            seed = check_seed(seed).randint(np.iinfo(np.int32).max)
 
         parts = parts.with_roles(self._find_roles(parts.frame, method, **roles))
         parts = parts.with_coding(self._find_coding(parts, roles.get("unit")))
@@ -384,7 +425,7 @@ class DaskMicroAggregator(BaseEstimator):
         sizes = np.array(parts.roles.sizes or [sample.n_rows])  # of strata
         check_rows(sizes.sum(), sample.n_rows)
         records, rules = parts.format.records(sample.rows), parts.format.rules(sample.rows)
-        method = Method(check_k(self.k, sample.n_rows), method.builder, method.refiner)
+        method = Method(self._check_k(sample.n_rows), method.builder, method.refiner)
         space, points, rounding = parts.coding.fit_space(scaler, records, method.k, rules.units)
         strata = parts.format.strata(sample.rows)
         block_size = check_block_size(self.block_size, method.k)
@@ -428,7 +469,9 @@ class DaskMicroAggregator(BaseEstimator):
         self._sk_microagg_version = __version__
         return grouped.shuffle
 
-    def _find_roles(self, frame, method, sensitive, unit, strata):
+    def _find_roles(
+        self, frame: Any, method: Method, sensitive: list[Any], unit: Hashable, strata: list[Any]
+    ) -> Roles:
         """Take what roles need from the whole table."""
         constraints = as_constraints(self.privacy)
         if constraints and not sensitive:
@@ -445,7 +488,7 @@ class DaskMicroAggregator(BaseEstimator):
         self._say("looking at the columns that constraints and strata are about")
         return find_roles(frame, check_k(self.k, math.inf), constraints, unit, strata)
 
-    def _find_coding(self, parts, unit):
+    def _find_coding(self, parts: Parts, unit: Hashable) -> Any:
         """Take what the encoding of columns of any kind needs from the whole table."""
         options = ColumnOptions.of(self, parts.columns)
         if parts.coding is not None and not options:
@@ -459,7 +502,12 @@ class DaskMicroAggregator(BaseEstimator):
         k = check_k(self.k, math.inf)
         return TableCoding.of(parts.frame, parts.columns, unit, k, options)
 
-    def _check_sample_size(self):
+    def _check_k(self, n_rows: int) -> int:
+        k = check_k(self.k, n_rows)
+        warn_if_k_is_1(k, self.privacy)
+        return k
+
+    def _check_sample_size(self) -> int:
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
         least = max(SMALLEST_SAMPLE, SMALLEST_SAMPLE_IN_GROUPS * k)
         if size < least:
@@ -469,25 +517,25 @@ class DaskMicroAggregator(BaseEstimator):
             )
         return size
 
-    def _make_shuffle(self, n_rows, parts):
+    def _make_shuffle(self, n_rows: int, parts: Parts) -> Any:
         return make_shuffle(self.shuffle, self.folder, n_rows, parts.format.width)
 
-    def _parts(self, X, columns, folder, **roles):
+    def _parts(self, X: Any, columns: Any, folder: Any, **roles: Any) -> Parts:
         parts = Parts.of(X, columns, **roles)
         if folder is not None:
             parts.check_names()
         return parts
 
-    def _replaced(self, parts, shuffle):
+    def _replaced(self, parts: Parts, shuffle: Any) -> Any:
         """The table with the rows that a shuffle brings back in its columns."""
         return parts.with_released(shuffle.released(), self._coding, self._model)
 
-    def _say(self, what):
+    def _say(self, what: str) -> None:
         if self.verbose:
             ProgressLine().say(f"DaskMicroAggregator: {what}")
 
 
-def _roles(sensitive, unit, strata):
+def _roles(sensitive: Names | None, unit: Hashable, strata: Names | None) -> dict[str, Any]:
     """Columns by their role, as lists of names, but for the unit."""
     names = {"sensitive": sensitive, "strata": strata}
     names = {role: [] if name is None else as_list(name) for role, name in names.items()}

@@ -1,0 +1,1 @@
+"""The page of `sk-microagg explore`: the server, and what it computes."""

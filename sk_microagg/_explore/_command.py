@@ -1,0 +1,45 @@
+"""The command `explore`."""
+
+import sys
+import webbrowser
+
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._paths import is_standard, suffix_of_input
+from sk_microagg._cli._progress import CommandProgress
+from sk_microagg._utils._extras import check_report_extra
+from sk_microagg._utils._printable import printable
+
+
+def run(options):
+    """Read a table, and serve the page until it is closed."""
+    _check(options)
+    from sk_microagg._explore._server import Server
+    from sk_microagg._explore._tables import OpenTable
+
+    with CommandProgress(is_wanted=True) as progress:
+        progress.show(f"reading {options.input}")
+        table = OpenTable(options)
+
+    def on_start(address):
+        print(f"{printable(options.input)} is open at {address}", flush=True)
+        print("Only this machine can see it. Ctrl-C ends it, or closing the page.", flush=True)
+        if not options.no_browser:
+            webbrowser.open(address)
+
+    try:
+        Server(table, on_start).serve_page()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+
+
+def _check(options):
+    """Raise for all that can be known before reading."""
+    if is_standard(options.input):
+        raise CommandError("explore reads a file, since release and report are written next to it.")
+    suffix_of_input(options.input)
+    try:
+        check_report_extra()
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise CommandError("explore needs a server: install sk-microagg[explore].") from error

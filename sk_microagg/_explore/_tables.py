@@ -1,0 +1,135 @@
+"""The table on the page: read once, and again if the file has changed."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._format import Format
+from sk_microagg._cli._paths import suffix_of_input
+from sk_microagg._cli._tables import read_table
+from sk_microagg._explore._description import K, describe_table, sampled_rows
+from sk_microagg._explore._settings import Source, arguments_of
+
+# By the kinds that are recognized, those that can be declared.
+KINDS_TO_DECLARE = {
+    "number": "number",
+    "date": "date",
+    "category": "category",
+    "boolean": "category",
+}
+
+
+class OpenTable:
+    """A table that was read, and the file that it was read from.
+
+    It does not change: if the file has, another one is made.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The options of `explore`.
+
+    Attributes
+    ----------
+    source : Source
+        What names of columns and files refer to.
+
+    sample : Table
+        The rows that previews are computed on.
+
+    description : dict
+        What the page says about the table.
+    """
+
+    def __init__(self, options):
+        self.options = options
+        self._read_state = self._state()
+        table = read_table(options.input, Format.of(options))
+        cells = table.cells
+        description = describe_table(table, shows_rows=not options.no_preview)
+        self.source = Source(self.options, cells.column_names)
+        self.sample = replace(table, cells=cells.take(sampled_rows(cells.num_rows)))
+        self.description = {
+            "name": Path(self.options.input).name,
+            "folder": str(Path(self.options.input).resolve().parent),
+            **description,
+            "version": self.source.version,
+            "settings": self._first_settings(description["columns"]),
+        }
+
+    def check_unchanged(self, settings):
+        """Raise CommandError if the file is no longer what was read for some settings."""
+        if self._state() != self._read_state:
+            raise CommandError(
+                f"{self.options.input} has changed since it was read: read it again."
+            )
+        # Another page may have read it again. Columns are named by their positions.
+        if settings["version"] != self.source.version:
+            raise CommandError(
+                f"The columns of {self.options.input} have changed since this page read them: read "
+                "them again."
+            )
+
+    def arguments_of_job(self, what, settings):
+        """Return the arguments of a job, after what it sends to: see `_jobs`."""
+        if what == "export":
+            return arguments_of(settings, self.source), self.source.beside(f".{uuid4().hex}")
+        is_sample = self.description["n_sample"] < self.description["n_records"]
+        # Previews do not wait for a long search.
+        settings = {**settings, "time_limit": None}
+        if is_sample:
+            settings["columns"] = self._with_kinds(settings["columns"])
+        arguments = arguments_of(settings, self.source)
+        about = {
+            "preview": (is_sample,),
+            "curve": (self.description["ks"],),
+            "certificate": (is_sample, settings["certificate"] or 10.0),
+        }[what]
+        return self.sample, arguments, *about
+
+    def _with_kinds(self, columns):
+        """What was chosen for columns, with the kinds that the whole table has.
+
+        Those of a sample might be others.
+        """
+        recognized = [about["kind"] for about in self.description["columns"]]
+        return [
+            {**column, "kind": column["kind"] or KINDS_TO_DECLARE.get(kind)}
+            for column, kind in zip(columns, recognized, strict=True)
+        ]
+
+    def existing(self, settings):
+        """Return the names of files that would be overwritten."""
+        names = [settings["release"], settings["report"]]
+        return [n for n in names if n is not None and os.path.lexists(self.source.beside(n))]
+
+    def _state(self):
+        """What changes when the file does."""
+        try:
+            state = os.stat(self.options.input)
+        except OSError as error:
+            raise CommandError(
+                f"{self.options.input} cannot be read any more: {error.strerror}."
+            ) from error
+        return state.st_mtime_ns, state.st_size, state.st_ino
+
+    def _first_settings(self, columns):
+        suffix = suffix_of_input(self.options.input)
+        stem = Path(self.options.input).name[: -len(suffix)]
+        return {
+            "version": self.source.version,
+            "k": K,
+            "method": "aggregate",
+            "categories": "mode",
+            "columns": [{"role": column["role"], "kind": None, "weight": 1} for column in columns],
+            "l": None,
+            "t": None,
+            "time_limit": None,
+            "certificate": None,
+            "shuffle": False,
+            "release": f"{stem}_release{suffix}",
+            "report": f"{stem}_report.html",
+            "overwrite": False,
+        }

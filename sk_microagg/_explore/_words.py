@@ -1,0 +1,59 @@
+"""Messages of the command line in the words of the page, which has no options.
+
+They quote no value of the table that may be of a single record: the page may be shown to others.
+"""
+
+import re
+
+# A name as the shell wants it.
+NAME = r"('(?:[^']|'\"'\"')*'|[^\s;,.]+)"
+
+REPLACED = [
+    (rf"use --categorical {NAME} to take all as categories", "choose the kind category"),
+    (rf"use --date {NAME}, or --categorical {NAME}", "choose the kind date or category"),
+    (rf"or use --categorical {NAME}", "or choose the kind category"),
+    (rf"or --categorical {NAME}", "or choose the kind category"),
+    (rf"use --categorical {NAME}", "choose the kind category"),
+    (r"leave out --(?:date|number|ordinal|categorical)", "choose another kind"),
+    (rf"write it, as in --ordinal {NAME}", "write it as low<medium<high beside the kind"),
+    (rf"say which, as in --date {NAME}", "write the pattern beside the kind, as in %d %b %Y"),
+    (rf"use --date {NAME} or --date {NAME}", "write which beside the kind: %d/%m/%Y or %m/%d/%Y"),
+    (r"use (--(?:na|decimal|thousands)\b)", r"start explore with \1"),
+    (
+        r"name texts that mean missing by --na",
+        "start explore with --na for missing values",
+    ),
+    (r"are named by --na", "are named by --na when explore is started"),
+    (r"There is no column left to anonymize: .*", "No column is a quasi-identifier: choose one."),
+    (r"use --drop, or name it in --columns", "drop it, or make it a quasi-identifier"),
+    (rf"Use --unit {NAME}", "Make the column a unit"),
+    # Values that may be of single records.
+    (r"(?s)^strata: stratum .* has \d+ records, and", "strata: a stratum has fewer records, and"),
+    (r"(?s)^strata: stratum .* of \d+ records violates", "strata: a stratum violates"),
+    (r"(?s) has the value .*, which is not a leaf", " has a value that is not a leaf"),
+]
+
+
+def on_the_page(message):
+    """Return a message with what a user does on the page, where it names options.
+
+    Parameters
+    ----------
+    message : object
+        The message, or an error.
+
+    Returns
+    -------
+    message : str
+        The message.
+
+    Examples
+    --------
+    >>> from sk_microagg._explore._words import on_the_page
+    >>> on_the_page("born: 9 of 9 cells seem to be dates: use --date born, or --categorical born.")
+    'born: 9 of 9 cells seem to be dates: choose the kind date or category.'
+    """
+    message = str(message)
+    for pattern, words in REPLACED:
+        message = re.sub(pattern, words, message)
+    return message

@@ -1,0 +1,93 @@
+// Elements, and words for numbers. Text of the table enters the page only here, as text: never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const LONGEST_NAME = 60;
+
+export const byId = (id) => document.getElementById(id);
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) {
+      element.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function makeSvg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** Change a text only if it differs, so that screen readers do not repeat it. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Show one of two buttons, and keep the focus if it was on the other. */
+export function switchButtons(shown, hidden) {
+  const hadFocus = document.activeElement === hidden;
+  shown.hidden = false;
+  hidden.hidden = true;
+  if (hadFocus) shown.focus();
+}
+
+export function option(value, text) {
+  return make("option", { value }, text);
+}
+
+/** Choose a value of a select, also one that is not among its options. */
+export function choose(select, value, text) {
+  if (![...select.options].some((one) => one.value === value)) select.append(option(value, text));
+  select.value = value;
+}
+
+export const nameOf = (name) => (name.trim() === "" ? "(no name)" : name);
+
+export function short(name, longest = LONGEST_NAME) {
+  const letters = [...nameOf(name)];
+  return letters.length <= longest ? nameOf(name) : `${letters.slice(0, longest - 1).join("")}…`;
+}
+
+/** A name of a column, apart from the direction of the text around it. */
+export function nameElement(name) {
+  return make("bdi", { class: "name", title: name.length > 24 ? name.slice(0, 500) : null }, nameOf(name));
+}
+
+export const thousands = (number) => number.toLocaleString("en-US");
+
+export function counted(number, noun) {
+  return `${thousands(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+export function percent(share) {
+  if (share > 0 && share < 0.001) return "under 0.1%";
+  const text = (100 * share).toFixed(1);
+  return text === "0.0" || text === "100.0" ? `${Math.round(100 * share)}%` : `${text}%`;
+}
+
+export function duration(seconds) {
+  return seconds < 90 ? counted(Math.max(1, Math.round(seconds)), "second") : `${Math.round(seconds / 60)} minutes`;
+}
+
+export function timeLeft(seconds) {
+  return seconds === null || seconds === undefined ? "" : `about ${duration(seconds)} left`;
+}
+
+export function showProgress(bar, share) {
+  if (share === null || share === undefined) bar.removeAttribute("value");
+  else bar.value = share;
+}
+
+/** A table with the columns' titles and rows of texts or elements; the first cell of a row is its title. */
+export function fillTable(table, titles, rows) {
+  const head = make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", { scope: "col" }, title))));
+  const body = rows.map(([first, ...cells]) =>
+    make("tr", {}, make("th", { scope: "row" }, first), ...cells.map((cell) => make("td", {}, cell))),
+  );
+  table.replaceChildren(head, make("tbody", {}, ...body));
+}

@@ -1,0 +1,124 @@
+// Names of files, the command line that does the same, and the release itself.
+import { Job } from "./api.js";
+import { byId, make, setText, showProgress, switchButtons, timeLeft } from "./dom.js";
+
+function messages(warnings) {
+  return warnings.map((words) => make("p", { class: "message", "data-kind": "warning" }, words));
+}
+
+export class Export {
+  #exists = [];
+  #isPossible = false;
+
+  /** `changed` is called after a change of a user, `settings` returns those to write with. */
+  constructor(changed, settings) {
+    this.job = new Job("export", {
+      running: (event) => this.#run(event),
+      done: (result) => this.#done(result, changed),
+      failed: (error) => this.#stop(error, changed),
+      canceled: () => this.#stop("Canceled. No file was written.", changed),
+    });
+    for (const id of ["release-name", "report-name", "report-wanted"]) {
+      byId(id).addEventListener("input", () => {
+        byId("overwrite").checked = false; // consent is to the files that were named
+        changed();
+      });
+    }
+    for (const id of ["report-certificate", "overwrite"]) byId(id).addEventListener("input", () => changed());
+    byId("copy").addEventListener("click", () => this.#copy());
+    byId("export-start").addEventListener("click", () => this.job.start(settings()));
+    byId("export-cancel").addEventListener("click", () => this.job.cancel());
+  }
+
+  show({ folder, settings }) {
+    setText(byId("folder"), folder);
+    byId("release-name").value = settings.release;
+    if (settings.report !== null) byId("report-name").value = settings.report;
+    byId("report-wanted").checked = settings.report !== null;
+    byId("report-certificate").value = settings.certificate ?? "";
+    byId("overwrite").checked = false;
+  }
+
+  read(isKaim) {
+    const hasReport = byId("report-wanted").checked;
+    const seconds = byId("report-certificate").value;
+    return {
+      release: byId("release-name").value,
+      report: hasReport ? byId("report-name").value : null,
+      certificate: hasReport && !isKaim && seconds !== "" ? Number(seconds) : null,
+      overwrite: this.#exists.length > 0 && byId("overwrite").checked,
+    };
+  }
+
+  /** What depends on other settings. */
+  update(isKaim) {
+    const hasReport = byId("report-wanted").checked;
+    byId("report-name").disabled = !hasReport;
+    byId("report-certificate").disabled = !hasReport || isKaim;
+    setText(byId("report-certificate-reason"), isKaim ? "Not with generalization." : hasReport ? "" : "Only in a report.");
+    this.#enable();
+  }
+
+  /** The answer of the server to a check of the settings; null while there is none. */
+  check(answer) {
+    this.#isPossible = answer !== null && answer.error === null;
+    if (answer !== null) {
+      this.#exists = answer.exists ?? [];
+      setText(byId("command"), answer.command ?? "");
+      byId("copy").disabled = !answer.command;
+      byId("export-problem").hidden = answer.error === null;
+      setText(byId("export-problem"), answer.error ?? "");
+      byId("overwrite-part").hidden = this.#exists.length === 0;
+      setText(byId("overwrite-words"), `Overwrite ${this.#exists.join(" and ")}`);
+      if (this.#exists.length === 0) byId("overwrite").checked = false;
+    }
+    this.#enable();
+  }
+
+  #enable() {
+    const isAllowed = this.#exists.length === 0 || byId("overwrite").checked;
+    byId("export-start").disabled = !this.#isPossible || !isAllowed;
+  }
+
+  #run(event) {
+    switchButtons(byId("export-cancel"), byId("export-start"));
+    byId("exported").replaceChildren();
+    byId("export-progress").hidden = false;
+    showProgress(byId("export-progress"), event.share);
+    const left = timeLeft(event.seconds_left);
+    setText(byId("export-state"), [event.text ?? "writing the release", left].filter(Boolean).join(", "));
+  }
+
+  #stop(words, changed) {
+    switchButtons(byId("export-start"), byId("export-cancel"));
+    byId("export-progress").hidden = true;
+    setText(byId("export-state"), words);
+    byId("overwrite").checked = false;
+    changed(); // files may exist now
+  }
+
+  #done(result, changed) {
+    const files = [result.release, result.report].filter(Boolean);
+    const facts = result.facts.map(([name, words]) => make("div", {}, make("dt", {}, name), make("dd", {}, words)));
+    byId("exported").replaceChildren(
+      make("p", { class: "verdict" }, "Written: ", ...files.flatMap((file, i) => [i ? " and " : "", make("bdi", { "data-file": file }, file)])),
+      ...messages(result.warnings),
+      make("dl", { class: "facts" }, ...facts),
+      make("p", { class: "note" }, "Written with:"),
+      make("pre", {}, make("code", {}, result.command)),
+    );
+    if (document.activeElement === byId("export-cancel")) byId("exported").focus();
+    this.#stop("The release is written.", changed);
+  }
+
+  async #copy() {
+    try {
+      await navigator.clipboard.writeText(byId("command").textContent);
+      setText(byId("copied"), "Copied.");
+    } catch {
+      getSelection().selectAllChildren(byId("command"));
+      setText(byId("copied"), "Marked: press Ctrl+C to copy it.");
+    }
+    setTimeout(() => setText(byId("copied"), ""), 4000);
+  }
+}

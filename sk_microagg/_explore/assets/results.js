@@ -1,0 +1,106 @@
+// What the preview found: figures, columns, groups and sensitive columns.
+import { byId, counted, fillTable, make, nameElement, percent, setText, thousands } from "./dom.js";
+import { beforeAndAfter, drawGroups } from "./draw.js";
+
+const MOST_SHOWN = 12;
+const NO_SENSITIVE =
+  "No column is sensitive. k says nothing about what the records of a group share: if a column that is kept, such as a diagnosis, " +
+  "has one value in a whole group, that value is disclosed. Give such a column the role Sensitive.";
+
+function figure(name, value, words) {
+  const [, number, explanation] = document.querySelector(`#figures [data-figure=${name}]`).children;
+  setText(number, value);
+  if (words !== undefined) setText(explanation, words);
+}
+
+const LOSS = {
+  aggregate: "Share of the differences between records that is gone. Less is better.",
+  kaim: "How coarse the values are, on average: 0% if unchanged, 100% if all are *. Less is better.",
+};
+
+export function showPreview(result, method) {
+  showFigures(result, method);
+  showColumns(result.columns);
+  showGroups(result.groups);
+  showSensitive(result.sensitive);
+  byId("privacy").replaceChildren(...result.privacy.map((sentence) => make("li", {}, sentence)));
+}
+
+function showFigures(result, method) {
+  figure("groups", thousands(result.n_groups));
+  const together = result.level_of ? ` ${result.level_of}` : "";
+  const smallest = `Every row of the release${together} occurs at least ${counted(result.level, "time")}.`;
+  figure("smallest", thousands(result.smallest_group), smallest);
+  figure("loss", percent(result.loss), LOSS[method]);
+  const linked = "Share of the records that an intruder who knows all original values finds again, on average.";
+  const most = `With k\u00a0=\u00a0${thousands(result.k)}, it is at most ${Number((100 / result.k).toFixed(1))}%.`;
+  figure("linked", result.linked_words, `${linked} ${most}`);
+  const sample = result.is_sample
+    ? `All figures of the preview are of a sample of ${counted(result.n_records, "row")}; the release is made of all rows, and its figures differ a little. `
+    : `Computed on all ${counted(result.n_records, "row")}. `;
+  setText(byId("preview-note"), `${sample}Method: ${result.method}.`);
+}
+
+function card({ index, name, released, distribution }) {
+  const isMissing = distribution.missing?.some((share) => share !== "0%");
+  const missing = isMissing ? `Missing: ${distribution.missing[0]} before, ${distribution.missing[1]} after.` : "";
+  return make(
+    "figure",
+    { class: "plot", "data-column": index },
+    make("figcaption", {}, nameElement(name), make("span", { class: "note" }, released)),
+    beforeAndAfter(name, distribution),
+    missing ? make("p", { class: "note" }, missing) : null,
+  );
+}
+
+function showColumns(columns) {
+  const host = byId("before-after");
+  const wasOpen = host.querySelector("details")?.open ?? false;
+  const cards = columns.map(card);
+  const parts = [make("div", { class: "plots" }, ...cards.slice(0, MOST_SHOWN))];
+  if (cards.length > MOST_SHOWN) {
+    const more = make("div", { class: "plots" }, ...cards.slice(MOST_SHOWN));
+    const words = `${counted(cards.length - MOST_SHOWN, "more column")}`;
+    parts.push(make("details", { open: wasOpen }, make("summary", {}, words), more));
+  }
+  host.replaceChildren(...parts);
+}
+
+function showGroups(groups) {
+  const host = byId("groups");
+  if (groups === null || groups.points.length === 0) {
+    host.replaceChildren(make("p", { class: "note" }, "There is no picture of these groups."));
+    return;
+  }
+  const isAll = groups.points.length >= groups.n_groups;
+  const shown = isAll ? "All groups" : `${thousands(groups.points.length)} of ${counted(groups.n_groups, "group")}`;
+  const words = `${shown}, as released. Groups with similar values are near each other; the area of a bubble is the number of records that share the row.`;
+  const stage = make("div", { class: "picture" });
+  host.replaceChildren(make("p", { class: "note" }, words), stage);
+  drawGroups(stage, groups);
+}
+
+function showSensitive(sensitive) {
+  const host = byId("sensitive");
+  if (sensitive.length === 0) {
+    host.replaceChildren(make("p", {}, NO_SENSITIVE));
+    return;
+  }
+  const rows = sensitive.map(({ name, homogeneity, diversity, closeness }) => [
+    nameElement(name),
+    homogeneity ?? "–",
+    diversity === null ? "–" : `at least ${thousands(diversity)}`,
+    closeness === null ? "–" : `at most ${closeness.toFixed(2)}`,
+  ]);
+  const table = make("table", { class: "measures" });
+  fillTable(table, ["Column", "Homogeneity", "Different values in each group", "Distance from the whole table"], rows);
+  const meanings = [
+    ["Homogeneity: ", "if all records of a group share one value, it is disclosed for each of them."],
+    ["Different values: ", "with at least 2, nobody learns a value for sure."],
+    ["Distance: ", "0 if a group tells no more than the whole table; at most 1."],
+  ];
+  host.replaceChildren(
+    make("div", { class: "box", tabindex: 0, role: "region", "aria-label": "Sensitive columns" }, table),
+    make("ul", { class: "note" }, ...meanings.map(([name, words]) => make("li", {}, make("b", {}, name), words))),
+  );
+}

@@ -1,0 +1,211 @@
+"""What a notebook shows of a fitted model, beside the diagram of scikit-learn."""
+
+from html import escape
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_html_repr
+
+from sk_microagg._utils._bars import bars
+from sk_microagg._utils._numbers import counted, percent
+from sk_microagg._utils._typing import Labels
+
+MOST_BARS = 8
+LONGEST_NAME = 200
+NOT_EXACT = "not exact: publish what fit_transform returns"
+
+STYLE = """
+.sk-microagg { display: flex; flex-wrap: wrap; gap: 1em 2em; align-items: flex-start; }
+.sk-microagg > div { max-width: 100%; }
+.sk-microagg-groups { font-size: 13px; line-height: 1.5; }
+.sk-microagg-groups p { margin: 0 0 .4em; font-weight: 600; }
+.sk-microagg-groups dl {
+  display: grid; grid-template-columns: max-content minmax(0, 16em); gap: 0 1em; margin: 0 0 .8em;
+}
+.sk-microagg-groups dt, .sk-microagg-groups dd { margin: 0; padding: 0; float: none; width: auto; }
+.sk-microagg-groups dt { font-weight: 400; opacity: .75; }
+.sk-microagg-groups dd { font-weight: 600; }
+.sk-microagg-groups > svg { display: block; max-width: 100%; margin-bottom: .8em; }
+"""
+
+
+class ShowsGroups:
+    """Mixin for estimators with groups: a notebook shows figures of these beside the diagram.
+
+    They are computed from the public attributes alone, and none of them is about fewer records than
+    a group has. An estimator that is not fitted has the diagram of scikit-learn alone, and none has
+    more than its text if `sklearn.set_config(display="text")` says so.
+    """
+
+    def _repr_html_inner(self) -> str:
+        model = self._grouped()
+        diagram, groups = estimator_html_repr(self), html_of(model)
+        if not groups:
+            return diagram
+        heading = "" if model is self else f"<p>Trained on a release of {type(model).__name__}</p>"
+        return (
+            f'<style>{STYLE}</style><div class="sk-microagg"><div>{diagram}</div>'
+            f'<div class="sk-microagg-groups">{heading}{groups}</div></div>'
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def _grouped(self) -> Any:
+        """The model that has the groups."""
+        return self
+
+
+def html_of(model: Any) -> str:
+    """Figures of the groups of a model, and a small picture.
+
+    Parameters
+    ----------
+    model : object
+        An estimator.
+
+    Returns
+    -------
+    html : str
+        A list and one or two SVGs; empty if the model is not fitted, or has no groups.
+
+    Examples
+    --------
+    >>> from sk_microagg import MicroAggregator
+    >>> from sk_microagg._utils._notebook import html_of
+    >>> html_of(MicroAggregator())
+    ''
+    >>> "<dt>Groups</dt><dd>2, of 3 records each</dd>" in html_of(
+    ...     MicroAggregator(k=3).fit([[1], [2], [3], [7], [8], [9]])
+    ... )
+    True
+    """
+    needed = ("group_sizes_", "information_loss_", "exact_transform_")
+    if not all(hasattr(model, name) for name in needed):
+        return ""
+    facts = {
+        "k": _k(model),
+        "Groups": _groups(model.group_sizes_),
+        "Records": f"{model.group_sizes_.sum():,}",
+        "Information loss": percent(model.information_loss_, digits=3),
+        "transform": "exact" if model.exact_transform_ else NOT_EXACT,
+    }
+    pairs = "".join(f"<dt>{name}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
+    pictures = [bars("Groups by number of records", size_rows(model.group_sizes_))]
+    losses = column_losses(model)
+    if losses is not None:
+        pictures.append(bars("Information loss by column", loss_rows(losses)))
+    return f"<dl>{pairs}</dl>{''.join(pictures)}"
+
+
+def _k(model: Any) -> str:
+    """The parameter, unless it was raised after the fit: it would promise too much."""
+    is_kept = isinstance(model.k, Integral) and model.k <= model.group_sizes_.min()
+    return str(model.k) if is_kept else f"{model.k}, but set after the fit"
+
+
+def _groups(sizes: Labels) -> str:
+    least, most = sizes.min(), sizes.max()
+    if least < most:
+        return f"{len(sizes):,}, of {least:,} to {most:,} records"
+    return f"{len(sizes):,}, of {counted(least, 'record')}{' each' if len(sizes) > 1 else ''}"
+
+
+def size_rows(sizes: Labels) -> list[tuple[str, float, str]]:
+    """How many groups there are of each size, for `bars`; sizes are joined if they are many.
+
+    Parameters
+    ----------
+    sizes : ndarray of int
+        Number of records in each group.
+
+    Returns
+    -------
+    rows : list of (str, int, str)
+        At most nine; the largest twentieth of the groups may be in the last one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._utils._notebook import size_rows
+    >>> size_rows(np.array([5] * 30 + [7] * 9 + [250]))
+    [('5', 30, '30'), ('6', 0, '0'), ('7', 9, '9'), ('8 or more', 1, '1')]
+    """
+    low, top = int(sizes.min()), int(sizes.max())
+    if top - low >= MOST_BARS:
+        top = int(np.quantile(sizes, 0.95, method="higher"))
+    width = -((low - top - 1) // MOST_BARS)
+    starts = range(low, top + 1, width)
+    end = starts[-1] + width
+    counts = np.bincount(np.minimum((sizes - low) // width, len(starts))).tolist()
+    labels = [_span(start, width) for start in starts] + [f"{end:,} or more"]
+    return [(label, count, f"{count:,}") for label, count in zip(labels, counts, strict=False)]
+
+
+def _span(start: int, width: int) -> str:
+    return f"{start:,}" if width == 1 else f"{start:,}–{start + width - 1:,}"
+
+
+def column_losses(model: Any) -> dict[str, float] | None:
+    """What each column loses, by its name, if it can be computed from public attributes.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        The model.
+
+    Returns
+    -------
+    losses : dict or None
+        Shares from 0 to 1.
+    """
+    if hasattr(model, "column_losses_"):
+        return model.column_losses_
+    scaler: Any = getattr(model, "scaler_", None)
+    if not (type(scaler) is StandardScaler and hasattr(model, "centroids_") and scaler.with_std):
+        return None
+    if np.ndim(scaler.n_samples_seen_) > 0:  # Values are missing.
+        return None
+    centroids = model.centroids_.astype(np.float64)
+    shares = model.group_sizes_ / model.group_sizes_.sum()
+    between = shares @ (centroids - shares @ centroids) ** 2
+    total = np.where(scaler.var_ > 0, scaler.var_, np.inf)
+    losses = np.where(scaler.var_ > 0, np.clip(1 - between / total, 0.0, 1.0), 0.0)
+    names = getattr(model, "feature_names_in_", [f"x{number}" for number in range(len(losses))])
+    return dict(zip(names, losses.tolist(), strict=True))
+
+
+def loss_rows(losses: dict[str, float]) -> list[tuple[str, float, str]]:
+    """The columns that lose most, for `bars`.
+
+    Parameters
+    ----------
+    losses : dict
+        Losses by the names of columns.
+
+    Returns
+    -------
+    rows : list of (str, float, str)
+        At most nine; the last one says how many columns there are besides.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._notebook import loss_rows
+    >>> loss_rows({"age": 0.031, "income": 0.12})
+    [('income', 0.12, '12.0%'), ('age', 0.031, '3.10%')]
+    """
+    ordered = sorted(losses.items(), key=lambda item: -item[1])
+    rows = [
+        (str(name)[:LONGEST_NAME], loss, percent(loss, digits=3))
+        for name, loss in ordered[:MOST_BARS]
+    ]
+    if n_others := len(ordered) - len(rows):
+        rows.append(
+            (f"{n_others:,} more", 0.0, f"up to {percent(ordered[len(rows)][1], digits=3)}")
+        )
+    return rows

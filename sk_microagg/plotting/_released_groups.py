@@ -1,0 +1,93 @@
+"""The groups of a release in a plane, of which nothing is known but the release."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Self
+
+import numpy as np
+
+from sk_microagg._model._points import routing_of
+from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg._utils._validation import check_records
+from sk_microagg.encoding import TableEncoder
+from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._mixed import are_numbers
+from sk_microagg.metrics._numeric import standard_deviations
+from sk_microagg.plotting._intervals import with_midpoints
+from sk_microagg.plotting._plane import Plane
+
+# More groups would show nothing more, and more rows would not change the plane.
+MOST_GROUPS = 600
+ROWS_FOR_THE_PLANE = 20_000
+
+
+@dataclass(frozen=True)
+class ReleasedGroups:
+    """Groups of a release, each a point in the plane of the first two principal components.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_shown, 2)
+        The groups, or a random sample if there are many. A row that occurs once, or fewer than k
+        times, is not among them.
+
+    sizes : ndarray of shape (n_shown,)
+        Their sizes.
+
+    axis_names : tuple of two str
+        Labels of the axes.
+
+    n_groups : int
+        Number of all groups.
+
+    largest : int
+        Size of the largest class of equal rows.
+    """
+
+    points: Floats
+    sizes: Labels
+    axis_names: tuple[str, ...]
+    n_groups: int
+    largest: int
+
+    @classmethod
+    def of(cls, release: Any, k: int) -> Self | None:
+        """Place the groups of a release; None if there are fewer than two groups or columns."""
+        if not are_numbers(release) and find_spec("pandas") is None:
+            return None  # Categories become points in pandas' frames only.
+        classes = row_classes(release, "release")
+        sizes = np.bincount(classes)
+        groups = np.flatnonzero(sizes >= max(k, 2))
+        scaled = _standardized(release)
+        if len(groups) < 2 or scaled.shape[1] < 2:
+            return None
+        rng = np.random.RandomState(0)
+        plane = Plane(scaled[_some(len(scaled), ROWS_FOR_THE_PLANE, rng)])
+        first_rows = np.unique(classes, return_index=True)[1]
+        shown = groups[_some(len(groups), MOST_GROUPS, rng)]
+        return cls(
+            plane.place(scaled[first_rows[shown]]),
+            sizes[shown],
+            plane.axis_names("component"),
+            len(groups),
+            sizes.max(),
+        )
+
+
+def _standardized(release: Any) -> Floats:
+    """The rows of a release as points."""
+    if not are_numbers(release):
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        columns = [with_midpoints(column) for column in columns_of(release, "release")]
+        release = pandas.DataFrame(dict(enumerate(columns)))
+        return routing_of(TableEncoder(release, 1).points(release))
+    release = check_records(release, name="release")
+    spreads = standard_deviations(release)
+    return (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
+
+
+def _some(n: int, most: int, rng: np.random.RandomState) -> Labels:
+    """Sorted indices: all n, or a random sample of `most` of them."""
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))

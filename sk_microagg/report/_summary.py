@@ -1,0 +1,90 @@
+"""The first page of a report: what an approver has to know, as pairs of a name and a text."""
+
+import numpy as np
+
+from sk_microagg._utils._numbers import counted, percent
+
+# What fits on the page, whatever the table.
+MOST_NAMES, LONGEST_NAME, MOST_LOSSES = 8, 48, 3
+
+
+def summary_of(facts, method, certificate=None):
+    """The table, the method, the loss and the risk, each in a line or two.
+
+    Parameters
+    ----------
+    facts : Facts
+        What was measured.
+
+    method : str
+        How the values of a group are replaced, in a sentence.
+
+    certificate : Certificate or None, default=None
+        What was proven about the loss.
+
+    Returns
+    -------
+    pairs : list of tuple
+        Names and texts.
+    """
+    records = counted(facts.n_records, "record")
+    return [
+        ("Table", records if facts.source is None else f"{short(facts.source)}, {records}"),
+        ("Anonymized", named(facts.names)),
+        *_others(facts),
+        ("How", method),
+        ("Highest losses", _highest_losses(facts)),
+        *([] if certificate is None else [("Optimality", certificate.verdict())]),
+        ("Risk", _risk(facts)),
+        ("Sensitive", _sensitive(facts)),
+    ]
+
+
+def short(name):
+    """A name that may be long."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def named(names):
+    """The number of columns, and the first of their names."""
+    words = ", ".join(short(name) for name in list(names)[:MOST_NAMES])
+    n_more = len(names) - MOST_NAMES
+    more = f" and {n_more:,} more" if n_more > 0 else ""
+    return f"{counted(len(names), 'column')}: {words}{more}"
+
+
+def _others(facts):
+    if facts.homogeneous:
+        yield "Unchanged", named(facts.homogeneous)
+    if facts.dropped:
+        yield "Dropped", named(facts.dropped)
+
+
+def _highest_losses(facts):
+    order = np.argsort(-facts.column_losses, kind="stable")[:MOST_LOSSES]
+    return ", ".join(f"{short(facts.names[j])} {percent(facts.column_losses[j])}" for j in order)
+
+
+def _risk(facts):
+    if facts.risk is None:
+        before, after = facts.as_text(facts.unique_before), facts.as_text(facts.unique_after)
+        return f"Records with a row that nobody else has: {before} before, {after} after."
+    linkage = facts.risk.linkage
+    return (
+        "An intruder who knows all original values is expected to re-identify "
+        f"{facts.expected_matches(linkage)} of the records."
+    )
+
+
+def _sensitive(facts):
+    if not facts.beyond_k.columns:
+        return "No sensitive column was examined."
+    return " ".join(_of_column(facts, column) for column in facts.beyond_k.columns[:MOST_LOSSES])
+
+
+def _of_column(facts, column):
+    where = f"In the {short(column.words)},"
+    if column.homogeneous > 0:
+        shared = facts.as_text(column.homogeneous, " of the records")
+        return f"{where} {shared} are in groups that share one value."
+    return f"{where} every group has at least {counted(column.n_values, 'different value')}."
