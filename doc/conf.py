@@ -1,6 +1,10 @@
 """How the documentation is built: `sphinx-build -W doc doc/_build/html`."""
 
+import sys
 from importlib import metadata
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
 
 project = "sk_microagg"
 author = "the sk_microagg developers"
@@ -22,6 +26,8 @@ autodoc_default_options = {
     "exclude-members": "get_metadata_routing, set_output, set_callbacks, set_fit_request, "
     "set_transform_request, set_score_request",
 }
+# numpydoc says the types, in words.
+autodoc_typehints = "none"
 # Members are listed by autodoc, once.
 numpydoc_show_class_members = False
 
@@ -32,14 +38,31 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 0,
     "abort_on_example_error": True,
+    # By name: a class could not be stored between two builds.
+    "within_subsection_order": "gallery_order.ByHand",
+    "thumbnail_size": (880, 560),
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sk_microagg"
+html_static_path = ["_static"]
+html_css_files = ["look.css"]
+templates_path = ["_templates"]
 html_theme_options = {
+    "navbar_center": ["navigation"],
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 4,
+}
+html_context = {
+    "header_pages": [
+        ("Getting started", "getting_started"),
+        ("Explore", "explore"),
+        ("Command line", "command_line"),
+        ("Choosing", "choosing"),
+        ("Protection", "threat_model"),
+        ("Examples", "auto_examples/index"),
+        ("API", "api"),
+    ]
 }
 html_sidebars = {"**": []}  # all pages are in the header

@@ -39,6 +39,11 @@ print(release.head().round(1))
 print(f"{len(release)} patients in {aggregator.n_groups_} groups")
 
 # %%
+# In a notebook, a fitted estimator shows what became of the table: the groups, their sizes, and
+# what each column has lost.
+aggregator
+
+# %%
 # Protection
 # ----------
 # An intruder who looks for a patient finds at least five rows that match, and no unique one.

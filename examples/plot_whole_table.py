@@ -44,8 +44,8 @@ try:
     adult = fetch_adult(as_frame=True)
     people = adult.data.drop(columns="salary-class").sample(N_PEOPLE, random_state=0)
     hierarchies = adult.hierarchies
-except OSError as error:
-    print(f"Drawn at random: {error}")
+except OSError:
+    print("Adult is not at hand: people are drawn at random.")
     people, hierarchies = draw_people(np.random.default_rng(0))
 
 print(people.head(6).to_string())
