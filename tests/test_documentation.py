@@ -23,7 +23,7 @@ PACKAGES = ["sk_microagg"] + [
 MODULES = ["sk_microagg"] + [
     module.name for module in pkgutil.walk_packages(sk_microagg.__path__, "sk_microagg.")
 ]
-REPLAYED = ("command_line", "how_good")
+REPLAYED = ("command_line", "getting_started", "how_good")
 PUBLIC = {
     f"{package}.{name}": getattr(importlib.import_module(package), name)
     for package in PACKAGES

@@ -1,15 +1,29 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 from sklearn.preprocessing import FunctionTransformer, RobustScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg import KAIM, MicroAggregator, metrics, microaggregate
+from sk_microagg import (
+    KAIM,
+    MicroAggregator,
+    TableAggregator,
+    TargetScaler,
+    TrainOnRelease,
+    metrics,
+    microaggregate,
+)
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
+from sk_microagg.generalization import KMember
+from sk_microagg.privacy import LDiversity
 from sk_microagg.refiners import Annealing, Exchange, IteratedLocalSearch, Recombination
 
 BUILDERS = [MDAV(), CBFS(), TFRP(), GSMS(), DBFS()]
@@ -27,7 +41,7 @@ NO_REFINER = (
     "'refine'"
 )
 NO_SCALER = "^scaler={} must be 'standard', 'target', None or an object with the method"
-TEXT = "^X holds text, but must hold numbers: could not convert string to float:"
+TEXT = "^Column {} of X holds text, but must hold numbers. TableAggregator and KAIM take tables"
 
 
 @pytest.fixture(name="X")
@@ -97,9 +111,12 @@ def test_bad_k(X, k, error, message):
     [
         (with_value(np.inf), ValueError, "Input X contains infinity"),
         (with_value(-np.inf), ValueError, "Input X contains infinity"),
-        ([["1.5", "Bonn"]] * 20, ValueError, f"{TEXT} 'Bonn'. TableAggregator and KAIM take"),
-        (np.full((20, 2), "x", dtype=object), ValueError, f"{TEXT} 'x'. TableAggregator and KAIM"),
-        (pl.DataFrame({"city": ["Ulm", None] * 10}), ValueError, f"{TEXT} 'Ulm'. TableAggregator"),
+        ([["1.5", "Bonn"]] * 20, ValueError, TEXT.format(1)),
+        (np.full((20, 2), "x", dtype=object), ValueError, TEXT.format(0)),
+        (pl.DataFrame({"city": ["Ulm", None] * 10}), ValueError, TEXT.format("'city'")),
+        ("text", ValueError, "^X holds text, but must hold numbers"),
+        ({"a": [1] * 20}, TypeError, "^X of type dict must be a table of numbers"),
+        (pd.DataFrame(np.eye(20)[:, :2], columns=["a", "a"]), ValueError, "^X has several columns"),
         (np.arange(20.0), ValueError, "Expected 2D array, got 1D array"),
         (np.zeros((20, 2, 2)), ValueError, "dim 3"),
         (np.empty((0, 2)), ValueError, r"0 sample\(s\)"),
@@ -173,23 +190,42 @@ def dates():
         "periods": frame.assign(born=frame["born"].dt.to_period("M")),
         "polars": pl.from_pandas(frame),
         "polars alone": pl.from_pandas(frame[["born"]]),
+        "Arrow": pa.Table.from_pandas(frame),
+        "Arrow alone": pa.Table.from_pandas(frame[["born"]]),
     }
 
 
 @pytest.mark.parametrize("kind", dates())
 def test_dates(kind):
     frame = dates()[kind]
-    message = r"^Column 'born' of X holds dates or times: it must hold numbers\. Convert it first"
+    message = r"^Column 'born' of X holds dates or times: .* TableAggregator takes tables with"
     assert_all_fail(frame, 5, TypeError, message)
     aggregator = MicroAggregator().fit(np.random.default_rng(0).normal(size=(20, frame.shape[1])))
-    for method in (aggregator.transform, aggregator.score):
+    fit = TargetScaler().fit
+    for method in (aggregator.transform, aggregator.score, lambda X: fit(X, np.arange(20))):
         with pytest.raises(TypeError, match=message):
             method(frame)
 
 
-def test_dates_in_an_array():
-    with pytest.raises(TypeError, match=r"^Column 0 of X holds dates or times"):
-        MicroAggregator().fit(dates()["dates alone"].to_numpy())
+def test_dates_in_an_array_or_a_list():
+    moments = dates()["dates alone"].to_numpy()
+    rows = [[moment, 1.5] for (moment,) in moments]
+    days = [(moment.item(), 1.5) for (moment,) in moments.astype("datetime64[D]")]
+    for table in (moments, moments.astype("datetime64[D]").tolist(), rows, tuple(days)):
+        with pytest.raises(TypeError, match=r"^Column 0 of X holds dates or times"):
+            MicroAggregator().fit(table)
+
+
+@pytest.mark.parametrize("kind", dates())
+def test_generalized_dates(kind):
+    kaim = KAIM(refiner=None, random_state=0)
+    if kind in ("times of the day", "durations"):
+        with pytest.raises(TypeError, match=r"^Column 'born' of X holds times of day or durations"):
+            kaim.fit(dates()[kind])
+        return
+    release = kaim.fit_transform(dates()[kind])
+    assert "e+" not in "".join(release.ravel())
+    assert metrics.anonymity_level(release) >= 5
 
 
 @pytest.mark.parametrize("column", [pd.Series(np.arange(20.0)), dates()["pandas"]["born"]])
@@ -413,7 +449,7 @@ def test_unfitted(X, method):
         (np.ones((4, 2)), ValueError, "X has 2 features, but MicroAggregator is expecting 3"),
         (np.ones((4, 5)), ValueError, "X has 5 features, but MicroAggregator is expecting 3"),
         (with_value(np.inf), ValueError, "Input X contains infinity"),
-        (with_text("Bonn"), ValueError, f"{TEXT} 'Bonn'. TableAggregator and KAIM take tables"),
+        (with_text("Bonn"), ValueError, TEXT.format(1)),
         (np.ones(3), ValueError, "Expected 2D array"),
         (csr_array(np.eye(3)), TypeError, "Sparse data was passed for X"),
         (with_value(1e200), ValueError, "X.* holds values as large as .*overflow"),
@@ -462,3 +498,76 @@ def test_a_fit_that_fails_leaves_the_last_one_whole(X, parameters, second):
     assert all(after[name] is fitted[name] for name in fitted)
     assert aggregator.n_features_in_ == 3
     assert_array_equal(aggregator.transform(frame + 1), moved)
+
+
+@pytest.mark.parametrize("estimator", [MicroAggregator(1), TableAggregator(1), KAIM(1), KMember(1)])
+def test_k_of_1_anonymizes_nothing(X, estimator):
+    message = "^k=1: nothing is anonymized, .* k must be at least 2 to protect anybody"
+    with pytest.warns(UserWarning, match=message) as warned:
+        estimator.fit_transform(X)
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+def test_k_of_1_with_a_constraint_is_no_reason_to_warn(X):
+    aggregator = MicroAggregator(1, privacy=LDiversity(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aggregator.fit(X, sensitive=np.arange(20) % 2)
+    assert aggregator.group_sizes_.min() >= 2
+
+
+@pytest.mark.parametrize("seed", ["x", 2.5, -1, 2**40, [1], np.random.default_rng(0)])
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, seed: MicroAggregator(5, refiner=None, random_state=seed).fit(X),
+        lambda X, seed: TableAggregator(5, random_state=seed).fit(X),
+        lambda X, seed: KAIM(5, random_state=seed).fit(X),
+        lambda X, seed: KMember(5, random_state=seed).fit(X),
+        lambda X, seed: microaggregate(X, 5, random_state=seed),
+        lambda X, seed: metrics.propensity_mse(X, X, random_state=seed),
+    ],
+)
+def test_bad_seeds(X, fit, seed):
+    with pytest.raises(ValueError, match=r"^random_state=.* must be None, an integer from 0 to 2"):
+        fit(X, seed)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "error", "message"),
+    [
+        (MicroAggregator(stitch=np.ones(2)), ValueError, r"^stitch=array.* must be one of False"),
+        (TableAggregator(categories=[]), ValueError, r"^categories=\[\] must be one of 'mode'"),
+        (
+            TableAggregator(decimals=10**30),
+            ValueError,
+            "^decimals=1.* must be an integer from -400",
+        ),
+        (
+            TableAggregator(ordinal={0: 1}),
+            TypeError,
+            r"^ordinal\[0\]=1 must be a list of all values",
+        ),
+        (TableAggregator(ordinal={0: "ab"}), TypeError, "must be a list of all values, lowest fir"),
+        (KAIM(c=np.ones(2)), TypeError, "^c=array.* must be a number at least 0 or 'own'"),
+        (MicroAggregator(refiner=Exchange(10**30)), ValueError, "^max_iter=1.* must be at most 92"),
+        (TrainOnRelease("x"), TypeError, "^estimator='x' must be an object with the method 'fit'"),
+        (TrainOnRelease(MDAV(), []), TypeError, "^estimator=MDAV.* must be an object with the"),
+        (TrainOnRelease(Ridge(), {}), TypeError, "^anonymizer={} must be None or an object with"),
+        (TargetScaler([]), TypeError, r"^estimator=\[\] must be None or an object with the method"),
+        (IteratedLocalSearch(acceptance=[]), TypeError, r"^acceptance=\[\] must be a number"),
+    ],
+)
+def test_parameters_of_odd_types(X, estimator, error, message):
+    if not hasattr(estimator, "fit"):
+        estimator = MicroAggregator(refiner=estimator)
+    with pytest.raises(error, match=message):
+        estimator.fit(X, np.arange(20.0))
+
+
+def test_a_constraint_on_a_column_of_an_odd_type(X):
+    aggregator = MicroAggregator(privacy=LDiversity(2, column=np.ones(2)))
+    with pytest.raises(
+        TypeError, match=r"^column=array\(.* must be the name or number of a column"
+    ):
+        aggregator.fit(X, sensitive=np.arange(20) % 2)

@@ -32,6 +32,7 @@ LAYERS = [
     ["report"],
     ["_cli"],
     ["cli"],
+    ["_explore"],
     ["__main__"],
 ]
 LAYER_OF = {part: number for number, layer in enumerate(LAYERS) for part in layer}

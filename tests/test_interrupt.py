@@ -12,7 +12,7 @@ from sk_microagg._utils._deadline import is_interrupted
 from sk_microagg.builders import MDAV
 from sk_microagg.generalization import _kaim
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch
-from sk_microagg.refiners import _iterated_local_search as module
+from sk_microagg.refiners import _starts
 from sk_microagg.refiners._exchange import FinalExchange
 
 SO_FAR = "^The search was interrupted by Ctrl-C: the result is the best partition found so far.$"
@@ -100,7 +100,7 @@ def test_a_search_ends_with_the_best_so_far(X, labels, n_jobs):
 
 @pytest.mark.parametrize("n_init", [1, 3])
 def test_an_interrupt_in_a_start_goes_on_with_what_there_is(X, labels, press_before, n_init):
-    press_before(module, "decompose_and_shrink", 1)
+    press_before(_starts, "decompose_and_shrink", 1)
     search = endless_search(0, n_init=n_init)
     with pytest.warns(UserWarning, match=SO_FAR):
         refined = search.refine(X, labels, 4, random_state=0)

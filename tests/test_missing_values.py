@@ -23,6 +23,7 @@ from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, TableAggregator, microaggregate
 from sk_microagg._utils._space import ScaledSpace
+from sk_microagg.encoding._lost import LOST
 from sk_microagg.metrics import anonymity_level
 
 SCALERS = {
@@ -275,6 +276,7 @@ def test_the_only_known_value_of_a_group_cannot_be_computed_from_a_model(estimat
         assert abs(guess - known) > 1e-6 * spread[column]
 
 
+@pytest.mark.filterwarnings(f"ignore:{LOST}")
 def test_what_only_one_person_has_does_not_come_out():
     """A person with several records is one person."""
     table = pd.DataFrame(

@@ -274,6 +274,8 @@ def test_no_warning_of_what_chance_would_do(X):
 def test_no_warning_without_classes_or_groups(X, classes, recwarn):
     MicroAggregator(scaler="target").fit(X, X[:, 1])
     MicroAggregator(scaler="target").fit(X, np.column_stack([X[:, 1] > 0, X[:, 1] < 0]))
-    MicroAggregator(1, scaler="target").fit(X, classes)
     MicroAggregator().fit(X, classes)
     assert not recwarn.list
+    with pytest.warns(UserWarning, match="k=1: nothing is anonymized") as warned:
+        MicroAggregator(1, scaler="target").fit(X, classes)
+    assert len(warned) == 1

@@ -5,12 +5,17 @@ from itertools import pairwise
 from pathlib import Path
 
 import _speed
+import beyond_k
 import constraints
+import disclosure
 import kaim
 import mixed
 import numpy as np
+import pipelines
 import pytest
+import refiners
 from _measure import run_alone
+from sklearn.neighbors import KNeighborsRegressor
 
 from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_adult
@@ -59,15 +64,71 @@ def test_one_column_benchmark_measures_loss_time_and_memory(tmp_path):
         assert cell["peak_mb"] >= 0
 
 
-def test_beyond_k_benchmark_measures_what_constraints_cost():
-    command = [sys.executable, BENCHMARKS / "beyond_k.py", "--data", "breast cancer"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def test_beyond_k_benchmark_measures_what_constraints_cost(tmp_path):
+    path = tmp_path / "results.json"
+    printed, results = run("beyond_k.py", "--data", "breast cancer", "--json", path)
     rows = {line[:52].strip(): line[52:].split() for line in printed.splitlines()}
     alone, diverse, close = (rows[name] for name in ("None", "LDiversity()", "TCloseness(t=0.1)"))
     assert float(alone[0]) < float(diverse[0]) < float(close[0])  # loss
     assert float(alone[3]) > 50
     assert float(diverse[3]) == float(close[3]) == 0  # homogeneity
     assert float(close[4]) <= 0.1 < float(diverse[4])  # closeness
+    kept = {cell["name"]: cell for cell in results["constraints"]}
+    assert f"{kept['TCloseness(t=0.1)']['loss_percent']:.2f}" == close[0]
+    assert kept["None"]["homogeneity_percent"] > 50
+
+
+def test_default_is_compared_with_the_best_published_builder():
+    table = {"merge": [40, 30], "k-anonymity first": [50, 20], "t-closeness first": [60, 30]}
+    losses = {"one": table | {"default": [30, 10]}, "two": table | {"default": [20, 19]}}
+    found = beyond_k.below_the_best(losses)
+    assert (found["least"], found["most"]) == pytest.approx((5, 50))
+
+
+def test_disclosure_benchmark_measures_what_releases_give_away(tmp_path, data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    parts = ["--parts", "subtraction", "linkage", "walls", "nearest"]
+    _, results = run("disclosure.py", *parts, "--json", tmp_path / "results.json")
+    assert results["subtraction"]["records"] > 0
+    assert results["linkage"]["linked_percent"] > 90
+    tight, fitted = results["walls"]["tight"], results["walls"]["fitted"]
+    assert all(fitted[name] <= 20 < tight[name] for name in tight)
+    assert all(0 < share < 50 for share in results["nearest"].values())
+
+
+@pytest.mark.parametrize(
+    ("release", "n_own", "n_rare", "n_unique"),
+    [
+        (["[1, 5]", "[1, 5]", "7", "*"] + ["9"] * 5, 8, 3, 2),
+        (["[0, 6]", "[0, 6]", "[6, 8]", "*"] + ["[8, 10]"] * 5, 0, 0, 0),
+    ],
+)
+def test_numbers_that_intervals_show_are_counted(release, n_own, n_rare, n_unique):
+    X = np.array([1.0, 5, 7, 7, 9, 9, 9, 9, 9])[:, None]
+    found = disclosure.shown_numbers(X, np.array(release, dtype=object)[:, None])
+    expected = 100 * np.array([n_own, n_rare, n_unique]) / len(X)
+    assert list(found) == ["own_percent", "rare_percent", "unique_percent"]
+    assert list(found.values()) == pytest.approx(expected)
+
+
+def test_pipelines_benchmark_trains_in_four_ways(monkeypatch, tmp_path):
+    path = tmp_path / "results.json"
+    monkeypatch.setattr(pipelines, "MODELS", {"neighbors": KNeighborsRegressor()})
+    monkeypatch.setattr(sys, "argv", ["pipelines.py", "--json", str(path)])
+    pipelines.main()
+    scores = json.loads(path.read_text())["r2"]["neighbors"]
+    assert list(scores) == ["original", "pipeline", "release", "target"]
+    assert max(scores.values()) < 1
+    assert scores["pipeline"] < scores["original"]
+
+
+def test_dask_benchmark_checks_the_release(tmp_path):
+    options = ["--runs", "none:2000", "--columns", "3", "--workers", "1", "--folder", tmp_path]
+    _, results = run("scale_dask.py", *options, "--json", tmp_path / "results.json")
+    (cell,) = results["cells"]
+    assert (cell["rows"], cell["refiner"], cell["anonymity_level"]) == (2000, "none", 5)
+    assert cell["parts_out_of_line"] == 0
+    assert min(cell["seconds"], cell["peak_worker_mb"], cell["model_bytes"]) > 0
 
 
 def test_refiners_benchmark_measures_loss_time_and_memory(tmp_path):
@@ -88,6 +149,12 @@ def test_refiners_benchmark_measures_loss_time_and_memory(tmp_path):
     assert list(losses) == sorted(losses, reverse=True)
     assert losses[-1] == pytest.approx(searched["loss_percent"])
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_refiners_benchmark_proves_bounds_of_real_data(data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    proven = refiners.measure_cell({"data": "Tarragona", "k": 5, "prove": 0.5})
+    assert 0 < proven["bound_percent"] < 20.2
 
 
 @pytest.mark.parametrize(
@@ -266,8 +333,10 @@ def test_records_benchmark_searches_proves_and_compares(tmp_path, data_folder, m
 def test_mixed_benchmark_compares_releases(tmp_path, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     folder = data_folder / "adult_hierarchies"
-    options = ["--quick", "--hierarchies", folder, "--json", tmp_path / "results.json"]
-    printed, results = run("mixed.py", *options)
+    plot = tmp_path / "plot.png"
+    options = ["--quick", "--hierarchies", folder, "--plot", plot]
+    printed, results = run("mixed.py", *options, "--json", tmp_path / "results.json")
+    assert plot.read_bytes().startswith(b"\x89PNG")
     plain, with_trees, generalized = results["cells"]
     assert [cell["method"] for cell in results["cells"]] == list(mixed.METHODS)
     for cell in results["cells"]:
@@ -280,6 +349,9 @@ def test_mixed_benchmark_compares_releases(tmp_path, data_folder, monkeypatch):
     assert plain["kept_percent"] > generalized["kept_percent"]
     assert plain["iloss_percent"] > with_trees["iloss_percent"] > generalized["iloss_percent"]
     assert "native-country" in printed
+    # A value that is true of the whole group is its mode.
+    for name, share in generalized["kept_percent_of"].items():
+        assert generalized["unchanged_percent_of"][name] <= share
 
 
 def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, monkeypatch):
@@ -299,3 +371,16 @@ def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, 
     built, default, annealed = results["census"]
     assert [cell["method"] for cell in results["census"]] == constraints.METHODS
     assert max(default["loss_percent"], annealed["loss_percent"]) < 0.6 * built["loss_percent"]
+
+
+def test_how_long_benchmark_compares_searches_with_one_bound(tmp_path):
+    options = ["--tables", "visits", "--search", "0.5", "--prove", "0.5"]
+    printed, results = run("how_long.py", *options, "--json", tmp_path / "results.json")
+    default, searched = results["cells"]
+    assert (default["limit"], searched["limit"]) == (None, 0.5)
+    for cell in results["cells"]:
+        assert 0 < cell["bound_percent"] <= cell["loss_percent"]
+        ratio = cell["loss_percent"] / cell["bound_percent"]
+        assert cell["gap_percent"] == pytest.approx(100 * (ratio - 1))
+    assert default["bound_percent"] == searched["bound_percent"]
+    assert "default" in printed

@@ -24,7 +24,7 @@ def output(data_folder, tmp_path_factory):
         patch.setenv("SK_MICROAGG_DATA", str(data_folder))
         patch.setattr("sys.argv", ["published.py", "--json", str(path)])
         published.main()
-    cells = json.loads(path.read_text())
+    cells = json.loads(path.read_text())["cells"]
     return printed.getvalue(), {(c["dataset"], c["method"], c["k"]): c for c in cells}
 
 

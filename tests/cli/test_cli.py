@@ -22,15 +22,8 @@ def test_version(capsys):
         ["anonymous"],
         ["demo", "table.csv"],
         ["anonymize", "in.csv"],
-        ["anonymize", "in.csv", "out.csv", "-k", "0"],
-        ["anonymize", "in.csv", "out.csv", "-k", "five"],
-        ["anonymize", "in.csv", "out.csv", "--columns", ""],
         ["anonymize", "in.csv", "out.csv", "--builder", "mdavv"],
         ["anonymize", "in.csv", "out.csv", "--refiner", "None"],
-        ["anonymize", "in.csv", "out.csv", "--time-limit", "0"],
-        ["anonymize", "in.csv", "out.csv", "--time-limit", "nan"],
-        ["anonymize", "in.csv", "out.csv", "--seed", "-1"],
-        ["anonymize", "in.csv", "out.csv", "--jobs", "0"],
         ["anonymize", "in.csv", "out.csv", "--engine", "spark"],
         ["anonymize", "in.csv", "out.csv", "--sep", "::"],
         ["anonymize", "in.csv", "out.csv", "--col", "a"],
@@ -41,6 +34,31 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
     assert "usage: sk-microagg" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "allowed"),
+    [
+        ("-k", "2.5", "an integer of at least 1"),
+        ("-k", "five", "an integer of at least 1"),
+        ("-k", "0", "an integer of at least 1"),
+        ("-k", "", "an integer of at least 1"),
+        ("--seed", "-1", "an integer from 0 to 2**32 - 1"),
+        ("--jobs", "0", "an integer other than 0"),
+        ("--time-limit", "nan", "a number above 0"),
+        ("--certificate", "soon", "a number above 0"),
+        ("--l", "0.5", "a number of at least 1"),
+        ("--t", "1.5", "a number from 0 to 1"),
+        ("--c", "x", "a number above 0"),
+        ("--round", "x", "an integer from -15 to 15"),
+        ("--time-limit", "1e999", "a number above 0"),
+    ],
+)
+def test_a_number_that_is_wrong_is_told_what_is_allowed(option, text, allowed, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["anonymize", "in.csv", "out.csv", option, text])
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.endswith(f"error: argument {option}: {text!r} must be {allowed}")
 
 
 @pytest.mark.parametrize("command", ["anonymize", "risk"])
@@ -118,7 +136,7 @@ def test_as_a_process(command, tmp_path):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == (
-        f"sk-microagg: error: {table}, line 3: a row has 1 cells, but the first row has 2.\n"
+        f"sk-microagg: error: {table}, line 3: a row has 1 cell, but the first row has 2.\n"
     )
 
 

@@ -57,7 +57,7 @@ def test_more_rows_than_are_read_at_a_time(write):
         (b"", "is empty"),
         (b"\n\n", "is empty"),
         (b"a,b\n1,2\n1,2,3\n", "line 3: a row has 3 cells, but the first row has 2"),
-        (b"a,b\n1\n", "line 2: a row has 1 cells, but the first row has 2"),
+        (b"a,b\n1\n", "line 2: a row has 1 cell, but the first row has 2"),
         (b'a,b\n"1"2,3\n', "line 2: ',' expected after '\"'"),
         (b'a,b\n1,"2\n', "line 2: unexpected end of data"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "it holds binary data"),

@@ -5,13 +5,15 @@ import pytest
 from sk_microagg._cli._columns import choose_columns
 from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._named import named_columns
 from sk_microagg._cli._parser import make_parser
 
 NAMES = ["age", "zip", "born", "size", "ill"]
 
 
 def declared(*arguments):
-    return Declared.of(make_parser().parse_args(["anonymize", "in.csv", "out.csv", *arguments]))
+    options = make_parser().parse_args(["anonymize", "in.csv", "out.csv", *arguments])
+    return Declared.of(named_columns(options, NAMES))
 
 
 def test_all_options():
@@ -38,8 +40,9 @@ def test_nothing():
 
 
 def test_options_may_be_repeated():
-    assert declared("--date", "a", "--date", "b,c").kinds == dict.fromkeys("abc", "date")
-    assert declared("--round", "a=1", "--round", "2").decimals == {"a": 1, None: 2}
+    dates = declared("--date", "age", "--date", "zip,born").kinds
+    assert dates == dict.fromkeys(["age", "zip", "born"], "date")
+    assert declared("--round", "age=1", "--round", "2").decimals == {"age": 1, None: 2}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,6 @@ def test_numbers_for_columns_that_are_used(option):
         ["--thousands", "5"],
         ["--encoding", "latin-99"],
         ["--sep", ";;"],
-        ["--date", ""],
     ],
 )
 def test_wrong_usage(capsys, arguments):

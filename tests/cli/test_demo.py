@@ -1,4 +1,11 @@
 import re
+import shlex
+import subprocess
+
+import pandas as pd
+import pytest
+
+from sk_microagg.datasets import load_visits
 
 
 def test_the_result_is_printed(run):
@@ -11,3 +18,48 @@ def test_the_result_is_printed(run):
     assert re.search(r"seconds +\d+\.\d+", printed)
     before, after = printed.split("First rows before")[1].split("First rows after")
     assert len(before.split()) == len(after.split()) == 7 * 10
+
+
+def test_a_table_to_try_the_commands_on(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = run("demo", "--write", "my visits.csv")
+    assert outcome.code == 0
+    pd.testing.assert_frame_equal(pd.read_csv("my visits.csv"), load_visits())
+    # What it says comes next works as it is.
+    command, *arguments = shlex.split(outcome.out.strip().splitlines()[-1])
+    assert command == "sk-microagg"
+    assert run(*arguments).code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "my visits.csv",
+        "release.csv",
+        "report.html",
+    }
+
+
+def test_the_table_needs_no_pandas(command, tmp_path):
+    # A module that is None cannot be imported.
+    without = "import sys; sys.modules['pandas'] = None; from sk_microagg.cli import main; "
+    without += "sys.exit(main(['demo', '--write', 'visits.csv']))"
+    subprocess.run([*command[:2], "-c", without], cwd=tmp_path, check=True, capture_output=True)
+    assert len((tmp_path / "visits.csv").read_text().splitlines()) == 301
+
+
+def test_a_file_is_overwritten_only_on_demand(run, fails, write):
+    path = write("visits.csv", "mine")
+    assert "exists: choose another name, or overwrite it with --force" in fails(
+        "demo", "--write", path
+    )
+    assert path.read_text() == "mine"
+    assert run("demo", "--write", path, "--force").code == 0
+    assert path.read_text().startswith("id,age,")
+
+
+@pytest.mark.parametrize("name", ["-", "visits.xlsx", "visits"])
+def test_the_table_is_a_csv_file(fails, name):
+    assert fails("demo", "--write", name) == (
+        f"--write {name}: the name of the file must end in .csv."
+    )
+
+
+def test_the_table_needs_a_folder(fails, tmp_path):
+    assert "is not a folder" in fails("demo", "--write", tmp_path / "nowhere" / "visits.csv")

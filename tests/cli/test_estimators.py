@@ -7,6 +7,7 @@ from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._estimators import check_method, make_estimator, make_refiner
 from sk_microagg._cli._kinds import Column
+from sk_microagg._cli._named import named_columns
 from sk_microagg._cli._numbers import NumberNotation
 from sk_microagg._cli._parser import make_parser
 from sk_microagg._cli._roles import Roles
@@ -24,7 +25,7 @@ def options_of(*arguments):
 
 def make(*arguments, hierarchies=(), roles=NO_ROLES):
     options = options_of(*arguments)
-    declared = Declared.of(options)
+    declared = Declared.of(named_columns(options, ["a", "b", "empty"]))
     return make_estimator([NUMBER, TEXT], dict(hierarchies), declared, roles, options, verbose=0)
 
 

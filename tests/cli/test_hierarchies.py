@@ -48,7 +48,8 @@ def test_no_hierarchy_in_the_folder(tmp_path):
     [
         (b"", "must have a leaf"),
         (b"Bari;coast;*\nRome;*\n", "Row 2 of .* has 2 labels"),
-        (b"Bari,coast,*\n", "must lead from a leaf to the root"),
+        (b"Bari,coast,*\nRome,inland,*\n", "have ',' between labels: .* separated by ';'"),
+        (b"Bari\n", "must lead from a leaf to the root"),
         (b"Bari;coast;*\nRome;inland;all\n", "must have one root"),
         (b"Bari;\xff;*\n", "not text in UTF-8"),
         (b'Bari;"coast;*\n', "line 1: unexpected end of data"),

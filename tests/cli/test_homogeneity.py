@@ -51,7 +51,7 @@ def test_share_of_the_records(anonymize):
     told, release = anonymize("--columns", "age,size", *DROPPED, "-k", 5)
     share = homogeneity(release[["age", "size"]], release["ward"])
     assert 0.5 < share < 1
-    assert told == [f"ward: {share:.1%} of the records are in groups that share one value"]
+    assert told == [f"ward: {share:.0%} of the records are in groups that share one value"]
 
 
 def test_five_columns_and_a_count(anonymize):
@@ -82,7 +82,7 @@ def test_adult(run, data_folder, tmp_path):
     table = pd.read_csv(tmp_path / "release.csv")
     share = homogeneity(table.drop(columns="salary-class"), table["salary-class"])
     assert 0.2 < share < 0.6
-    line = f"salary-class: {share:.1%} of the records are in groups that share one value"
+    line = f"salary-class: {share:.0%} of the records are in groups that share one value"
     assert f"homogeneity       {line}\n" in outcome.out
 
 
@@ -94,4 +94,4 @@ def test_missing_values_are_one_value_however_they_are_written(run, tmp_path):
     outcome = run(
         "anonymize", tmp_path / "visits.csv", tmp_path / "out.csv", "-k3", "--columns=age"
     )
-    assert "ward: 50.0% of the records are in groups that share one value" in outcome.out
+    assert "ward: 50% of the records are in groups that share one value" in outcome.out

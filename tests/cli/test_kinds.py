@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sk_microagg._cli._declared import Declared
@@ -125,6 +125,7 @@ def test_decimals(cells, decimals):
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+@example([2.0**-24])
 def test_any_floats_are_read_as_they_are_written(values):
     # One of them has an exponent, so that integers of any length are measurements.
     found = column("1e0", *map(repr, values))
@@ -192,9 +193,9 @@ def test_day_and_month_that_cannot_be_told_apart():
         (["5", "6", "N/A"], "2 of 3 cells are numbers, 'N/A' is not one: use --na N/A; or use"),
         (["5", "6", "--"], "2 of 3 cells are numbers, '--' is not one: use --na=--; or use"),
         (["5"] * 4 + ["not a"] * 3, "4 of 7 cells are numbers, 'not a' is not one: use --na 'not"),
-        (["5", "6", "Jane Doe"], "2 of 3 cells are numbers, 1 are not: name texts that mean"),
+        (["5", "6", "Jane Doe"], "2 of 3 cells are numbers, 1 is not: name texts that mean"),
         (["5", "6", "Jane Doe", "-"], "'-' is not one"),
-        (["2020-01-31", "2020-02-31"], "1 of 2 cells are dates, 1 are not"),
+        (["2020-01-31", "2020-02-31"], "1 of 2 cells are dates, 1 is not"),
         (["2020-01-31", "unknown"], "'unknown' is not one: use --na unknown"),
         (["1,5", "2"], "2 of 2 cells are numbers with other marks: use --decimal ,; or"),
         (["1,500", "2"], "use --thousands , or --decimal ,, whichever is meant; or --categ"),
@@ -230,7 +231,7 @@ def test_few_numbers_among_text_are_text():
         ("number", ["5", "x", "y"], "1 of 3 cells are numbers, 2 are not"),
         ("number", ["1,5"], "use --decimal ,"),
         ("number", ["5%", "6"], "different symbols"),
-        ("date", ["2020-01-01", "soon"], "1 of 2 cells are ISO dates, 1 are not"),
+        ("date", ["2020-01-01", "soon"], "1 of 2 cells are ISO dates, 1 is not"),
         ("date", ["31.12.2020", "soon"], "not all cells are dates of one common format"),
         ("date", ["2020-01-01T10:00Z", "2020-01-01T10:00"], "some times have a time zone"),
         ("ordinal", ["low", "high"], "write it, as in --ordinal 'x=low<medium<high'"),
@@ -242,9 +243,7 @@ def test_declared_otherwise(kind, cells, message):
 
 def test_dates_that_do_not_fit_their_pattern():
     settings = {"kinds": {"x": "date"}, "date_patterns": {"x": "%d/%m/%Y"}}
-    assert "1 of 2 cells are dates as %d/%m/%Y, 1 are not" in line(
-        "1/2/2020", "1/13/20", **settings
-    )
+    assert "1 of 2 cells are dates as %d/%m/%Y, 1 is not" in line("1/2/2020", "1/13/20", **settings)
 
 
 def test_ordinals():
@@ -254,9 +253,7 @@ def test_ordinals():
     assert [*map(found.notation.text, [0, 1.4, 2, 3])] == ["low", "medium", "high", "high"]
     assert declared("ordinal", "10", "2").values.tolist() == [1, 0]
     settings = {"kinds": {"x": "ordinal"}, "orders": {"x": ["low", "high"]}}
-    assert "2 of 3 cells are values of its order, 1 are not" in line(
-        "low", "low", "mid", **settings
-    )
+    assert "2 of 3 cells are values of its order, 1 is not" in line("low", "low", "mid", **settings)
 
 
 def test_ordinals_that_k_records_share():

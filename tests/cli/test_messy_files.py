@@ -117,7 +117,7 @@ def test_texts_that_mean_missing(release, refused, write):
 def test_a_name_in_a_column_of_numbers_is_not_quoted(refused, write):
     path = write("t.csv", lines("age", lambda i: "Jane Doe" if i == 7 else str(AGES[i])))
     assert refused(path) == (
-        "age: 23 of 24 cells are numbers, 1 are not: name texts that mean missing by --na, or use "
+        "age: 23 of 24 cells are numbers, 1 is not: name texts that mean missing by --na, or use "
         "--categorical age to take all as categories."
     )
 

@@ -2,37 +2,14 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
 
 import pytest
+from terminals import Terminal
 
 from sk_microagg._cli._progress import CommandProgress
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
-
-
-class Terminal:
-    """A pseudoterminal, and what was written to it."""
-
-    def __init__(self):
-        self._outer, self.inner = os.openpty()
-        self._changed = threading.Condition()
-        self.text = ""
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self):
-        try:
-            while read := os.read(self._outer, 4096):
-                with self._changed:
-                    self.text += read.decode()
-                    self._changed.notify_all()
-        except OSError:  # Nobody writes any more.
-            pass
-
-    def wait_for(self, words, seconds=60):
-        with self._changed:
-            assert self._changed.wait_for(lambda: words in self.text, seconds), self.text
 
 
 @pytest.fixture
@@ -62,15 +39,17 @@ def search(patients, tmp_path):
     return ["anonymize", patients, tmp_path / "out.csv", "--drop", "id", "--time-limit"]
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_silence_in_a_pipe(run, search):
-    outcome = run(*search, 0.1)
+    outcome = run(*search, 1)
     assert outcome.code == 0
     assert outcome.err == ""
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_a_line_on_a_terminal(run, search, terminal, stderr_on_terminal):
     with stderr_on_terminal():
-        outcome = run(*search, 0.1)
+        outcome = run(*search, 1)
     steps = ["\rreading", "\rgrouping 54 records", "\rinformation loss", "\rchecking", "\rwriting"]
     places = [terminal.text.index(step) for step in steps]
     assert places == sorted(places)
@@ -79,9 +58,10 @@ def test_a_line_on_a_terminal(run, search, terminal, stderr_on_terminal):
     assert "s left" not in outcome.out
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_quiet_on_a_terminal(run, search, terminal, stderr_on_terminal):
     with stderr_on_terminal():
-        outcome = run(*search, 0.1, "--quiet")
+        outcome = run(*search, 1, "--quiet")
     assert terminal.text == "end"
     assert outcome.out == ""
 

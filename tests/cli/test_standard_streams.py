@@ -54,7 +54,7 @@ def test_a_file_on_one_side(run, stdin, write, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "standard input is empty."), (b"a,b\n1\n", "standard input, line 2: a row has 1 cells")],
+    [(b"", "standard input is empty."), (b"a,b\n1\n", "standard input, line 2: a row has 1 cell")],
 )
 def test_messages_name_standard_input(fails, stdin, content, message):
     stdin(content)

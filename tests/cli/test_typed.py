@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import re
 
 import numpy as np
 import pandas as pd
@@ -104,6 +105,25 @@ def test_means_keep_the_type(cells, kind, unit, mean):
         assert all(str(cell).startswith(mean) for cell in written.to_pylist())
     else:
         assert written.to_pylist() == [NOON.replace(microsecond=1)] * 2
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.timestamp("ns", "UTC")])
+def test_dates_have_no_pattern(kind):
+    cells = pa.chunked_array([pa.array([datetime.date(2020, 1, 1)]).cast(kind)])
+    assert column_of_type(cells, "x", Format(), Declared(kinds={"x": "date"})).kind == "date"
+    declared = Declared(kinds={"x": "date"}, date_patterns={"x": "%d/%m/%Y"})
+    message = (
+        rf"^--date x=%d/%m/%Y: the column holds dates already, of type {re.escape(str(kind))}, "
+        r"and no text to read by a pattern: write --date x, or leave it out\.$"
+    )
+    with pytest.raises(CommandError, match=message):
+        column_of_type(cells, "x", Format(), declared)
+
+
+def test_a_pattern_is_for_text_in_a_column_with_a_type():
+    cells = pa.chunked_array([pa.array(["31/01/2020", None])])
+    declared = Declared(kinds={"x": "date"}, date_patterns={"x": "%d/%m/%Y"})
+    assert column_of_type(cells, "x", Format(), declared).values[0] == 18292
 
 
 def test_intervals_of_dates_are_written_as_dates():

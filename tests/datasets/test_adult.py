@@ -7,6 +7,7 @@ from urllib.error import URLError
 
 import numpy as np
 import pytest
+import sklearn.datasets
 from sklearn.utils import Bunch
 
 from sk_microagg.datasets import _adult, fetch_adult
@@ -366,6 +367,22 @@ def test_download(cached, monkeypatch):
     again = fetch_adult(download_if_missing=False, return_X=True)
     np.testing.assert_array_equal(again, X)
     assert len(requests) == 1
+
+
+def test_retries_of_scikit_learn_are_not_heard(monkeypatch):
+    """Its own function: only the connection is another one."""
+    monkeypatch.setattr(_adult, "fetch_openml", sklearn.datasets.fetch_openml)
+    n_calls = []
+
+    def no_network(*arguments, **parameters):
+        n_calls.append(1)
+        raise TimeoutError("no network in tests")
+
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", no_network)
+    # A warning would be another error.
+    with pytest.raises(OSError, match=r"Could not download version 2 .* from OpenML"):
+        fetch_adult(n_retries=2, delay=1e-9)
+    assert len(n_calls) > 2
 
 
 def test_download_to_data_home(cached, monkeypatch, tmp_path):

@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 from sk_microagg import TableAggregator
 from sk_microagg.encoding._frames import can_be_missing, with_room
 from sk_microagg.encoding._kinds import kind_of
+from sk_microagg.encoding._lost import LOST
 from sk_microagg.metrics import anonymity_level
 
 N = 30
@@ -43,6 +44,7 @@ def test_arrays_keep_their_type(kind):
     assert anonymity_level(release) >= 3
 
 
+@pytest.mark.filterwarnings(f"ignore:{LOST}")
 def test_arrays_without_room_for_missing_values_become_objects():
     text = np.array([[f"code {j}"] for j in range(4)])
     assert TableAggregator(2).fit_transform(text).tolist() == [[None]] * 4

@@ -3,6 +3,7 @@ from dataclasses import FrozenInstanceError, astuple
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
@@ -11,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from sk_microagg import MicroAggregator
+from sk_microagg import MicroAggregator, TrainOnRelease
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._confidence import confidence_of
 
@@ -138,11 +139,61 @@ def test_margins_without_probabilities(n_classes):
     assert features.shape == (200, 3 + n_classes)
 
 
-def test_decisions_between_pairs_of_classes_are_not_taken_for_those_of_classes():
+@pytest.mark.parametrize("n_classes", [3, 4, 5])
+def test_decisions_between_pairs_of_classes_tell_as_much_as_those_of_classes(n_classes):
+    """With three classes there are as many pairs as classes."""
+    members, others = halves(n_classes=n_classes)
+    by_pair, by_class = (
+        SVC(decision_function_shape=shape, C=10).fit(*members) for shape in ("ovo", "ovr")
+    )
+    n_columns = n_classes * (n_classes - 1) // 2
+    assert by_pair.decision_function(others[0]).shape == (len(others[0]), n_columns)
+    for known in (members, others):
+        found = confidence_of(by_pair, *known, "X")
+        for some, expected in zip(found, confidence_of(by_class, *known, "X"), strict=True):
+            assert_allclose(some, expected, atol=1e-12)
+
+
+class OtherSigns(SVC):
+    """A model whose decisions are below 0 where the first of two classes is likelier."""
+
+    def decision_function(self, X):
+        return -super().decision_function(X)
+
+
+def test_signs_of_decisions_are_recognized():
+    members, _ = halves(n_classes=3)
+    found, expected = (
+        confidence_of(kind(decision_function_shape="ovo").fit(*members), *members, "X")[0]
+        for kind in (OtherSigns, SVC)
+    )
+    assert_allclose(found, expected)
+
+
+class OddDecisions(SVC):
+    """A model whose decisions are neither for classes nor for pairs."""
+
+    def decision_function(self, X):
+        return super().decision_function(X)[:, :2]
+
+
+def test_decisions_that_are_not_understood():
     members, _ = halves(n_classes=4)
-    model = SVC(decision_function_shape="ovo").fit(*members)
-    confidence, _ = confidence_of(model, *members, "X")
-    np.testing.assert_array_equal(confidence, model.predict(members[0]) == members[1])
+    model = OddDecisions().fit(*members)
+    confidence, features = confidence_of(model, *members, "X")
+    is_right = model.predict(members[0]) == members[1]
+    assert_array_equal(confidence, is_right)
+    assert features.shape == (len(is_right), 1)
+
+
+def test_a_model_of_pairs_that_is_trained_on_a_release():
+    members, others = halves(n_classes=3)
+    models = [
+        TrainOnRelease(SVC(decision_function_shape=shape), MicroAggregator(k=5)).fit(*members)
+        for shape in ("ovo", "ovr")
+    ]
+    found = [membership_inference(model, *members, *others, random_state=0) for model in models]
+    assert astuple(found[0]) == pytest.approx(astuple(found[1]))
 
 
 def test_labels_in_another_form_than_those_of_the_model():

@@ -260,7 +260,7 @@ def test_codes_and_hierarchies_of_the_estimator_are_categories():
             lambda X: risk_utility(X, [3], estimator=TableAggregator(categories="shares")),
             "^release has 10 columns: it must have the 5 that fit_transform returns with categ",
         ),
-        (lambda X: correlation_change(X, X), "^X holds text, but must hold numbers|holds dates"),
+        (lambda X: correlation_change(X, X), "of X holds text, but must hold numbers|holds dates"),
     ],
 )
 def test_tables_that_cannot_be_measured(measure, message):

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from attacks.lattice import TABLES, diagrams, people, precisions
+from attacks.lattice import TABLES, diagrams, people, precisions, tight_on_a_line
 from marks import slow_but_first
 
 from sk_microagg import MicroAggregator
@@ -72,12 +72,6 @@ def test_weights_of_one_column_reveal_no_more_than_an_independent_table_would(k)
         independent.append(precisions(model, other))
     assert np.mean(own, axis=0).max() <= 1 / k
     assert np.mean(own, axis=0).max() <= np.mean(independent, axis=0).max() + 0.03
-
-
-def tight_on_a_line(most_above, most_below, weights):
-    """Weights of one column that are tight to a record of every group, by the widest margin."""
-    margin = 0.99 * (most_above + most_below).min() / 2
-    return np.r_[0.0, np.cumsum(most_above - margin)]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from sk_microagg import KAIM, MicroAggregator
+from sk_microagg._utils._numbers import percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import risk_utility
 from sk_microagg.plotting import (
@@ -17,7 +18,7 @@ from sk_microagg.plotting import (
     PartitionDisplay,
     RiskUtilityDisplay,
 )
-from sk_microagg.plotting._distributions import Bars, Histogram, Note, compare_columns
+from sk_microagg.plotting._distributions import Bars, Histogram, compare_columns
 from sk_microagg.plotting._plane import Plane, outline
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, make_chain
 
@@ -271,8 +272,8 @@ class TestPartitionDisplay:
         plane = Plane(table)
         variances = np.linalg.eigvalsh(np.cov(table.T))[::-1]
         assert_allclose(plane.shares, variances[:2] / variances.sum())
-        share = round(100 * plane.shares[1])
-        assert plane.axis_names()[1] == f"second principal component, {share}% of variance"
+        share = percent(plane.shares[1])
+        assert plane.axis_names()[1] == f"second principal component, {share} of variance"
 
     def test_errors(self, X):
         with pytest.raises(NotFittedError):
@@ -439,7 +440,7 @@ class TestAttributeDisplay:
         before = [["a"]] * 5 + [["b"]] * 3 + [[None]] * 2
         after = [["a"]] * 4 + [["*"]] * 3 + [["letter"]] * 3
         (column,) = compare_columns(before, after)
-        assert column.categories == ["a", "b", "*", "(more general)"]
+        assert column.categories == ["a", "b", "*", "letter"]
         assert_allclose(column.before, [0.5, 0.3, 0.2, 0])
         assert_allclose(column.after, [0.4, 0, 0.3, 0.3])
         display = AttributeDisplay(columns=[column]).plot()
@@ -464,7 +465,7 @@ class TestAttributeDisplay:
         kaim = KAIM(k=2, random_state=0).fit(MIXED)
         display = AttributeDisplay.from_estimator(kaim, MIXED)
         age, ward = display.columns
-        assert isinstance(age, Note)
+        assert isinstance(age, Histogram)
         assert isinstance(ward, Bars)
         display.figure_.canvas.draw()
         numbers = KAIM(k=2, output="midpoint", random_state=0).fit(MIXED)
@@ -472,9 +473,8 @@ class TestAttributeDisplay:
         assert isinstance(age, Histogram)
 
     def test_notes_alone(self):
-        kaim = KAIM(k=2, random_state=0).fit(MIXED[["age"]])
-        display = AttributeDisplay.from_estimator(kaim, MIXED[["age"]])
-        assert display.ax_[0].texts[0].get_text() == "numbers are released as text"
+        display = AttributeDisplay.from_data(MIXED[["age"]], pd.DataFrame({"age": ["*"] * 6}))
+        assert display.ax_[0].texts[0].get_text() == "no value is released"
 
     def test_dropped_records(self):
         member = KMember(k=2, random_state=0).fit(MIXED)

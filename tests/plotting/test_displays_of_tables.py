@@ -122,7 +122,7 @@ def test_durations_say_their_unit():
 def test_dates_that_are_released_as_text_have_a_note():
     X = pd.DataFrame({"birth": pd.to_datetime(["1980-01-01", "1990-01-01"])})
     [column] = compare_columns(X, pd.DataFrame({"birth": ["*", "*"]}))
-    assert column == Note("birth", "all values are missing")
+    assert column == Note("birth", "no value is released")
     [column] = compare_columns(X, pd.DataFrame({"birth": ["198x", "199x"]}))
     assert column == Note("birth", "dates are released as text")
 

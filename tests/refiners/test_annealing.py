@@ -121,7 +121,10 @@ def test_the_unit_of_the_table_does_not_matter(refiner, exponent, X, labels):
 
 @pytest.mark.slow
 @either
-def test_equal_seeds_give_equal_labels_and_others_do_not(refiner, X, labels):
+def test_equal_seeds_give_equal_labels_and_others_do_not(refiner):
+    # A table that is too large to always end in the same partition.
+    X = np.random.default_rng(0).normal(size=(400, 6))
+    labels = MDAV().build(X, 4)
     states = (7, 7, np.random.RandomState(7), 8)
     first, *others = (clone(refiner).refine(X, labels, 4, random_state=s) for s in states)
     assert [np.array_equal(first, other) for other in others] == [True, True, False]
@@ -179,14 +182,13 @@ def test_nothing_is_printed_by_default(refiner, X, labels, capsys):
 
 
 @either
-def test_verbose_prints_one_line_that_updates(refiner, X, labels, capsys):
+def test_verbose_prints_how_it_ended(refiner, X, labels, capsys):
     search = clone(refiner).set_params(verbose=1)
     refined = search.refine(X, labels, 4, random_state=0)
     out = capsys.readouterr().out
-    assert out.startswith("\r")
+    assert "\r" not in out
     assert out.endswith("\n")
-    assert out.count("\n") == 1
-    *_, last = out.rstrip().split("\r")
+    *_, last = out.splitlines()
     words = last.split()
     assert words[0] == "run"
     assert words[1] == words[3].rstrip(",")

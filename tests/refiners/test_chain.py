@@ -3,6 +3,7 @@ import pytest
 from oracles.partition import total_sse
 from sklearn.base import clone
 
+from sk_microagg import MicroAggregator
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import (
     Auto,
@@ -68,7 +69,7 @@ def test_a_chain_in_a_chain(X, labels):
     nested = Chain([("first", decompose_then_search()), ("exchange", Exchange())])
     flat = make_chain(Decompose(), LocalSearch(), Exchange())
     nested.set_params(first__local__max_iter=2)
-    flat.set_params(localsearch__max_iter=2)
+    flat.set_params(local_search__max_iter=2)
     assert np.array_equal(
         nested.refine(X, labels, 4, random_state=0), flat.refine(X, labels, 4, random_state=0)
     )
@@ -111,10 +112,10 @@ def test_clone_and_representation():
     ("refiners", "names"),
     [
         ([Decompose()], ["decompose"]),
-        ([DecomposeShrink(), Exchange()], ["decomposeshrink", "exchange"]),
+        ([DecomposeShrink(), Exchange()], ["decompose_shrink", "exchange"]),
         (
             [LocalSearch(), Exchange(), LocalSearch(max_iter=2)],
-            ["localsearch-1", "exchange", "localsearch-2"],
+            ["local_search-1", "exchange", "local_search-2"],
         ),
     ],
 )
@@ -124,6 +125,18 @@ def test_names_of_a_chain_made_of_refiners(refiners, names, X, labels):
     assert [refiner for _, refiner in chain.steps] == refiners
     assert np.bincount(chain.refine(X, labels, 4, random_state=0)).min() >= 4
     assert set(names) <= set(chain.get_params())
+
+
+def test_a_chain_of_names(X, labels):
+    chain = make_chain("decompose_shrink", "exchange", "exchange")
+    names, refiners = zip(*chain.steps, strict=True)
+    assert names == ("decompose_shrink", "exchange-1", "exchange-2")
+    assert [*map(type, refiners)] == [DecomposeShrink, Exchange, Exchange]
+    assert np.bincount(chain.refine(X, labels, 4)).min() >= 4
+    aggregator = MicroAggregator(4, refiner=["decompose_shrink", "exchange"]).fit(X)
+    assert [name for name, _ in aggregator.refiner_.steps] == ["decompose_shrink", "exchange"]
+    with pytest.raises(ValueError, match=r"^refiner='swap' must be one of 'auto', 'decompose'"):
+        make_chain("swap")
 
 
 BAD_STEPS = "must be a list of \\(name, refiner\\) tuples"

@@ -1,5 +1,6 @@
 """Tests of recombination only; test_annealing.py tests what it shares with annealing."""
 
+import math
 import signal
 
 import numpy as np
@@ -8,10 +9,12 @@ import pytest
 from oracles.partition import canonical, total_sse
 
 from sk_microagg import microaggregate
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
 from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination
 from sk_microagg.refiners import _recombine as recombination
+from sk_microagg.refiners._selection import Selection
 from sk_microagg.refiners._split import split_large_groups
 
 
@@ -27,6 +30,13 @@ def built(X):
 
 def short(**parameters):
     return Recombination(**{"n_init": 3, "max_iter": 2, "annealing_max_iter": 3000} | parameters)
+
+
+class Endless:
+    """The progress of a search without a limit."""
+
+    time_limit = math.inf
+    stopped = False
 
 
 def assert_valid(X, labels, refined, k=4):
@@ -93,7 +103,7 @@ def test_number_of_rounds(X, labels, max_iter):
 @pytest.mark.slow
 def test_more_rounds_end_lower():
     # The first rounds are the same.
-    X = np.random.default_rng(0).normal(size=(300, 4))
+    X = np.random.default_rng(4).normal(size=(300, 6))
     labels = MDAV().build(X, 4)
     sse = [
         total_sse(X, short(max_iter=max_iter).refine(X, labels, 4, random_state=0))
@@ -185,6 +195,46 @@ def test_with_little_time_one_run_takes_all_of_it(X, labels, monkeypatch):
     assert len(n_runs) == 1
     assert search.n_iter_ == 0
     assert len(search.trace_) == 3
+
+
+@pytest.mark.usefixtures("fake_clock")
+@pytest.mark.parametrize(("gap", "recombines"), [(0.005, True), (0.5, False)])
+def test_a_trial_decides_whether_to_recombine(X, labels, gap, recombines, monkeypatch):
+    seconds = []
+
+    def recording(*arguments):
+        seconds.append(arguments[-2])
+        return plain(*arguments)
+
+    plain = recombination.anneal
+    monkeypatch.setattr(recombination, "anneal", recording)
+    # About twice as many steps as recombination needs.
+    least = recombination.MIN_STEPS_TO_RECOMBINE * 4**2 * len(X)
+    monkeypatch.setattr(recombination, "STEPS_PER_SECOND", 2 * least / 10)
+    monkeypatch.setattr(Selection, "relative_gap", lambda *_: gap)
+    search = Recombination(time_limit=10.0)
+    assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
+    assert seconds[0] < 1.0
+    if recombines:
+        assert len(seconds) > 2
+        assert max(seconds) < 5.0
+    else:
+        assert len(seconds) == 2
+        assert seconds[1] > 8.0
+
+
+def test_the_gap_is_the_distance_from_the_relaxation(X, labels):
+    deadline = Deadline()
+    selection = Selection(X, 4, np.random.RandomState(0), 10, Endless(), deadline, is_timed=False)
+    good = Annealing(max_iter=500_000).refine(X, labels, 4, random_state=0)
+    gaps = []
+    for partition in (good, labels):
+        selection.groups.add(partition)
+        gaps.append(selection.relative_gap(partition))
+    assert 0 < gaps[0] < 0.05
+    # It is about the same relaxation for both.
+    costs = [total_sse(X, partition) for partition in (good, labels)]
+    assert costs[1] * (1 - gaps[1]) == pytest.approx(costs[0] * (1 - gaps[0]), rel=0.02)
 
 
 def test_an_interrupt_ends_the_search_with_the_best_partition(X, labels, monkeypatch):

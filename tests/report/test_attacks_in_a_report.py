@@ -6,7 +6,7 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._numbers import whole_percent
 from sk_microagg.metrics import attribute_inference, record_linkage
 from sk_microagg.privacy import LDiversity
 from sk_microagg.report import _attacks, _membership, make_report
@@ -57,12 +57,15 @@ def test_identity_and_attributes_of_numbers(report):
     X = numbers()
     page, release = report(X, MicroAggregator(K))
     linkage = record_linkage(X, release)
-    assert page.row("Identity, nearest row")[:2] == [percent(linkage.expected_matches), "0.50%"]
+    assert page.row("Identity, nearest row")[:2] == [
+        whole_percent(linkage.expected_matches),
+        "0.50%",
+    ]
     linkage = record_linkage(X, release, one_to_one=True)
-    assert page.row("Identity, one to one")[0] == percent(linkage.expected_matches)
+    assert page.row("Identity, one to one")[0] == whole_percent(linkage.expected_matches)
     for place in range(3):
         found = attribute_inference(release, X, place)
-        expected = [percent(found.success, 1), percent(found.baseline, 1)]
+        expected = [whole_percent(found.success), whole_percent(found.baseline)]
         assert page.row(f"Attribute, x{place}")[:2] == expected
 
 
@@ -72,8 +75,8 @@ def test_attributes_of_any_kind_as_shares_of_all_records(report):
     for name in X.columns:
         found = attribute_inference(release, X, name)
         known = X[name].notna().mean()
-        assert page.row(f"Attribute, {name}")[0] == percent(found.success * known, 1)
-        assert page.row(f"Attribute, {name}")[1] == percent(found.baseline * known, 1)
+        assert page.row(f"Attribute, {name}")[0] == whole_percent(found.success * known)
+        assert page.row(f"Attribute, {name}")[1] == whole_percent(found.baseline * known)
 
 
 def test_of_many_records_some_are_asked_about(report, monkeypatch):

@@ -15,7 +15,7 @@ from tables.pages import Reader
 
 import sk_microagg
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._numbers import percent, signed
+from sk_microagg._utils._numbers import percent, signed, whole_percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import (
     attribute_changes,
@@ -83,10 +83,10 @@ def test_facts_of_numbers(path, searched, release):
     assert page.row("Columns scaled by") == ["StandardScaler()"]
 
     linkage = record_linkage(PATIENTS, release)
-    assert page.row("Linked to the right row")[0] == percent(linkage.linked)
-    assert page.row("Expected re-identifications")[0] == percent(linkage.expected_matches)
+    assert page.row("Linked to the right row")[0] == whole_percent(linkage.linked)
+    assert page.row("Expected re-identifications")[0] == whole_percent(linkage.expected_matches)
     assert page.row("The same, if the row is known")[0] == percent(linkage.expected_if_linked)
-    assert page.row("Unique rows, original")[0] == percent(uniqueness(PATIENTS))
+    assert page.row("Unique rows, original")[0] == whole_percent(uniqueness(PATIENTS))
     assert page.row("Unique rows, release")[0] == "0%"
 
     changes = attribute_changes(PATIENTS, release)
@@ -97,8 +97,8 @@ def test_facts_of_numbers(path, searched, release):
         row = page.row(name)
         assert row[:2] == [percent(loss), percent(changes["variance_ratio"][j])]
         assert row[4] == signed(changes["median_change"][j], decimals=1)
-        assert page.row(name, 2) == [percent(near[j]), percent(ranks[j])]
-    assert f"{correlation_change(PATIENTS, release).largest:.3f} at most" in "".join(page.text)
+        assert page.row(name, 2) == [whole_percent(near[j]), whole_percent(ranks[j])]
+    assert f"{correlation_change(PATIENTS, release).largest:.2f} at most" in "".join(page.text)
 
 
 def test_how_to_reproduce_it(path, searched, release):
@@ -108,20 +108,25 @@ def test_how_to_reproduce_it(path, searched, release):
     assert page.row("NumPy") == [np.__version__]
     assert page.row("scikit-learn") == [sklearn.__version__]
     assert page.row("Python") == ["{}.{}.{}".format(*sys.version_info)]
+    shown = {row[0]: row[1:] for row in page.rows if row}
     for name, value in searched.get_params(deep=True).items():
-        assert page.row(name) == [repr(value)]
+        assert shown.get(name) == (None if value is None else [repr(value)])
     text = "".join(page.text)
-    call = "MicroAggregator(k=4, refiner=IteratedLocalSearch(max_iter=50), random_state=7)"
-    assert f"release = {call}.fit_transform(X)" in text
+    arguments = "k=4, refiner=IteratedLocalSearch(max_iter=50), random_state=7,"
+    assert f"release = MicroAggregator( {arguments} ).fit_transform(X)" in text
     assert "The seed was 7" in text
 
 
 @pytest.mark.parametrize(
-    ("random_state", "words"),
-    [(None, "No seed was set"), (np.random.RandomState(0), "The seed was a generator")],
+    ("refiner", "random_state", "words"),
+    [
+        ("auto", None, "The method draws no random numbers"),
+        (IteratedLocalSearch(max_iter=5), None, "No seed was set"),
+        ("auto", np.random.RandomState(0), "The seed was a generator"),
+    ],
 )
-def test_without_a_seed(path, random_state, words):
-    aggregator = MicroAggregator(k=4, random_state=random_state)
+def test_without_a_seed(path, refiner, random_state, words):
+    aggregator = MicroAggregator(k=4, refiner=refiner, random_state=random_state)
     make_report(PATIENTS, aggregator.fit_transform(PATIENTS), aggregator, path)
     assert words in path.read_text(encoding="utf-8")
     assert "0x" not in "".join(read(path).text)
@@ -168,7 +173,9 @@ def test_no_original_record_is_in_it(path):
 def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
     def pictures(table):
         make_report(table, release, searched, path)
-        return re.findall(r"<svg.*?</svg>", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        html = path.read_text(encoding="utf-8")
+        # Which of them are also on the first page depends on the losses.
+        return re.findall(r"<g id=\"plot-.*?</svg>", html, flags=re.DOTALL)
 
     extreme = PATIENTS.copy()
     for name in extreme:
@@ -211,12 +218,16 @@ def test_kaim(path):
         assert page.row(name) == [percent(loss)]
     assert page.row("Hierarchies") == ["given for ward"]
     assert page.row("hierarchies") == ["given for ward"]
-    assert page.row("Unique rows")[1] == f"original: {percent(uniqueness(WARDS))}"
-    assert page.row("Missing in the original")[0].startswith(percent(kaim.value_missing_rate_))
+    assert page.row("Unique rows")[1] == f"original: {whole_percent(uniqueness(WARDS))}"
+    assert page.row("Missing in the original")[0].startswith(
+        whole_percent(kaim.value_missing_rate_)
+    )
     assert "secret ward" not in text
     assert "its values are what these records have in common, or more general" in text
     assert "Linked" not in text
-    assert "1 of 3 columns are shown." in text
+    for label in [*(f"{name}, before and after" for name in WARDS), "Groups of the release"]:
+        assert label in page.labels
+    assert "missing or *" in text
 
 
 def test_kaim_with_numbers(path):
@@ -228,7 +239,7 @@ def test_kaim_with_numbers(path):
     loss = generalization_loss(WARDS, intervals, level="cell").mean(axis=0)[0]
     assert page.row("age") == [percent(loss)]
     assert page.row("Column weights") == ["[1, 2, 1]"]
-    assert page.tags.count("svg") == 3
+    assert page.tags.count("svg") == 3 + 3 + 1  # three of them on the first page, too; groups
 
 
 def test_suppressed_records(path):
@@ -238,10 +249,38 @@ def test_suppressed_records(path):
     assert read(path).row("Records suppressed") == [f"{n_suppressed}, released as * in all columns"]
 
 
-def test_all_numbers_released_as_text(path):
+def test_a_column_that_is_not_drawn(path):
+    table = WARDS.assign(name=[f"name {number}" for number in range(len(WARDS))])
     kaim = KAIM(k=4, random_state=0)
-    make_report(WARDS[["age"]], kaim.fit_transform(WARDS[["age"]]), kaim, path)
-    assert "there is no column to plot" in path.read_text(encoding="utf-8")
+    make_report(table, kaim.fit_transform(table), kaim, path)
+    assert "Not drawn: name, no value is released." in path.read_text(encoding="utf-8")
+    assert "name, before and after" not in read(path).labels
+
+
+def test_first_page(path, searched, release):
+    make_report(PATIENTS, release, searched, path, source="patients.csv", dropped=["name"])
+    page = read(path)
+    assert page.row("Table") == ["patients.csv, 150 records"]
+    assert page.row("Anonymized") == ["3 columns: age, weight, visits"]
+    assert page.row("Dropped") == ["1 column: name"]
+    values = PATIENTS.to_numpy(dtype=float)
+    losses = {
+        name: information_loss(values[:, [j]], searched.labels_) for j, name in enumerate(PATIENTS)
+    }
+    ranked = sorted(losses, key=lambda name: -losses[name])
+    expected = ", ".join(f"{name} {percent(losses[name])}" for name in ranked)
+    assert page.row("Highest losses") == [expected]
+    assert page.row("Sensitive") == ["No sensitive column was examined."]
+
+
+def test_first_page_of_a_large_table(path):
+    names = [f"a rather long name of column number {number}" for number in range(40)]
+    table = pd.DataFrame(np.random.RandomState(0).normal(size=(50, 40)), columns=names)
+    aggregator = MicroAggregator(k=3, refiner=None)
+    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    [text] = read(path).row("Anonymized")
+    assert text.startswith(f"40 columns: {names[0]}, ")
+    assert text.endswith(f"{names[7]} and 32 more")
 
 
 @pytest.mark.slow
@@ -299,7 +338,7 @@ def test_many_columns_make_a_small_file(path):
     aggregator = MicroAggregator(k=3, refiner=None)
     make_report(table, aggregator.fit_transform(table), aggregator, path)
     page = read(path)
-    assert page.tags.count("svg") == MOST_PANELS + 1
+    assert page.tags.count("svg") == MOST_PANELS + 1 + 3
     text = "".join(page.text)
     assert f"{MOST_PANELS} of 60 columns are shown: those with the highest loss." in text
     assert os.path.getsize(path) < 500_000
@@ -322,6 +361,15 @@ def test_places_that_cannot_be_written(tmp_path, searched, release):
     nowhere = tmp_path / "nowhere" / "report.html"
     with pytest.raises(OSError, match=re.escape(f"path={str(nowhere)!r} cannot be written: there")):
         make_report(PATIENTS, release, searched, nowhere)
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "report", "report.html.gz", ".html"])
+def test_a_report_is_named_like_a_page(tmp_path, searched, release, name):
+    path = tmp_path / name
+    message = rf"^path={re.escape(repr(str(path)))} must end in \.html or \.htm: reports are"
+    with pytest.raises(ValueError, match=message):
+        make_report(PATIENTS, release, searched, path)
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.slow

@@ -2,25 +2,25 @@
 
 import json
 import re
-import shutil
-import subprocess
 from html import escape
 
 import numpy as np
 import pandas as pd
 import pytest
+from browsers import IN_A_BROWSER, WIDTHS, browse, run_browser
+from tables.patients import draw
 
-from sk_microagg import KAIM, MicroAggregator
+from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg.privacy import LDiversity
 from sk_microagg.refiners import IteratedLocalSearch
 from sk_microagg.report import make_report
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason=f"needs one of {', '.join(BROWSERS)} on the PATH"),
-]
+pytestmark = IN_A_BROWSER
+
+# What is left of an A4 page between margins of 16 mm, at 96 pixels an inch.
+PAGE_WIDTH, PAGE_HEIGHT = 672, 1001
+
+NAMES = ["numbers", "generalized", "sensitive", "mixed"]
 
 # A frame can be as narrow as needed; a window has a minimum width.
 FRAME = """<!doctype html><title>not measured</title>
@@ -37,6 +37,7 @@ frame.addEventListener("load", () => {{
     width: page.documentElement.scrollWidth,
     beyond: names,
     pictures: page.querySelectorAll("svg").length,
+    firstPage: page.querySelector(".first-page")?.getBoundingClientRect().bottom,
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
     paper: getComputedStyle(page.body).backgroundColor,
     ink: text.fill,
@@ -49,54 +50,12 @@ frame.addEventListener("load", () => {{
 </script>"""
 
 
-def browse(path, folder, *options):
-    """Open a page; return its DOM, the messages logged and the addresses requested."""
-    net_log = folder / "net.json"
-    done = subprocess.run(
-        [
-            BROWSER,
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--hide-scrollbars",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--host-resolver-rules=MAP * ~NOTFOUND",
-            f"--user-data-dir={folder / 'profile'}",
-            "--enable-logging=stderr",
-            "--v=0",
-            f"--log-net-log={net_log}",
-            "--virtual-time-budget=5000",
-            *options,
-            "--dump-dom",
-            path.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=True,
-    )
-    messages = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    parameters = [event.get("params", {}) for event in json.loads(net_log.read_text())["events"]]
-    # Requests of the browser itself do not count.
-    asked = {
-        parameter["url"]
-        for parameter in parameters
-        if parameter.get("initiator", "not an origin") != "not an origin"
-    }
-    return done.stdout, messages, asked
-
-
 def measure(page, width, folder, *options):
     """Open a page in a frame of the given width; return the measurements."""
     frame = folder / "frame.html"
     html = page.read_text(encoding="utf-8")
     frame.write_text(FRAME.format(width=width, page=escape(html)), encoding="utf-8")
-    dom, messages, _ = browse(frame, folder, *options)
+    dom, messages, _ = browse(frame.as_uri(), folder, *options)
     assert messages == []
     title = re.search(r"<title>(.*?)</title>", dom, flags=re.DOTALL)[1]
     return json.loads(title)
@@ -128,8 +87,22 @@ def reports(tmp_path_factory):
         }
     )
     kaim = KAIM(k=3, hierarchies={"ward": {"*": ["A", table["ward"].max()]}}, random_state=0)
-    mixed = make_report(table, kaim.fit_transform(table), kaim, folder / "mixed.html")
-    return {"numbers": numbers, "mixed": mixed, "sensitive": _on_sensitive(long_name, folder)}
+    generalized = make_report(table, kaim.fit_transform(table), kaim, folder / "kaim.html")
+    return {
+        "numbers": numbers,
+        "generalized": generalized,
+        "sensitive": _on_sensitive(long_name, folder),
+        "mixed": _on_a_table(folder),
+    }
+
+
+def _on_a_table(folder):
+    table = draw()
+    aggregator = TableAggregator(
+        k=4, drop="name", sensitive="diagnosis", categorical=["code"], privacy=LDiversity(2)
+    )
+    release = aggregator.fit_transform(table)
+    return make_report(table, release, aggregator, folder / "mixed.html", certificate=0.1)
 
 
 def _on_sensitive(long_name, folder):
@@ -142,25 +115,44 @@ def _on_sensitive(long_name, folder):
     return make_report(table, release, aggregator, folder / "sensitive.html", **roles)
 
 
-@pytest.mark.parametrize("name", ["numbers", "mixed", "sensitive"])
+@pytest.mark.parametrize("name", NAMES)
 def test_page_is_self_contained(reports, tmp_path, name):
-    dom, messages, asked = browse(reports[name], tmp_path)
+    dom, messages, asked = browse(reports[name].as_uri(), tmp_path)
     assert "How to reproduce it" in dom
     assert messages == []
     assert {address for address in asked if not address.startswith("file:")} == set()
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("name", ["numbers", "mixed", "sensitive"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_wider_than_the_screen(reports, tmp_path, name, width):
     seen = measure(reports[name], width, tmp_path)
     assert seen["width"] == width
     assert seen["beyond"] == []
-    assert seen["pictures"] == {"numbers": 5, "mixed": 1, "sensitive": 3}[name]
+    # Columns, at most three of them on the first page again, groups, search and certificate.
+    n_pictures = {"numbers": 3 + 3 + 2, "generalized": 2 + 2 + 1, "sensitive": 2 + 2 + 1}
+    assert seen["pictures"] == (n_pictures | {"mixed": 6 + 3 + 2})[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_page_is_one_page(reports, tmp_path, name):
+    html = reports[name].read_text(encoding="utf-8")
+    assert "@media print" in html
+    printed = tmp_path / "printed.html"
+    printed.write_text(html.replace("@media print", "@media all"), encoding="utf-8")
+    assert measure(printed, PAGE_WIDTH, tmp_path)["firstPage"] <= PAGE_HEIGHT
+
+
+def test_paper_is_a4(reports, tmp_path):
+    paper = tmp_path / "report.pdf"
+    run_browser(tmp_path, f"--print-to-pdf={paper}", reports["numbers"].as_uri())
+    boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", paper.read_bytes())
+    assert len(boxes) > 3
+    assert {(round(float(width)), round(float(height))) for width, height in boxes} == {(595, 842)}
 
 
 @pytest.mark.parametrize("is_dark", [False, True])
-@pytest.mark.parametrize("name", ["numbers", "mixed"])
+@pytest.mark.parametrize("name", ["numbers", "mixed", "generalized"])
 def test_pictures_have_the_colors_of_the_page(reports, tmp_path, name, is_dark):
     options = [f"--blink-settings=preferredColorScheme={int(not is_dark)}"]
     seen = measure(reports[name], 1280, tmp_path, *options)
@@ -183,7 +175,7 @@ def test_errors_requests_and_overflow_are_detected(tmp_path):
         "<img src='https://example.invalid/x.png'>",
         encoding="utf-8",
     )
-    _, messages, asked = browse(page, tmp_path)
+    _, messages, asked = browse(page.as_uri(), tmp_path)
     assert any("boom" in message for message in messages)
     assert asked == {"https://example.invalid/x.png"}
     page.write_text("<figure><svg><text>x</text></svg></figure><p style='width: 500px'>wide")

@@ -8,7 +8,7 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._numbers import percent, whole_percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import homogeneity, interval_disclosure, rank_disclosure, record_linkage
 from sk_microagg.metrics import uniqueness as share_of_unique_rows
@@ -44,7 +44,7 @@ def table(n_unique):
 
 @pytest.mark.parametrize(
     ("n_unique", "shown"),
-    [(0, "0%"), (2, FEW), (4, FEW), (6, percent(6 / N)), (54, percent(54 / N)), (60, "100%")],
+    [(0, "0%"), (2, FEW), (4, FEW), (6, "10%"), (54, "90%"), (60, "100%")],
 )
 def test_unique_rows(report, n_unique, shown):
     page = report(table(n_unique), MicroAggregator(K))
@@ -62,7 +62,7 @@ def shown(share):
     count = round(share * N)
     if 0 < count < K:
         return FEW
-    return NEARLY_ALL if 0 < N - count < K else percent(share)
+    return NEARLY_ALL if 0 < N - count < K else whole_percent(share)
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_linkage_and_disclosure(report, seed, noise):
     linkage = record_linkage(X, release)
     linked = page.row("Linked to the right row")[0]
     assert linked == shown(linkage.linked)
-    expected = percent(linkage.expected_matches)
+    expected = whole_percent(linkage.expected_matches)
     if linked in (FEW, NEARLY_ALL):
         expected = f"at most {percent(linkage.expected_if_linked)}"
     assert page.row("Expected re-identifications")[0] == expected
@@ -103,8 +103,8 @@ def test_a_bound_has_no_bar(tmp_path):
         (0, "0% of the cells, in 0% of the records"),
         (1, f"cells in {FEW}"),
         (4, f"cells in {FEW}"),
-        (6, "5.0% of the cells, in 10.0% of the records"),
-        (58, f"48.3% of the cells, in {NEARLY_ALL}"),
+        (6, "5% of the cells, in 10% of the records"),
+        (58, f"48% of the cells, in {NEARLY_ALL}"),
     ],
 )
 def test_missing_values(report, n_missing, shown):
@@ -138,6 +138,52 @@ def test_bins_do_not_disclose_how_few_values_are_missing(n_missing):
     (column,) = compare_columns(X, release, at_least=K)
     in_bins = 1.0 if n_missing < K else 1 - n_missing / N
     assert column.before.sum() == pytest.approx(in_bins)
+
+
+# Somebody who knows all other records
+
+
+MANY = 1000
+
+
+def shares_on(page):
+    """All figures of a report that are shares of the records, by where they stand."""
+    places = ["Unique rows, original", "Linked to the right row", "Expected re-identifications"]
+    places += [f"Identity, {how}" for how in ("nearest row", "one to one")]
+    places += [f"Attribute, {name}" for name in "ab"]
+    figures = {name: page.row(name)[0] for name in places}
+    near = {f"{name}, near": page.row(name, 2) for name in "ab"}
+    return figures | near | {"summary": page.row("Risk")}
+
+
+def test_nobody_learns_whether_one_more_record_is_linked(report):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(MANY // K, 2)), K, axis=0)
+    X = pd.DataFrame(X + 0.3 * rng.normal(size=(MANY, 2)), columns=["a", "b"])
+    aggregator = MicroAggregator(K, refiner=None)
+    release = aggregator.fit_transform(X)
+    linked = record_linkage(X, release).linked
+    # Somebody who cannot be linked takes the place of the first person; the release is the same.
+    other = X.copy()
+    other.iloc[0] = X.iloc[0] + [0.5, -0.5]
+    assert percent(record_linkage(other, release).linked) != percent(linked)
+    pages = [report(table, aggregator, release) for table in (X, other)]
+    assert shares_on(pages[0]) == shares_on(pages[1])
+
+
+def missing_on(page):
+    return page.row("Missing in the original"), page.row("a")[2:], page.row("b")[2:]
+
+
+@pytest.mark.parametrize("n_missing", [6, 30, 222, 993])
+def test_nobody_learns_whether_one_more_value_is_missing(report, n_missing):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(MANY, 2)), columns=["a", "b"])
+    tables = [X.assign(a=X["a"].where(np.arange(MANY) >= n)) for n in (n_missing, n_missing + 1)]
+    aggregator = MicroAggregator(K, refiner=None)
+    release = aggregator.fit_transform(tables[0])
+    pages = [report(table, aggregator, release) for table in tables]
+    assert missing_on(pages[0]) == missing_on(pages[1])
+    assert all("<1%" in cell or cell.endswith("%") for cell in pages[0].row("a")[2:])
 
 
 def test_suppressed_records(report):
@@ -204,7 +250,7 @@ def test_where_the_records_come_from(report):
     share = homogeneity(release, ward)
     assert 0 < share < 1
     text = "".join(page.text)
-    assert f"ward: {percent(share)} of the records are in groups that share one value" in text
+    assert f"ward: {whole_percent(share)} of the records are in groups that share one value" in text
     assert "town: 100% of the records are in groups that share one value" in text
     assert "id: " not in text
 

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from sk_microagg import MicroAggregator
+from sk_microagg._utils._numbers import percent
 from sk_microagg.metrics import anonymity_level
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
@@ -164,6 +165,17 @@ def test_verbose_prints_a_line_for_each_step(X, capsys):
     assert "300 rows" in lines[0]
     assert "8 blocks" in lines[1]
     assert "at least 3 times" in lines[-1]
+
+
+def test_a_notebook_shows_the_groups(X):
+    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60)
+    assert "sk-microagg-groups" not in aggregator._repr_html_()
+    shown = aggregator.fit(X)._repr_html_()
+    least, most = aggregator.group_sizes_.min(), aggregator.group_sizes_.max()
+    assert f"<dd>{aggregator.n_groups_}, of {least} to {most} records</dd>" in shown
+    assert "<dd>300</dd>" in shown
+    assert f"<dd>{percent(aggregator.information_loss_, digits=3)}</dd>" in shown
+    assert f"<dd>{'exact' if aggregator.exact_transform_ else 'not exact'}" in shown
 
 
 # Without Dask

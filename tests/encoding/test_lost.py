@@ -1,0 +1,64 @@
+"""A warning names columns of which hardly any value is released."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sk_microagg import TableAggregator
+
+N = 60
+MESSAGE = (
+    r"^Column 'name' is released as missing almost everywhere: its values differ, and those that "
+    r"few people have are not released\. Name it in drop, or generalize it: hierarchies, with "
+    r"categories='generalize'\.$"
+)
+
+
+def people():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, N),
+            "ward": rng.choice(["A", "B", "C"], N),
+            "name": [f"person {number}" for number in range(N)],
+        }
+    )
+
+
+@pytest.mark.parametrize("form", [lambda X: X, pl.from_pandas, lambda X: X.astype("category")])
+def test_names(form):
+    with pytest.warns(UserWarning, match=MESSAGE) as caught:
+        release = TableAggregator(k=5).fit_transform(form(people()[["ward", "name"]]))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert "person" not in str(caught[0].message)
+    names = release["name"].to_list()
+    assert all(name is None or name != name for name in names)
+
+
+def test_almost_all_values_differ():
+    X = people()
+    X.loc[:2, "name"] = "person 3"
+    with pytest.warns(UserWarning, match=MESSAGE):
+        TableAggregator(k=5).fit(X)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"drop": "name"}, {"sensitive": "name"}, {"k": 1}, {"categories": "generalize"}]
+)
+def test_no_warning_where_nothing_is_lost(parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "k=1")
+        TableAggregator(**{"k": 5, **parameters}).fit(people())
+
+
+@pytest.mark.parametrize("n_known", [0, 1, 29])
+def test_no_warning_where_most_values_are_missing(n_known):
+    X = people()
+    X["name"] = X["name"].where(np.arange(N) < n_known, None)
+    release = TableAggregator(k=5).fit_transform(X)
+    assert release["name"].isna().all()

@@ -1,0 +1,269 @@
+"""Exports are what the command line writes; work that is ended leaves nothing."""
+
+import difflib
+import os
+import re
+import shlex
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from servers import COMMAND, PATIENT, OpenPage, serve
+
+from sk_microagg.cli import main
+
+# Seconds of a search or proof that no test waits for.
+LONG = 3600
+
+# Lines of a report that differ: when it was made, and whether progress was shown.
+OF_ITS_MAKING = re.compile(r"\d{4}-\d\d-\d\d|<code>verbose</code>|Groups refined by")
+
+
+def wait_until(is_so, seconds=60):
+    """Wait for something that must happen soon."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def workers(server):
+    """Processes that do jobs, which are children of the one that makes them."""
+    process = psutil.Process(server.process.pid)
+    return [grandchild for child in process.children() for grandchild in child.children()]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, visits):
+    folder = tmp_path_factory.mktemp("here")
+    shutil.copy(visits, folder)
+    return folder
+
+
+@pytest.fixture
+def here(folder):
+    """A folder with the table of patients alone."""
+    yield folder
+    for path in folder.iterdir():
+        if path.name != "visits.csv":
+            path.unlink()
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    with serve("visits.csv", code=PATIENT, cwd=folder) as server:
+        yield server
+
+
+@pytest.fixture
+def mortal(here):
+    """A server that a test may end."""
+    with serve("visits.csv", cwd=here) as server:
+        yield server
+
+
+@pytest.fixture
+def names_in(here):
+    """The files in the folder, also hidden ones."""
+    return lambda: sorted(path.name for path in here.iterdir())
+
+
+def are_the_same_but_for_their_making(one, other):
+    differ = [
+        line
+        for line in difflib.ndiff(one.splitlines(), other.splitlines())
+        if line.startswith(("+ ", "- "))
+    ]
+    return all(OF_ITS_MAKING.search(line) for line in differ)
+
+
+@pytest.mark.slow
+def test_an_export_is_what_the_command_line_writes(server, here, tmp_path, names_in):
+    there = tmp_path / "there"
+    there.mkdir()
+    shutil.copy(here / "visits.csv", there)
+    settings = server.settings({"diagnosis": "sensitive"}, k=4, l=2, t=0.5)
+    settings["columns"][1] |= {"kind": "ordinal"}
+    settings["columns"][4] |= {"weight": 2.5}
+    kaim = server.settings({"town": "keep"}, method="kaim", release="kaim.csv", report=None)
+    with server.page() as page:
+        for chosen in (settings, kaim):
+            answer = server.post("check", chosen).json()
+            assert (answer["error"], answer["exists"]) == (None, [])
+            assert page.run("export", chosen)["state"] == "done"
+            command = shlex.split(answer["command"])
+            assert command[0] == "sk-microagg"
+            subprocess.run([*COMMAND, *command[1:]], cwd=there, check=True, capture_output=True)
+            release = chosen["release"]
+            assert (here / release).read_bytes() == (there / release).read_bytes()
+    reports = [
+        (folder / "visits_report.html").read_text(encoding="utf-8") for folder in (here, there)
+    ]
+    assert are_the_same_but_for_their_making(*reports)
+    assert "sk-microagg anonymize visits.csv" in reports[0]
+    expected = ["kaim.csv", "visits.csv", "visits_release.csv", "visits_report.html"]
+    assert names_in() == expected
+
+
+@pytest.mark.slow
+def test_files_are_overwritten_only_if_asked_to(server, here):
+    release, report = here / "visits_release.csv", here / "visits_report.html"
+    release.write_text("mine")
+    report.write_text("mine, too")
+    settings = server.settings()
+    assert server.post("check", settings).json()["exists"] == [release.name, report.name]
+    with server.page() as page:
+        message = page.run("export", settings)
+        assert message["state"] == "failed"
+        assert "visits_release.csv exists" in message["error"]
+        message = page.run("export", settings | {"release": "new.csv"})
+        assert message["state"] == "failed"
+        assert "visits_report.html exists" in message["error"]
+        assert not (here / "new.csv").exists()
+        assert (release.read_text(), report.read_text()) == ("mine", "mine, too")
+        assert page.run("export", settings | {"overwrite": True})["state"] == "done"
+        assert release.read_text().startswith("age,sex,town,income,diagnosis\n")
+        message = page.run("export", settings | {"release": "visits.csv", "overwrite": True})
+        assert "is the same file as" in message["error"]
+
+
+@pytest.mark.slow
+def test_canceled_exports_leave_nothing(server, here, names_in):
+    search = server.settings(time_limit=LONG)
+    proof = server.settings(certificate=LONG)
+    with server.page() as page:
+        for settings, words in ((search, "grouping"), (proof, "proving")):
+            assert page.start("export", settings).status == 200
+            page.until_text(words)
+            # Until all is complete, there are drafts that nobody else can read.
+            (drafts,) = [path for path in here.iterdir() if path.is_dir()]
+            assert drafts.name.startswith(".")
+            assert stat.S_IMODE(drafts.stat().st_mode) == 0o700
+            assert len(names_in()) == 2
+            assert len(workers(server)) == 1
+            assert page.cancel("export").status == 200
+            assert page.until("export") == {"what": "export", "state": "canceled"}
+            assert names_in() == ["visits.csv"]
+            wait_until(lambda: workers(server) == [])
+        # A new job takes the place of a running one of the same kind, also if both come at once.
+        for _ in range(3):
+            assert page.start("export", search).status == 200
+        page.until_text("grouping")
+        assert len(workers(server)) == 1
+        assert page.run("export", server.settings())["state"] == "done"
+        wait_until(lambda: workers(server) == [])
+    assert names_in() == ["visits.csv", "visits_release.csv", "visits_report.html"]
+
+
+@pytest.mark.slow
+def test_an_export_that_does_not_succeed_overwrites_nothing(server, here, names_in):
+    release = here / "visits_release.csv"
+    release.write_text("mine")
+    with server.page() as page:
+        for end in (lambda: page.cancel("export"), lambda: workers(server)[0].kill()):
+            assert (
+                page.start("export", server.settings(certificate=LONG, overwrite=True)).status
+                == 200
+            )
+            page.until_text("proving")
+            end()
+            assert page.until("export")["state"] in ("canceled", "failed")
+            assert names_in() == ["visits.csv", "visits_release.csv"]
+            assert release.read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_a_closed_page_ends_its_work(server, here, names_in):
+    page, other = OpenPage(server), OpenPage(server)
+    settings = server.settings(time_limit=LONG)
+    assert page.start("export", settings).status == 200
+    assert page.start("certificate", server.settings(certificate=LONG)).status == 200
+    page.until_text("grouping")
+    assert other.start("certificate", server.settings(certificate=LONG)).status == 200
+    other.until("certificate", "running")
+    page.close()
+    wait_until(lambda: len(workers(server)) == 1)
+    assert names_in() == ["visits.csv"]
+    assert server.process.poll() is None
+    other.close()
+    wait_until(lambda: workers(server) == [])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_signals_end_the_server_and_all_work(mortal, names_in, name):
+    page = OpenPage(mortal)
+    assert page.start("export", mortal.settings(time_limit=LONG)).status == 200
+    assert page.start("certificate", mortal.settings(certificate=LONG)).status == 200
+    page.until_text("grouping")
+    process = psutil.Process(mortal.process.pid)
+    family = process.children(recursive=True)
+    assert len(workers(mortal)) == 2
+    if name == "SIGINT":  # as a terminal sends it
+        os.killpg(mortal.process.pid, signal.SIGINT)
+    else:
+        process.send_signal(getattr(signal, name))
+    codes = {"SIGINT": 0, "SIGTERM": 143, "SIGHUP": 129, "SIGKILL": -9}
+    assert mortal.process.wait(30) == codes[name]
+    _, alive = psutil.wait_procs(family, timeout=30)
+    assert alive == []
+    assert names_in() == ["visits.csv"]
+    if name in ("SIGINT", "SIGTERM"):
+        assert page.until("server") == {"what": "server", "state": "ended"}
+    page.close()
+
+
+@pytest.mark.slow
+def test_the_server_ends_after_its_last_page(here):
+    constant = "import sk_microagg._explore._server as s; s.SECONDS_WITHOUT_PAGES = 1.0"
+    with serve("visits.csv", cwd=here, code=constant) as server:
+        page = OpenPage(server)
+        page.close()
+        again = OpenPage(server)  # The page was loaded again.
+        time.sleep(2)
+        assert server.get("api/table").status == 200
+        again.close()
+        assert server.process.wait(60) == 0
+        assert server.process.stdout.read().count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-"], "explore reads a file"),
+        (["nothing.csv"], "nothing.csv cannot be read"),
+        (["table.txt"], "a table's name must end in"),
+        (["."], "a table's name must end in"),
+    ],
+)
+def test_tables_that_cannot_be_served(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["explore", "--no-browser", *arguments]) == 1
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_the_browser_is_opened_at_the_address(here, tmp_path):
+    said = tmp_path / "said.txt"
+    code = f"import webbrowser; webbrowser.open = lambda a: open({str(said)!r}, 'w').write(a)"
+    code += "\nimport sys; from sk_microagg.cli import main; sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", code, "explore", "visits.csv"],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    line = process.stdout.readline()
+    wait_until(said.exists)
+    wait_until(lambda: said.read_text() == line.split()[-1])
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    process.stdout.close()

@@ -1,0 +1,276 @@
+"""What jobs send to the page is what the command line finds."""
+
+import json
+import shlex
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from marks import slow_but_first
+from servers import serve
+
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._explore import _description
+from sk_microagg.cli import main
+from sk_microagg.metrics import closeness, diversity
+
+
+@pytest.fixture
+def facts_of(capsys):
+    """Run a command; return what it prints about the release."""
+
+    def facts_of(arguments):
+        capsys.readouterr()
+        assert main([*arguments, "--json"]) == 0
+        return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    return facts_of
+
+
+def same_figures(result, facts):
+    assert result["k"] <= result["level"] == facts["anonymity_level"]
+    assert result["n_groups"] == facts["groups"]
+    assert result["n_records"] == facts["records"]
+    assert result["smallest_group"] == facts["smallest_group"]
+    assert result["loss"] == pytest.approx(facts["information_loss"], rel=1e-12)
+    assert result["method"] == facts["method"]
+    return True
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """People with several rows, in two regions, with columns of all kinds and missing values."""
+    rng = np.random.default_rng(0)
+    n = 120
+    frame = pd.DataFrame(
+        {
+            "person": [f"P{i // 2}" for i in range(n)],
+            "age": rng.integers(20, 80, n),
+            "income": np.where(rng.random(n) < 0.1, np.nan, rng.normal(30, 9, n).round(1)),
+            "born": pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), "D"),
+            "size": rng.choice(["small", "medium", "large"], n),
+            "town": rng.choice(["Bari", "Rome", "Milan"], n),
+            "member": rng.choice(["yes", "no"], n),
+            "region": rng.choice(["north", "south"], n),
+            "illness": rng.choice(["flu", "gout", "angina"], n),
+            "nothing": None,
+        }
+    )
+    path = tmp_path_factory.mktemp("jobs") / "people.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+ROLES = {"person": "unit", "region": "stratum", "illness": "sensitive"}
+
+
+@pytest.mark.parametrize(
+    ("roles", "changes"),
+    [
+        ({"person": "drop"}, {}),
+        (ROLES, {"l": 2, "k": 3}),
+        ({"person": "drop", "illness": "sensitive"}, {"t": 0.4, "k": 10}),
+        (
+            {"person": "drop", "illness": "sensitive", "region": "keep"},
+            {"categories": "generalize"},
+        ),
+        ({"person": "drop", "illness": "sensitive"}, {"method": "kaim"}),
+    ],
+    ids=["plain", "roles", "closeness", "generalize", "kaim"],
+)
+def test_a_preview_has_the_figures_of_the_command_line(
+    explored, table, facts_of, tmp_path, roles, changes
+):
+    page = explored(table)
+    kinds = {"age": "ordinal", "town": "category"}
+    result = page.run("preview", roles, kinds, **changes)
+    command = page.command(roles, kinds, report=None, **changes)
+    output = tmp_path / "out.csv"
+    facts = facts_of([*command[:2], str(output), *command[3:]])
+    assert same_figures(result, facts)
+    lines = facts.get("homogeneity", [])
+    release, original = pd.read_csv(output, dtype=str), pd.read_csv(table, dtype=str)
+    anonymized = [column["name"] for column in result["columns"]]
+    assert anonymized == facts["anonymized"]
+    classes = release.groupby([*anonymized, *facts.get("strata", [])], dropna=False).ngroup()
+    for about in result["sensitive"]:
+        assert f"{about['name']}: {about['homogeneity']}" in lines
+        values = original[about["name"]]
+        assert about["diversity"] == diversity(classes.to_numpy(), values)
+        found = closeness(classes.to_numpy(), values, "equal")
+        assert found - 1e-6 <= about["closeness"] < found + 0.01
+    assert [about["name"] for about in result["sensitive"]] == facts.get("sensitive", [])
+    # Never above what k allows.
+    assert 0 <= result["linked"] <= round(1 / result["k"], 2)
+    for column in result["columns"]:
+        drawn = column["distribution"]
+        assert page.names[column["index"]] == column["name"]
+        if drawn["type"] != "note":
+            assert len(drawn["before"]) == len(drawn["after"])
+            assert sum(drawn["before"]) <= 1 + 1e-9
+
+
+@pytest.mark.slow
+def test_the_curve_goes_through_the_preview(explored, table):
+    page = explored(table)
+    roles = {"person": "drop", "illness": "sensitive"}
+    points = page.run("curve", roles)["points"]
+    assert [point["k"] for point in points] == page.description["ks"] == [2, 3, 5, 10, 20, 50]
+    assert [message["point"] for message in page.messages] == points
+    assert [m["share"] for m in page.messages] == pytest.approx([i / 6 for i in range(1, 7)])
+    for point in (points[2], points[3]):
+        result = page.run("preview", roles, k=point["k"])
+        assert point["loss"] == pytest.approx(result["loss"], abs=1e-4)
+        assert point["linked"] == result["linked"]
+    losses = [point["loss"] for point in points]
+    assert losses == sorted(losses)
+
+
+def test_impossible_points_of_the_curve_are_explained(explored, numbers):
+    page = explored(numbers)
+    points = page.run("curve", {"id": "drop", "class": "stratum"})["points"]
+    assert [point["k"] for point in points if "error" not in point] == [2, 3, 5, 10, 20]
+    assert "must have at least k=50" in points[-1]["error"]
+
+
+def test_errors_are_those_of_the_command_line(explored, table, capsys):
+    page = explored(table)
+    for roles, kinds, changes in (
+        ({"person": "drop"}, {"town": "number"}, {}),
+        ({"person": "drop"}, {}, {"k": 121}),
+        ({"person": "drop", "illness": "sensitive"}, {}, {"l": 4}),
+        ({"person": "drop"}, {}, {"l": 2}),
+        ({"person": "unit"}, {}, {"method": "kaim"}),
+    ):
+        changes = {**changes, "report": None, "overwrite": True}
+        with pytest.raises(CommandError) as error:
+            page.run("export", roles, kinds, **changes)
+        assert main(page.command(roles, kinds, **changes)) == 1
+        assert capsys.readouterr().err.endswith(f"sk-microagg: error: {error.value}\n")
+
+
+@pytest.mark.parametrize("suffix", slow_but_first([".xlsx", ".parquet", ".tsv", ".csv.gz"]))
+def test_other_files(explored, table, facts_of, tmp_path, suffix):
+    frame = pd.read_csv(table, parse_dates=["born"]).drop(columns="nothing")
+    path = tmp_path / f"people{suffix}"
+    if suffix == ".xlsx":
+        frame.to_excel(path, index=False)
+    elif suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    page = explored(path)
+    assert page.description["settings"]["release"] == f"people_release{suffix}"
+    assert len(page.description["rows"]) == 8
+    kinds = {column["name"]: column["kind"] for column in page.description["columns"]}
+    assert (kinds["age"], kinds["born"], kinds["town"]) == ("number", "date", "category")
+    roles = {"person": "drop", "illness": "sensitive"}
+    result = page.run("preview", roles)
+    facts = facts_of(page.command(roles, report=None))
+    assert same_figures(result, facts)
+
+
+def test_a_sheet_that_is_not_the_first(explored, tmp_path):
+    path = tmp_path / "book.xlsx"
+    book = openpyxl.Workbook()
+    book.active.append(["a"])
+    sheet = book.create_sheet("the data")
+    for row in [["b", "c"], *([i, i % 7] for i in range(30))]:
+        sheet.append(row)
+    book.save(path)
+    page = explored(path, "--sheet", "the data")
+    assert page.names == ["b", "c"]
+    assert page.run("preview")["n_records"] == 30
+
+
+def test_hierarchies(explored, table, facts_of, tmp_path):
+    folder = tmp_path / "trees"
+    folder.mkdir()
+    (folder / "town.csv").write_text("Bari;south;*\nRome;center;*\nMilan;north;*\n")
+    page = explored(table, "--hierarchies", folder, "--jobs", 1)
+    roles = {"person": "drop"}
+    for changes in ({"method": "kaim"}, {"categories": "generalize"}):
+        result = page.run("preview", roles, **changes)
+        command = page.command(roles, report=None, **changes)
+        facts = facts_of([*command[:2], str(tmp_path / "out.csv"), *command[3:], "--force"])
+        assert same_figures(result, facts)
+        assert "hierarchies of town" in result["method"]
+
+
+@pytest.mark.parametrize("cell", ["7", "same", "2020-01-01", "{i}", "text {i}"])
+def test_a_table_with_one_column(explored, tmp_path, cell):
+    path = tmp_path / "one.csv"
+    path.write_text("\n".join(["x", *(cell.format(i=i) for i in range(20))]) + "\n")
+    page = explored(path)
+    result = page.run("preview", {"x": "quasi_identifier"})
+    assert (result["n_records"], result["groups"]) == (20, None)
+    assert len(page.run("curve", {"x": "quasi_identifier"})["points"]) == 5
+
+
+def test_fewer_rows_than_k(explored, tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("a,b\n1,2\n3,4\n5,6\n")
+    page = explored(path)
+    assert page.description["ks"] == [2, 3]
+    for what in ("preview", "export", "certificate"):
+        with pytest.raises(CommandError, match="3"):
+            page.run(what, {"a": "quasi_identifier"})
+    assert page.run("preview", {"a": "quasi_identifier"}, k=3)["n_groups"] == 1
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_all_values_missing(explored, tmp_path):
+    path = tmp_path / "empty.csv"
+    path.write_text("a,b\n" + "NA,\n" * 9)
+    page = explored(path)
+    assert [c["kind"] for c in page.description["columns"]] == ["empty", "empty"]
+    with pytest.raises(CommandError, match="all values are missing"):
+        page.run("preview")
+
+
+def test_a_large_table_is_sampled_and_released_whole(explored, tmp_path, monkeypatch):
+    monkeypatch.setattr(_description, "N_SAMPLE", 200)
+    rng = np.random.default_rng(0)
+    path = tmp_path / "large.csv"
+    pd.DataFrame(rng.normal(size=(1000, 2)), columns=["a", "b"]).to_csv(path, index=False)
+    page = explored(path)
+    assert (page.description["n_records"], page.description["n_sample"]) == (1000, 200)
+    result = page.run("preview")
+    assert (result["n_records"], result["is_sample"]) == (200, True)
+    assert page.run("certificate", certificate=0.1)["is_sample"]
+    result = page.run("export", report=None)
+    assert (result["release"], result["report"]) == ("large_release.csv", None)
+    assert shlex.split(result["command"])[1:] == page.command(report=None)
+    assert ["records", "1000"] in result["facts"]
+    assert len(pd.read_csv(tmp_path / "large_release.csv")) == 1000
+
+
+@pytest.mark.slow
+def test_a_certificate_ticks(explored, table):
+    page = explored(table)
+    roles = {"person": "drop", "nothing": "drop"}
+    proven = page.run("certificate", roles, certificate=1)
+    ticks = [message["tick"] for message in page.messages if "tick" in message]
+    bounds = [tick["bound"] for tick in ticks]
+    assert bounds == sorted(bounds)
+    assert len(bounds) > 1
+    assert 0 < bounds[-1] <= proven["bound"] <= proven["loss"]
+    assert proven["loss"] == page.run("preview", roles)["loss"]
+    assert "the optimum" in proven["verdict"]
+    assert "no partition" in proven["words"]
+    assert proven["is_sample"] is False
+    with pytest.raises(CommandError, match="averages"):
+        page.run("certificate", roles, certificate=1, method="kaim")
+
+
+@pytest.mark.slow
+def test_what_a_server_says_of_jobs_that_fail(table):
+    with serve(table, "--na", "none") as server, server.page() as page:
+        settings = server.settings({"person": "drop"}, k=121)
+        message = page.run("preview", settings)
+        assert message["state"] == "failed"
+        assert "k=121" in message["error"]
+        # The same settings, checked before.
+        answer = server.post("check", settings).json()
+        assert "--na=none" in shlex.split(answer["command"])

@@ -1,0 +1,168 @@
+"""The page shows nothing of single records but the first rows, and not even these if unwanted."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+from marks import slow_but_first
+from servers import serve
+
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._explore._words import on_the_page
+
+N = 60
+LARGEST, SMALLEST = 98_765_431, -87_654_321
+ROLES = ["quasi_identifier", "sensitive", "unit", "keep", "drop"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows in which nearly every value is of a single record."""
+    rng = np.random.default_rng(0)
+    counts = rng.choice(np.arange(1_000_001, 9_000_000, 2), N, replace=False)
+    counts[[20, 30]] = LARGEST, SMALLEST
+    sizes = rng.uniform(100, 900, N)
+    return [
+        [
+            f"Name-{i}-{rng.integers(10**9)}",
+            f"Town-{i}-{rng.integers(10**9)}",
+            f"Illness-{i}-{rng.integers(10**9)}",
+            f"Person-{i}-{rng.integers(10**9)}",
+            f"{counts[i]}",
+            f"{sizes[i]:.7f}",
+            f"{1900 + i}-03-{1 + i % 28:02d}",
+            ["north", "south"][i % 2],
+            # Mostly numbers, and a text that belongs to one record.
+            f"Odd-{rng.integers(10**9)}" if i == 25 else f"{rng.integers(10**6, 10**7)}",
+        ]
+        for i in range(N)
+    ]
+
+
+NAMES = ["name", "town", "illness", "person", "count", "size", "born", "region", "odd"]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("secret") / "secret.csv"
+    path.write_text("\n".join(",".join(row) for row in [NAMES, *rows]) + "\n")
+    return path
+
+
+def secrets_in(sent, rows):
+    """Values of single records that occur in what was sent, as text or as numbers."""
+    text = json.dumps(sent)
+    secret = {cell for row in rows for cell in row} - {"north", "south"}
+    words = {*re.findall(r"[\w.-]+", text)}
+    numbers = {float(word) for word in words if re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", word)}
+    found = {cell for cell in secret if re.search(rf"(?<![\w.]){re.escape(cell)}(?!\w|\.\d)", text)}
+    return found | {cell for cell in secret if is_number(cell) and float(cell) in numbers}
+
+
+def is_number(cell):
+    return re.fullmatch(r"-?[\d.]+", cell) is not None
+
+
+def test_secrets_are_found(rows):
+    assert secrets_in({"x": [f"it is {rows[3][0]}."]}, rows) == {rows[3][0]}
+    assert secrets_in({"x": float(rows[3][4])}, rows) == {rows[3][4]}
+    assert secrets_in({"x": ["the maximum is 98765431"]}, rows) == {str(LARGEST)}
+    assert secrets_in({"x": [1, "north"]}, rows) == set()
+
+
+def test_the_table_without_its_rows(explored, table, rows):
+    description = explored(table, "--no-preview").description
+    assert description["rows"] is None
+    assert secrets_in(description, rows) == set()
+
+
+def test_the_table_with_its_first_rows(explored, table, rows):
+    description = explored(table).description
+    assert description["rows"] == rows[:8]
+    assert secrets_in(description, rows) == secrets_in(rows[:8], rows)
+    del description["rows"]
+    assert secrets_in(description, rows) == set()
+
+
+@pytest.mark.parametrize("turn", slow_but_first(range(len(ROLES))))
+@pytest.mark.parametrize("method", ["aggregate", "kaim"])
+def test_no_job_tells_of_single_records(explored, table, rows, turn, method):
+    """Each column has each role once."""
+    page = explored(table, "--no-preview")
+    roles = dict(zip(NAMES[:5], ROLES[turn:] + ROLES[:turn], strict=True))
+    roles |= {"region": "stratum", "size": ROLES[turn] if ROLES[turn] != "unit" else "drop"}
+    roles |= {"odd": "drop", "born": "quasi_identifier"}
+    if method == "kaim":
+        roles = {n: "drop" if role in ("unit", "stratum") else role for n, role in roles.items()}
+    sent = [page.run("preview", roles, method=method)]
+    if turn == 0:
+        sent.append(page.run("curve", roles, method=method))
+    found = secrets_in([sent, page.messages], rows)
+    if method == "kaim":
+        # Ends of intervals are values of records. They are what is released.
+        found = {cell for cell in found if not is_number(cell) and "-03-" not in cell}
+    assert found == set()
+
+
+def test_a_certificate_tells_of_no_record(explored, table, rows):
+    page = explored(table, "--no-preview")
+    roles = {"odd": "drop", "count": "quasi_identifier"}
+    sent = page.run("certificate", roles, certificate=0.5)
+    assert secrets_in([sent, page.messages], rows) == set()
+
+
+def test_errors_quote_no_cell_of_one_record(explored, table, rows):
+    page = explored(table, "--no-preview")
+    (problem,) = [c["problem"] for c in page.description["columns"] if c["problem"]]
+    assert "59 of 60 cells are numbers, 1 is not" in problem
+    for kind in ("number", "date", "ordinal"):
+        for name in ("town", "odd"):
+            with pytest.raises(CommandError) as error:
+                page.run("preview", {name: "quasi_identifier"}, {name: kind})
+            assert secrets_in(on_the_page(error.value), rows) == set()
+
+
+def test_errors_quote_no_stratum_and_no_leaf(explored, table, rows, tmp_path):
+    roles = {"odd": "drop", "town": "stratum", "illness": "sensitive"}
+    page = explored(table, "--no-preview")
+    points = page.run("curve", roles)["points"]
+    assert "must have at least k=2" in points[0]["error"]
+    assert secrets_in(points, rows) == set()
+    with pytest.raises(CommandError, match="violates") as error:
+        page.run("preview", roles | {"region": "stratum", "town": "drop"}, k=5, l=31)
+    assert "north" not in on_the_page(error.value)
+    (tmp_path / "town.csv").write_text(f"{rows[0][1]};*\n")
+    page = explored(table, "--no-preview", "--hierarchies", tmp_path)
+    with pytest.raises(CommandError, match="leaf") as error:
+        page.run("preview", roles | {"town": "quasi_identifier"})
+    assert secrets_in(on_the_page(error.value), rows) == set()
+    assert "leaf" in on_the_page(error.value)
+
+
+def test_extremes_are_not_shown(explored, table):
+    page = explored(table)
+    described = page.description["columns"][NAMES.index("count")]["distribution"]
+    drawn = page.run("preview", {"odd": "drop", "count": "quasi_identifier"})["columns"]
+    (compared,) = [column["distribution"] for column in drawn if column["name"] == "count"]
+    for histogram in (described, compared):
+        assert histogram["positions"][0] > SMALLEST / 2
+        assert histogram["positions"][-1] < LARGEST / 2
+        # No bin stands for fewer than k records.
+        counts = np.array(histogram["before"]) * N
+        assert (np.isclose(counts, 0) | (counts > 4.99)).all()
+
+
+@pytest.mark.slow
+def test_all_that_a_server_sends(table, tmp_path, rows):
+    path = shutil.copy(table, tmp_path)
+    with serve(path, "--no-preview") as server, server.page() as page:
+        roles = {"illness": "sensitive", "person": "unit", "region": "stratum", "odd": "drop"}
+        settings = server.settings(roles)
+        answers = [server.table(), server.post("reload", {}).json()]
+        answers.append(server.post("check", settings).json())
+        for what in ("preview", "export"):
+            assert page.run(what, settings)["state"] == "done"
+        assert secrets_in([answers, page.messages], rows) == set()
+        assert len(page.messages) > 4

@@ -1,0 +1,230 @@
+"""What is chosen on the page, as a command line: it means exactly that, or it is refused."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from sk_microagg._cli._columns import choose_by_options
+from sk_microagg._cli._declared import Declared
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._cli._named import named_columns
+from sk_microagg._cli._parser import make_parser
+from sk_microagg._explore._settings import KINDS, ROLES, Source, arguments_of, parsed
+
+HOSTILE = ["", " ", ",", ",,", '"', '""', "'", "=", "a=2", "a=b=c", "-", "--", "--drop", "-k", "k"]
+HOSTILE += ["--force", "--drop=a", "a,b", 'a"b', '"a"', '"a,b"', " a", "a ", "a", "b", "a\nb", "\n"]
+HOSTILE += ["\r\n", "\t", "a\tb", "ümlaut", "日本", "\u202eabc", "😀", "$HOME", "`x`", "a;b", "a|b"]
+HOSTILE += [
+    "*",
+    "?",
+    "\\",
+    "a\\b",
+    "x\0y",
+    "%Y",
+    "a=%Y",
+    "a<b",
+    "1",
+    "1.5",
+    "--",
+    "@file",
+    "#",
+    "A",
+]
+NAMES = st.one_of(
+    st.sampled_from(HOSTILE),
+    st.text(st.sampled_from('ab,"= -\n\\é'), max_size=5),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
+)
+
+
+def source_of(names, *options, table="table.csv"):
+    return Source(make_parser().parse_args(["explore", table, *options]), names)
+
+
+def settings_of(columns, **changes):
+    settings = {"k": 5, "method": "aggregate", "categories": "mode", "l": None, "t": None}
+    settings |= {"time_limit": None, "certificate": None, "shuffle": False, "overwrite": False}
+    settings |= {"release": "release.csv", "report": None}
+    return {**settings, "columns": columns, **changes}
+
+
+def column(role="quasi_identifier", kind=None, weight=1):
+    return {"role": role, "kind": kind, "weight": weight}
+
+
+def roles_of(choice):
+    roles = dict.fromkeys(choice.dropped, "drop") | dict.fromkeys(choice.unchanged, "keep")
+    roles |= dict.fromkeys(choice.anonymized, "quasi_identifier")
+    roles |= dict.fromkeys(choice.sensitive, "sensitive") | dict.fromkeys(choice.strata, "stratum")
+    return roles if choice.unit is None else roles | {choice.unit: "unit"}
+
+
+@st.composite
+def choices(draw):
+    """Names of columns, and what is chosen for each."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
+    one = st.builds(
+        column,
+        st.sampled_from([*ROLES]),
+        st.sampled_from([None, None, *KINDS]),
+        st.sampled_from([1, 1, 2, 0.5, 12.25, 1e-3]),
+    )
+    return names, [draw(one) for _ in names]
+
+
+@settings(deadline=None)
+@given(choices(), st.sampled_from(["aggregate", "kaim"]))
+@example((["a", "b", "a,b"], [column(), column("drop"), column("keep")]), "aggregate")
+@example((["a", "a=2"], [column(weight=2), column(kind="date")]), "aggregate")
+@example((["--drop", "name"], [column(), column("drop")]), "aggregate")
+@example((["a", " a"], [column(), column("drop")]), "aggregate")
+@example((["", "x"], [column("unit"), column()]), "aggregate")
+def test_the_command_means_what_was_chosen(choice, method):
+    names, columns = choice
+    source = source_of(names)
+    try:
+        arguments = arguments_of(settings_of(columns, method=method), source)
+    except CommandError:
+        return
+    # The command as it is shown, typed into a shell.
+    command = shlex.split(shlex.join(["sk-microagg", *arguments]))
+    options = named_columns(make_parser().parse_args(command[1:]), names)
+    chosen = dict(zip(names, columns, strict=True))
+    assert roles_of(choose_by_options(names, options)) == {n: chosen[n]["role"] for n in names}
+    declared = Declared.of(options)
+    matters = {n: c for n, c in chosen.items() if c["role"] in ("quasi_identifier", "sensitive")}
+    assert declared.kinds == {n: c["kind"] for n, c in matters.items() if c["kind"] is not None}
+    assert (declared.date_patterns, declared.orders, declared.decimals) == ({}, {}, {})
+    weights = {n: c["weight"] for n, c in chosen.items() if c["role"] == "quasi_identifier"}
+    weights = {n: weight for n, weight in weights.items() if weight != 1 and method != "kaim"}
+    assert declared.weights == weights
+    assert (options.input, options.output, options.report) == ("table.csv", "release.csv", None)
+    assert (options.k, options.method, options.force, options.shuffle) == (5, method, False, False)
+
+
+@settings(deadline=None)
+@given(NAMES)
+def test_one_hostile_name_can_be_dropped(name):
+    assume(name != "name")
+    options = parsed(
+        arguments_of(settings_of([column(), column("drop")]), source_of(["name", name]))
+    )
+    assert named_columns(options, ["name", name]).drop == [name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../x.csv",
+        "/etc/x.csv",
+        "a/b.csv",
+        "..\\x.csv",
+        "",
+        ".",
+        "..",
+        "x\0.csv",
+        None,
+        5,
+        ["x.csv"],
+    ],
+)
+@pytest.mark.parametrize("what", ["release", "report"])
+def test_files_lie_next_to_the_table(name, what, tmp_path):
+    source = source_of(["a"], table=str(tmp_path / "table.csv"))
+    if (what, name) == ("report", None):
+        assert "--report" not in arguments_of(settings_of([column()], report=None), source)
+        return
+    with pytest.raises(CommandError, match="must be the name of a file, without a folder"):
+        arguments_of(settings_of([column()], **{what: name}), source)
+
+
+@pytest.mark.parametrize("name", ["-r.csv", "--force.csv", "-k", "--help", "- .csv", "~x.csv"])
+@pytest.mark.parametrize("table", ["table.csv", "-table.csv", "-folder/table.csv", "/data/t.csv"])
+def test_names_that_look_like_options(name, table):
+    source = Source(make_parser().parse_args(["explore", "--jobs=1", "--", table]), ["a"])
+    options = parsed(arguments_of(settings_of([column()], release=name, report=name), source))
+    folder = Path(table).parent
+    assert Path(options.input) == Path(table)
+    assert Path(options.output) == Path(options.report) == folder / name
+    assert not options.force
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--sep", ";"],
+        ["--sep", "\\t"],
+        ["--sep=-"],
+        ["--na", "none,'x, y',-9"],
+        ["--na", '"x, y"'],
+        ["--na=-", "--na", "unknown"],
+        ["--na", '"a\nb"'],
+        ["--decimal", ","],
+        ["--thousands", "'"],
+        ["--no-header"],
+        ["--header"],
+        ["--encoding", "latin-1"],
+        ["--sheet", "Sheet 2"],
+        ["--sheet=-x"],
+        ["--hierarchies", "trees"],
+        ["--hierarchies=-trees"],
+        ["--jobs", "1"],
+        ["--jobs=-2"],
+        [],
+    ],
+    ids=" ".join,
+)
+def test_how_the_file_is_written_is_part_of_the_command(given):
+    source = source_of(["a"], *given)
+    arguments = arguments_of(settings_of([column()]), source)
+    options = parsed(shlex.split(shlex.join(arguments)))
+    names = ["sep", "na", "decimal", "thousands", "header", "encoding", "sheet", "hierarchies"]
+    for name in [*names, "jobs"]:
+        assert getattr(options, name) == getattr(source.options, name)
+    if not given:
+        assert arguments == ["anonymize", "table.csv", "release.csv", "-k", "5"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"k": 0}, "must be an integer of at least 1"),
+        ({"k": -5}, "must be an integer of at least 1"),
+        ({"k": 2.5}, "must be an integer of at least 1"),
+        ({"k": "--force"}, "must be an integer of at least 1"),
+        ({"k": float("nan")}, "must be an integer of at least 1"),
+        ({"t": 2}, "must be a number from 0 to 1"),
+        ({"l": "2 --force"}, "must be a number of at least 1"),
+        ({"time_limit": float("inf")}, "must be a number above 0"),
+        ({"certificate": -1}, "must be a number above 0"),
+        ({"method": "--force"}, "invalid choice"),
+        ({"categories": "other"}, "invalid choice"),
+        ({"columns": []}, "The settings are incomplete"),
+        ({"columns": None}, "The settings are incomplete"),
+        ({"columns": [{"role": "quasi_identifier"}]}, "The settings are incomplete"),
+        ({"columns": [column("owner")]}, "The settings are incomplete"),
+        ({"columns": [column(kind="picture")]}, "cannot be named"),
+        ({"columns": [column(weight=0)]}, "must be a number above 0"),
+        ({"columns": [column(weight=None)]}, "The settings are incomplete"),
+        ({"columns": [column("drop")]}, "There is no column left to anonymize"),
+    ],
+)
+def test_impossible_settings_are_explained(changes, words):
+    with pytest.raises(CommandError, match=words):
+        arguments_of(settings_of([column()]) | changes, source_of(["a"]))
+
+
+def test_two_units_are_refused():
+    columns = [column("unit"), column("unit"), column()]
+    with pytest.raises(CommandError, match="given twice"):
+        arguments_of(settings_of(columns), source_of(["a", "b", "c"]))
+
+
+@pytest.mark.parametrize("overwrite", [False, None, 0, "false", "yes", 1, []])
+def test_only_true_overwrites(overwrite):
+    arguments = arguments_of(settings_of([column()], overwrite=overwrite), source_of(["a"]))
+    assert "--force" not in arguments
+    assert "--force" in arguments_of(settings_of([column()], overwrite=True), source_of(["a"]))

@@ -1,0 +1,122 @@
+"""Columns that are released as intervals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from sk_microagg.plotting._distributions import compare_columns
+from sk_microagg.plotting._intervals import count_in_bins, ends_of_intervals, with_midpoints
+from sk_microagg.plotting._panels import Bars, Histogram
+
+
+def column(*cells):
+    return pd.Series(cells, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("cell", "ends"),
+    [
+        ("[20, 29]", (20, 29)),
+        ("[20, 30)", (20, 30)),
+        ("[-1.5, 2e3]", (-1.5, 2000)),
+        ("34", (34, 34)),
+        (34, (34, 34)),
+        ("*", (np.nan, np.nan)),
+        (None, (np.nan, np.nan)),
+    ],
+)
+def test_ends(cell, ends):
+    low, high = ends_of_intervals(column(cell, "1"))
+    assert_allclose((low[0], high[0]), ends)
+
+
+@pytest.mark.parametrize("cell", ["twenties", "[20, x]", "[1, 2, 3]", "20-29", "nan", "[0, inf]"])
+def test_other_text_is_no_interval(cell):
+    assert ends_of_intervals(column("[1, 2]", cell)) == (None, None)
+
+
+def test_dates():
+    cells = column("[1970-01-02, 1970-01-31]", "1970-02-01", "*")
+    low, high = ends_of_intervals(cells, are_dates=True)
+    assert_allclose(low, [1, 31, np.nan])
+    assert_allclose(high, [30, 31, np.nan])
+    assert_allclose(with_midpoints(cells), [15.5, 31, np.nan])
+    assert ends_of_intervals(cells) == (None, None)
+
+
+def test_midpoints():
+    assert_allclose(with_midpoints(column("[20, 29]", "34", "*")), [24.5, 34, np.nan])
+    for cells in (column("a", "b"), column("[20, 29]", "old"), column("34", "35")):
+        assert with_midpoints(cells) is cells
+
+
+def spread(low, high, edges):
+    """Every integer of every interval, counted one by one."""
+    counts = np.zeros(len(edges) - 1)
+    for start, stop in zip(low, high, strict=True):
+        covered = np.arange(start, stop + 1)
+        for value in covered:
+            counts[np.searchsorted(edges[1:-1], value, side="right")] += 1 / len(covered)
+    return counts
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_intervals_of_integers_in_bins(seed):
+    rng = np.random.RandomState(seed)
+    low = rng.randint(0, 30, size=40).astype(float)
+    high = low + rng.randint(0, 10, size=40)
+    edges = np.arange(-0.5, 41, 4)
+    assert_allclose(count_in_bins(low, high, edges, are_integers=True), spread(low, high, edges))
+
+
+def test_intervals_of_numbers_in_bins():
+    low, high = np.array([0.0, 0.5, 2.0]), np.array([4.0, 1.5, 2.0])
+    counts = count_in_bins(low, high, np.arange(5.0), are_integers=False)
+    assert_allclose(counts, [0.75, 0.75, 1.25, 0.25])
+
+
+def test_what_lies_outside_counts_at_the_ends():
+    low, high = np.array([-9.0, -5.0, 8.0, 1.0]), np.array([-7.0, 1.0, 8.0, 9.0])
+    counts = count_in_bins(low, high, np.array([0.0, 1.0, 2.0]), are_integers=False)
+    assert_allclose(counts, [2, 2])
+
+
+def test_a_column_of_intervals_is_a_histogram():
+    before = pd.DataFrame({"age": [20, 21, 28, 29, 40, 41]})
+    after = pd.DataFrame({"age": ["[20, 29]"] * 4 + ["*"] * 2})
+    [drawn] = compare_columns(before, after)
+    assert isinstance(drawn, Histogram)
+    assert drawn.missing == ("0%", "33%")
+    assert_allclose(drawn.before.sum(), 1)
+    assert_allclose(drawn.after.sum(), 4 / 6)
+    is_covered = drawn.edges[:-1] < 29.5
+    assert_allclose(drawn.after[~is_covered], 0)
+
+
+def test_the_range_is_that_of_the_release():
+    # The intervals of a generalized release end at round numbers, not at 17 or 93.
+    before = pd.DataFrame({"age": [17, *range(20, 60, 2), 93]})
+    after = pd.DataFrame({"age": ["[10, 40]"] * 11 + ["[40, 90]"] * 11})
+    [drawn] = compare_columns(before, after, at_least=5)
+    assert (drawn.edges[0], drawn.edges[-1]) == (9.5, pytest.approx(90.5, abs=20))
+    counts = np.round(drawn.before * 22)
+    assert np.all((counts == 0) | (counts >= 5))
+
+
+def test_nodes_of_a_hierarchy_of_numbers_are_bars():
+    before = pd.DataFrame({"age": [20, 20, 21, 45, 45, 47]})
+    after = pd.DataFrame({"age": ["young"] * 3 + ["old"] * 3})
+    [drawn] = compare_columns(before, after, at_least=3)
+    assert isinstance(drawn, Bars)
+    assert drawn.categories == ["(others)", "young", "old"]
+    assert_allclose(drawn.before, [1, 0, 0])
+    assert_allclose(drawn.after, [0, 0.5, 0.5])
+
+
+def test_only_frequent_nodes_are_named():
+    before = [[f"v{number}"] for number in range(20)]
+    after = [["n1"]] * 8 + [["n2"]] * 6 + [["rare"]] * 2 + [["n3"]] * 4
+    [drawn] = compare_columns(before, after, at_least=3)
+    assert drawn.categories == ["(others)", "n1", "n2", "n3", "(more general)"]
+    assert_allclose(drawn.after * 20, [0, 8, 6, 4, 2])

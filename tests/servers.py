@@ -1,0 +1,218 @@
+"""A server of `sk-microagg explore` in a process of its own, and pages that talk to it."""
+
+import http.client
+import json
+import secrets
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryFile
+from urllib.parse import urlsplit
+
+COMMAND = [sys.executable, "-P", "-m", "sk_microagg"]
+
+# Code for a server that is used by several tests, with a long time between two of them.
+PATIENT = "from sk_microagg._explore import _server; _server.SECONDS_WITHOUT_PAGES = 3600"
+
+# Far more than anything takes here, even on a busy machine.
+SECONDS = 120
+
+
+class Answer:
+    """What the server answers: the status, the headers in lower case, and the body."""
+
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.body = response.read()
+
+    def json(self):
+        return json.loads(self.body, parse_constant=_no_json)
+
+
+def _no_json(text):
+    raise AssertionError(f"{text} is not JSON")
+
+
+class ExploreServer:
+    """A server, as a browser sees it.
+
+    Parameters
+    ----------
+    process : subprocess.Popen
+        The process, which prints the address of its page.
+    """
+
+    def __init__(self, process):
+        self.process = process
+        line = process.stdout.readline()
+        assert " is open at http://" in line, line
+        self.address = line.rsplit(" ", 1)[1].strip()
+        parts = urlsplit(self.address)
+        self.host, self.port = parts.netloc, parts.port
+        self.token = parts.path.strip("/")
+
+    @property
+    def as_page(self):
+        """The headers by which a browser says that the page itself asks."""
+        origin = f"http://{self.host}"
+        return {"Host": self.host, "Origin": origin, "Sec-Fetch-Site": "same-origin"}
+
+    def ask(self, method, path, body=None, headers=None):
+        """Send a request with exactly these headers; those of the page by default."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            headers = self.as_page if headers is None else headers
+            if body is not None:
+                headers = {"Content-Length": str(len(body)), **headers}
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            connection.endheaders(body)
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def get(self, path="", **settings):
+        return self.ask("GET", f"/{self.token}/{path}", **settings)
+
+    def post(self, name, content, **settings):
+        body = json.dumps(content).encode()
+        return self.ask("POST", f"/{self.token}/api/{name}", body, **settings)
+
+    def table(self):
+        return self.get("api/table").json()
+
+    def settings(self, roles=None, **changes):
+        """The settings to begin with, with other roles by names of columns, and other changes."""
+        table = self.table()
+        settings = {**table["settings"], **changes}
+        names = [column["name"] for column in table["columns"]]
+        for name, role in (roles or {}).items():
+            settings["columns"][names.index(name)]["role"] = role
+        return settings
+
+    @contextmanager
+    def page(self):
+        """Open a page, and close it at the end."""
+        page = OpenPage(self)
+        try:
+            yield page
+        finally:
+            page.close()
+
+    def run(self, what, settings):
+        """Do one job on a page of its own; return its last message."""
+        with self.page() as page:
+            return page.run(what, settings)
+
+    def result(self, what, settings):
+        """The result of a job that must not fail."""
+        message = self.run(what, settings)
+        assert message["state"] == "done", message
+        return message["result"]
+
+
+class OpenPage:
+    """A page that is open: its stream of events, and the jobs that it starts."""
+
+    def __init__(self, server, name=None):
+        self.name = name or secrets.token_hex(16)
+        self._server = server
+        self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+        path = f"/{server.token}/api/events?page={self.name}"
+        self._connection.request("GET", path, headers=server.as_page)
+        self._stream = self._connection.getresponse()
+        assert self._stream.status == 200
+        self.messages = []
+
+    def start(self, what, settings):
+        content = {"page": self.name, "what": what, "settings": settings}
+        return self._server.post("start", content)
+
+    def cancel(self, what):
+        return self._server.post("cancel", {"page": self.name, "what": what})
+
+    def next(self):
+        """Wait for the next message; None if the stream has ended."""
+        while line := self._stream.readline():
+            if line.startswith(b"data: "):
+                message = json.loads(line.removeprefix(b"data: "), parse_constant=_no_json)
+                self.messages.append(message)
+                return message
+        return None
+
+    def until(self, what, *states):
+        """Wait for a message of a job, by default its last one."""
+        while (message := self.next()) is not None:
+            if message["what"] == what and (
+                message["state"] in states if states else message["state"] != "running"
+            ):
+                return message
+        raise AssertionError(f"the stream has ended before {what}: {self.messages}")
+
+    def until_text(self, words):
+        """Wait until a running job says that it does something."""
+        while words not in self.until_any().get("text", ""):
+            pass
+
+    def until_any(self):
+        message = self.next()
+        assert message is not None, self.messages
+        return message
+
+    def run(self, what, settings):
+        answer = self.start(what, settings)
+        assert answer.status == 200, answer.body
+        return self.until(what)
+
+    def close(self):
+        with suppress(OSError):
+            self._stream.close()
+        self._connection.close()
+
+
+@contextmanager
+def serve(table, *options, code=None, cwd=None):
+    """Serve a table; end the server at the end.
+
+    Parameters
+    ----------
+    table : path
+        The file.
+
+    *options : str
+        Options of `explore`.
+
+    code : str or None, default=None
+        Python code that runs before the command, to change constants.
+
+    cwd : path or None, default=None
+        The folder that the server is started in.
+    """
+    command = COMMAND
+    if code is not None:
+        main = "import sys; from sk_microagg.cli import main; sys.exit(main())"
+        command = [sys.executable, "-P", "-c", f"{code}\n{main}"]
+    with TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [*command, "explore", str(table), "--no-browser", *options],
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,  # A Ctrl-C for the tests is not for the server.
+        )
+        try:
+            yield ExploreServer(process)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            errors.seek(0)
+            said = errors.read().decode().strip()
+            if said:
+                print(said)
+    # Whatever a page sends, nothing of it is seen in the terminal.
+    assert said == ""

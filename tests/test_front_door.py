@@ -1,0 +1,66 @@
+"""What a visitor sees first: the README, and files that other sites read, agree with each other."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from sk_microagg._utils._base import DOCUMENTATION
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+URLS = PROJECT["urls"]
+README = (ROOT / "README.md").read_text()
+
+# Text for visitors, and files that programs read.
+FRONT = [*ROOT.glob("*.md"), *ROOT.glob("packaging/*"), *ROOT.glob(".github/**/*.yml")]
+FRONT += [ROOT / "CITATION.cff", ROOT / "pyproject.toml"]
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+def test_links_to_files_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+        assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("path", FRONT, ids=lambda path: path.name)
+def test_one_address(path):
+    text = path.read_text()
+    for address in re.findall(r"https://[\w.-]*sk-microagg[\w.-]*(?:/[\w.-]+){0,2}", text):
+        assert address.startswith((URLS["Source"], URLS["Documentation"]))
+    for address in re.findall(r"https://github\.com/[\w.-]*microagg[\w.-]*/[\w.-]+", text):
+        assert address == URLS["Source"]
+
+
+def test_estimators_and_the_package_name_one_documentation():
+    assert DOCUMENTATION.startswith(f"{URLS['Documentation']}/")
+
+
+def test_the_first_commands_install_what_was_cloned():
+    # .ci/run and other checks run these very blocks in a fresh clone.
+    demo, tests = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)[:2]
+    assert re.search(r"pip install '?\.(\[\S+\])?'? && \S*sk-microagg demo$", demo.strip())
+    assert re.search(r"pip install '\.\[tests\]' && \S*pytest$", tests.strip())
+    assert README.index("pip install 'sk-microagg[") < README.index(demo)
+
+
+def test_the_same_versions_of_python_everywhere():
+    named = re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"]))
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    assert re.findall(r"cp3(\d+)-", settings["cibuildwheel"]["build"]) == named
+    assert PROJECT["requires-python"] == f">=3.{named[0]}"
+    assert settings["ruff"]["target-version"] == f"py3{named[0]}"
+
+
+def test_the_recipe_for_conda_needs_what_the_package_needs():
+    recipe = (ROOT / "packaging" / "recipe.yaml").read_text()
+    run = recipe.split("  run:\n")[1].split("  run_constraints:\n")[0]
+    assert re.findall(r"^    - (\S+) (>=\S+)$", run, re.MULTILINE) == [
+        tuple(re.fullmatch(r"([\w-]+)(>=.+)", need).groups()) for need in PROJECT["dependencies"]
+    ]
+    constraints = dict(re.findall(r"^    - ([\w-]+) >=(\S+)$", recipe, re.MULTILINE))
+    extras = PROJECT["optional-dependencies"]
+    for need in [*extras["table"], *extras["report"], *extras["explore"][1:]]:
+        name, lowest = need.split(">=")
+        assert constraints[{"matplotlib": "matplotlib-base"}.get(name, name)] == lowest
