@@ -49,8 +49,9 @@ class Site:
     def __init__(self, table, on_empty):
         self.table = table
         self.pages = Pages(on_empty)
-        folder = files("sk_microagg._explore") / "assets"
-        assets = {f"/{f.name}": f.read_bytes() for f in folder.iterdir() if _type(f.name)}
+        look = files("sk_microagg.report") / "templates" / "look.css"
+        own = (files("sk_microagg._explore") / "assets").iterdir()
+        assets = {f"/{f.name}": f.read_bytes() for f in (look, *own) if _type(f.name)}
         assets["/"] = assets["/index.html"]
         self.app = Starlette(
             routes=[

@@ -1,7 +1,8 @@
 """A report on a release, for those who have to approve it.
 
 Facts are measured in `_facts.py` and plots are drawn in `_figures.py`; the files in `templates` lay
-them out. `report.css` there is the look of the page, and each section has its own template.
+them out. `look.css` and `report.css` there are the look of the page, and each section has its own
+template.
 """
 
 from sk_microagg.report._report import make_report
