@@ -14,9 +14,10 @@ from typing import Any
 BYTE_ORDER_MARK = "\ufeff"
 BYTES_CHECKED = 65_536
 
-# The first bytes of files that are often taken for CSV.
-KINDS_OF_FILES = {
-    b"\x1f\x8b": "a gzip file: name it .gz",
+# The first bytes of files that are often taken for CSV. Those of gzip cannot begin a text in UTF-8;
+# the others can be the name of a column, but only binary files have zero bytes as well.
+MARK_OF_GZIP = b"\x1f\x8b"
+MARKS_OF_BINARY_FILES = {
     b"PK\x03\x04": "a zip file: if it is of Excel, name it .xlsx",
     b"PAR1": "a Parquet file: name it .parquet",
     b"%PDF": "a PDF file",
@@ -178,11 +179,15 @@ def _opened(source, name, is_compressed, encoding):
 
 
 def _check_is_text(beginning, name, encoding):
-    for mark, what in KINDS_OF_FILES.items():
+    if beginning.startswith(MARK_OF_GZIP):
+        raise CSVError(f"{name} is not a CSV file, but a gzip file: name it .gz.")
+    if b"\0" not in beginning:
+        return
+    for mark, what in MARKS_OF_BINARY_FILES.items():
         if beginning.startswith(mark):
             raise CSVError(f"{name} is not a CSV file, but {what}.")
     # In UTF-16 and UTF-32, every other character has a zero byte.
-    if b"\0" not in beginning or b"\0" in "a".encode(encoding):
+    if b"\0" in "a".encode(encoding):
         return
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise EncodingError(f"{name} is not text in {encoding.upper()}, but in UTF-16.")

@@ -18,8 +18,8 @@ TABLE = "age,town\n" + "".join(f"{i},{'AB'[i % 2]}\n" for i in range(12))
             gzip.compress(TABLE.encode()),
             "not a CSV file, but a gzip file: name it .gz.",
         ),
-        ("t.csv", b"PK\x03\x04...", "a zip file: if it is of Excel, name it .xlsx."),
-        ("t.csv", b"PAR1...", "but a Parquet file: name it .parquet."),
+        ("t.csv", b"PK\x03\x04\x14\0...", "a zip file: if it is of Excel, name it .xlsx."),
+        ("t.csv", b"PAR1\x15\0...", "but a Parquet file: name it .parquet."),
         ("t.csv", TABLE.encode("utf-16-le"), "but maybe in utf-16-le. Name its encoding by --enc"),
         (
             "t.csv",

@@ -25,12 +25,22 @@ def test_an_empty_file(tmp_path):
     assert read_csv_rows(tmp_path / "empty.csv") == []
 
 
+@pytest.mark.parametrize("name", ["PAR1", "%PDF"])
+def test_a_column_may_have_the_name_of_another_kind_of_file(tmp_path, name):
+    path = tmp_path / "table.csv"
+    path.write_text(f"{name},b\n1,2\n")
+    assert read_csv_rows(path) == [[name, "b"], ["1", "2"]]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b'a,b\n"1"2,3\n', r"table\.csv, line 2: ',' expected after '\"'"),
         (b'a,b\n1,"2\n', r"table\.csv, line 2: unexpected end of data"),
         (b"a,b\n1,\xe9\n", r"table\.csv is not text in UTF-8"),
+        (b"PAR1\x15\0\x15", r"table\.csv is not a CSV file, but a Parquet file"),
+        (b"%PDF-1.7\n\0", r"table\.csv is not a CSV file, but a PDF file"),
+        (b"\x1f\x8b\x08", r"table\.csv is not a CSV file, but a gzip file: name it \.gz\."),
         (b"a,b\0\n", r"table\.csv is not a CSV file: it holds binary data"),
     ],
 )
