@@ -5,7 +5,7 @@ import numpy as np
 from sk_microagg._utils._numbers import counted, percent
 
 # What fits on the page, whatever the table.
-MOST_NAMES, LONGEST_NAME, MOST_LOSSES = 8, 48, 3
+MOST_NAMES, LONGEST_NAME, MOST_LOSSES, MOST_SENSITIVE = 8, 48, 3, 3
 
 
 def summary_of(facts, method, certificate=None):
@@ -79,7 +79,12 @@ def _risk(facts):
 def _sensitive(facts):
     if not facts.beyond_k.columns:
         return "No sensitive column was examined."
-    return " ".join(_of_column(facts, column) for column in facts.beyond_k.columns[:MOST_LOSSES])
+    worst_first = sorted(facts.beyond_k.columns, key=lambda one: (-one.homogeneous, one.n_values))
+    lines = [_of_column(facts, column) for column in worst_first[:MOST_SENSITIVE]]
+    n_more = len(worst_first) - len(lines)
+    if n_more:
+        lines.append(f"And {counted(n_more, 'more sensitive column')}, no worse than these.")
+    return " ".join(lines)
 
 
 def _of_column(facts, column):

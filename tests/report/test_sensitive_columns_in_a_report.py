@@ -66,6 +66,21 @@ def test_figures_of_each_column(report, plain):
     assert WARNING not in text_of(page)
 
 
+def test_the_first_page_names_the_worst_columns(report, plain):
+    aggregator, release = plain
+    distinct = pd.DataFrame({f"fine {j}": np.arange(N) for j in range(3)})
+    binary = pd.Series(np.arange(N) % 2, name="binary")
+    page = report(aggregator, release, sensitive=distinct.assign(constant=1, binary=binary))
+    [text] = page.row("Sensitive")
+    assert homogeneity(release, binary) < 1
+    places = [text.index(f"'{name}'") for name in ("constant", "binary", "fine 0")]
+    assert places == sorted(places)
+    assert "'constant', 100% of the records are in groups that share one value." in text
+    assert text.endswith("And 2 more sensitive columns, no worse than these.")
+    [text] = report(aggregator, release, sensitive=SENSITIVE).row("Sensitive")
+    assert "more" not in text
+
+
 def test_no_sensitive_column_is_a_warning(report, plain):
     page = report(*plain)
     assert WARNING in text_of(page)
