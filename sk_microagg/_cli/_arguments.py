@@ -75,25 +75,12 @@ def texts(text):
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
-def weights(text):
-    """Names with positive numbers, as in A=2,B=0.5; as text, since the names are not known yet."""
-    name, is_pair, value = text.rstrip('"').rpartition("=")
-    weight(name if is_pair else value, value if is_pair else None)
-    return text
-
-
 def weight(name, value):
     """How much a column counts."""
     if value is None:
         raise argparse.ArgumentTypeError(f"{name!r} must have a number, as in {name}=2")
     allowed = f"a number above 0 and at most {LARGEST_WEIGHT:g}"
     return number(value, float, lambda given: 0 < given <= LARGEST_WEIGHT, allowed)
-
-
-def rounding(text):
-    """Names with integers, as in A=2,0; as text, since the names are not known yet."""
-    decimals(text.rstrip('"').rpartition("=")[2].rpartition(",")[2])
-    return text
 
 
 def decimals(text):

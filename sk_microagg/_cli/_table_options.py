@@ -1,13 +1,6 @@
 """Options of commands that say how tables are written, and what their columns hold."""
 
-from sk_microagg._cli._arguments import (
-    encoding,
-    mark,
-    rounding,
-    separator,
-    texts,
-    weights,
-)
+from sk_microagg._cli._arguments import encoding, mark, separator, texts
 
 KINDS = {
     "categorical": "columns of categories, whatever they look like",
@@ -81,7 +74,6 @@ def add_kind_options(parser):
         )
     parser.add_argument(
         "--weights",
-        type=weights,
         action="append",
         default=[],
         metavar="A=2,B=0.5",
@@ -96,7 +88,6 @@ def add_kind_options(parser):
     )
     parser.add_argument(
         "--round",
-        type=rounding,
         action="append",
         default=[],
         metavar="A=1,N",

@@ -82,12 +82,6 @@ def test_numbers_for_columns_that_are_used(option):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--weights", "age"],
-        ["--weights", "age=0"],
-        ["--weights", "age=x"],
-        ["--round", "age=x"],
-        ["--round", "age"],
-        ["--round", "99"],
         ["--categories", "median"],
         ["--decimal", "12"],
         ["--thousands", "5"],

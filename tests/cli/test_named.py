@@ -70,6 +70,11 @@ def test_columns_with_values(text, found):
         (["--unit", "age,income"], "^--unit names 'age,income', but the columns are"),
         (["--weights", "agee=2"], "^--weights names 'agee'"),
         (["--weights", "age,a=2"], "^--weights: 'age' must have a number, as in age=2"),
+        (["--weights", "a=2,age"], "^--weights: 'age' must have a number, as in age=2"),
+        (["--weights", "age=0"], "^--weights: '0' must be a number above 0 and at most"),
+        (["--weights", "age=x"], "^--weights: 'x' must be a number above 0 and at most"),
+        (["--round", "age"], "^--round: 'age' must be an integer from -15 to 15"),
+        (["--round", "99"], "^--round: '99' must be an integer from -15 to 15"),
         (["--round", "age=x,2"], "^--round: 'x' must be an integer from -15 to 15"),
     ],
 )
