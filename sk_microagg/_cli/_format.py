@@ -73,7 +73,9 @@ def _check_use(options):
     """Raise if an option is for files of another kind than those of the command."""
     given = vars(options)
     read = [given[name] for name in ("input", "original", "release") if name in given]
-    files = [str(path).lower() for path in (*read, given.get("output", STANDARD))]
+    # What explore writes is named later, and may be a .csv file; risk writes no table.
+    written = [given.get("output", STANDARD)] if "input" in given else []
+    files = [str(path).lower() for path in (*read, *written)]
     if options.sheet is not None and not any(path.endswith(".xlsx") for path in files):
         raise CommandError(f"--sheet {options.sheet} is for Excel files, but {read[0]} is none.")
     if options.sep is not None and all(path.endswith(NOT_SEPARATED) for path in files):

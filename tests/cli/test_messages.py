@@ -4,6 +4,8 @@ import gzip
 
 import pytest
 
+from sk_microagg._cli._format import Format
+from sk_microagg._cli._parser import make_parser
 from sk_microagg._utils._pages import SUFFIXES_OF_PAGES
 from sk_microagg.cli import main
 
@@ -64,10 +66,16 @@ def test_options(fails, write, tmp_path, monkeypatch, options, message):
     assert message in fails("anonymize", write("t.csv", TABLE), "out.csv", *options)
 
 
-def test_a_separator_that_has_no_effect(fails, write, tmp_path):
+@pytest.mark.parametrize("command", ["anonymize", "risk"])
+def test_a_separator_that_has_no_effect(fails, write, tmp_path, command):
     path = write("t.tsv", TABLE.replace(",", "\t"))
-    line = fails("anonymize", path, tmp_path / "out.tsv", "--sep", ";")
+    line = fails(command, path, tmp_path / "out.tsv", "--sep", ";")
     assert line == "--sep ';' is for .csv files: .tsv files have tabs, and others have none."
+
+
+def test_a_separator_of_what_explore_writes():
+    options = make_parser().parse_args(["explore", "t.tsv", "--sep", ";"])
+    assert Format.of(options).sep == ";"
 
 
 @pytest.mark.parametrize("names", [["", "out.csv"], ["t.csv", ""]])
