@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from inspect import signature
+from math import isfinite
 from numbers import Number
 from pkgutil import resolve_name
 
@@ -62,6 +63,8 @@ class Writer:
             value = value.item()
         elif isinstance(value, np.ndarray):
             value = value.tolist()
+        if isinstance(value, float) and not isfinite(value):
+            return f'float("{value}")'
         if value is None or isinstance(value, str | Number):
             return repr(value)
         if isinstance(value, dict):

@@ -57,6 +57,13 @@ def code_in(path):
             NUMBERS,
             {"unit": np.arange(150) // 2, "strata": PATIENTS["smoker"]},
         ),
+        (
+            MicroAggregator(
+                k=3, refiner=IteratedLocalSearch(max_iter=5, time_limit=np.inf), random_state=0
+            ),
+            NUMBERS,
+            {},
+        ),
         (MicroAggregator(k=4, scaler="target"), NUMBERS, {"y": PATIENTS["smoker"]}),
         (
             TableAggregator(
@@ -74,7 +81,7 @@ def code_in(path):
         ),
         (KAIM(k=4, weights=np.array([1.0, 2.0, 1.0]), random_state=5), WARDS, {}),
     ],
-    ids=["default", "objects", "privacy", "units and strata", "target", "table", "kaim"],
+    ids=["default", "objects", "privacy", "units and strata", "inf", "target", "table", "kaim"],
 )
 @pytest.mark.filterwarnings("ignore:scaler='target'")
 def test_code(tmp_path, estimator, X, arguments):
