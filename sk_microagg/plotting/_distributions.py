@@ -20,6 +20,7 @@ from sk_microagg.plotting._panels import Bars, Histogram, Note
 MOST_BINS, FEWEST_BINS = 30, 5
 MOST_BARS, MOST_NODES = 8, 3
 LARGEST_COUNT = 2**50  # larger floats cannot represent halves
+SPREADS = 1e-300, 1e300  # those whose tenth is neither 0 nor infinite
 OTHERS, GENERAL, MISSING = "(others)", "(more general)", "(missing)"
 
 
@@ -160,13 +161,33 @@ def _count_numbers(name, old, ends, at_least, units, unit_name, missing_name="mi
 def _range(values, at_least):
     """The range of values, with each end the mean of the `at_least` most extreme values.
 
-    In a k-anonymous release these are equal, so that the ends are the minimum and the maximum.
+    In a k-anonymous release these are equal, so that the ends are the minimum and the maximum. Means
+    of different values are rounded, since otherwise somebody who knows all of these values but one
+    could compute that one.
     """
     last = min(at_least, len(values)) - 1
     low = np.partition(values, last)[: last + 1]
     high = -np.partition(-values, last)[: last + 1]
+    are_equal = [np.ptp(extremes) == 0 for extremes in (low, high)]
     # The mean of equal values is taken without rounding errors.
-    return tuple(float(end[0] if np.ptp(end) == 0 else end.mean()) for end in (low, high))
+    ends = [
+        float(extremes[0] if is_equal else extremes.mean())
+        for extremes, is_equal in zip((low, high), are_equal, strict=True)
+    ]
+    step = _coarse_step(float(values.max()) - float(values.min()))
+    return tuple(
+        end if is_equal else float(step * np.round(end / step))
+        for end, is_equal in zip(ends, are_equal, strict=True)
+    )
+
+
+def _coarse_step(spread):
+    """About a tenth of a spread, and not more: 1, 2 or 5 times a power of ten."""
+    tenth = np.clip(spread, *SPREADS) / 10
+    power = 10.0 ** np.floor(np.log10(tenth))
+    return float(
+        power * next(factor for factor in (5, 2, 1) if factor == 1 or factor * power <= tenth)
+    )
 
 
 def _edges(low, high, n_values, are_integers):

@@ -154,6 +154,38 @@ def test_extremes_are_not_shown(explored, table):
         assert (np.isclose(counts, 0) | (counts > 4.99)).all()
 
 
+N_EXTREMES = 5  # An end of what is drawn stands for this many values.
+
+
+def errors_of_attacks(end, ordered, k=N_EXTREMES + 1):
+    """How far attacks on an end of a histogram are from single values, as shares of the range.
+
+    Of the values that the end stands for, the first attack knows all but the most extreme one. The
+    second has a release in which the most extreme k are a group, and subtracts the end from it.
+    """
+    known = ordered[1:N_EXTREMES].sum()
+    attacks = [
+        (N_EXTREMES * end - known, ordered[0]),
+        (k * ordered[:k].mean() - N_EXTREMES * end, ordered[k - 1]),
+    ]
+    return [abs(found - true) / np.ptp(ordered) for found, true in attacks]
+
+
+def test_no_value_can_be_computed_from_the_ends_of_a_histogram(explored, write_rows, tmp_path):
+    rng = np.random.default_rng(0)
+    errors = []
+    for _ in range(30):
+        ordered = np.sort(rng.normal(0, 10.0 ** rng.integers(-3, 6), rng.integers(6, 90)))
+        rows = [[repr(value)] for value in ordered.tolist()]
+        path = write_rows(tmp_path / "secret.csv", ["income"], *rows)
+        (about,) = explored(path, "--no-preview").description["columns"]
+        ends = about["distribution"]["positions"]
+        errors.append(errors_of_attacks(ends[0], ordered))
+        errors.append(errors_of_attacks(ends[-1], ordered[::-1]))
+    # A guess is near now and then.
+    assert (np.median(errors, axis=0) > 0.03).all()
+
+
 @pytest.mark.slow
 def test_all_that_a_server_sends(table, tmp_path, rows):
     path = shutil.copy(table, tmp_path)
