@@ -15,6 +15,7 @@ from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._format import Format
 from sk_microagg._cli._header import header_of_release
 from sk_microagg._cli._kinds import why_no_numbers
+from sk_microagg._cli._linkage import known_to_intruder
 from sk_microagg._cli._named import check_names, named_columns
 from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
@@ -50,14 +51,13 @@ def run(options):
     sensitive = values_of_roles(options.sensitive, *of_roles)
     units = values_of_roles([] if options.unit is None else [options.unit], *of_roles)
     linkage = None
-    if numeric:
-        # Before anything is printed, since the numbers may be bad.
-        with bad_input_as_command_error():
+    # Before anything is printed, since the numbers may be bad.
+    with bad_input_as_command_error():
+        if numeric:
             check_pair(before[numeric], after[numeric])
-            if are_in_order:
-                linkage = metrics.record_linkage(
-                    before[numeric], after[numeric], n_jobs=options.jobs
-                )
+        if are_in_order:
+            pair = known_to_intruder(original, release, columns)
+            linkage = metrics.record_linkage(*pair, n_jobs=options.jobs)
     classes = row_classes(after, "release")
     level_before, level_after = map(metrics.anonymity_level, (before, after))
     unique_before, unique_after = map(metrics.uniqueness, (before, after))
@@ -68,13 +68,13 @@ def run(options):
             "anonymity level": f"{level_before} before, {level_after} after",
             **units_per_class(classes, units),
             "unique rows": f"{percent(unique_before)} before, {percent(unique_after)} after",
-            "compared numbers": ", ".join(numeric) or "none: in no column are all cells numbers",
         }
     )
     if options.sensitive:
         print_sensitive(classes, sensitive)
+    _print_linkage(linkage)
     if numeric:
-        _print_numbers(before[numeric], after[numeric], linkage)
+        _print_numbers(before[numeric], after[numeric], are_in_order)
 
 
 def _common_columns(original, release, options):
@@ -94,7 +94,7 @@ def _common_columns(original, release, options):
 
 
 def _numeric(before, after):
-    """Columns of numbers without missing values, both before and after."""
+    """Columns of numbers or dates without missing values, both before and after."""
     return [
         name
         for name in before
@@ -114,30 +114,39 @@ def _rows_correspond(original, release, before, after):
     return rows_correspond(before, after, _numeric(before, after))
 
 
-def _print_numbers(before, after, linkage):
-    by_row = {}
-    print("\nRe-identification by an intruder who knows the original numbers")
+def _print_linkage(linkage):
+    print("\nRe-identification by an intruder who knows the original values")
     if linkage is None:
         print_facts({"linked": NOT_IN_ORDER})
-    else:
+        return
+    print_facts(
+        {
+            "linked": f"{percent(linkage.linked)} of the records are nearest to their own row",
+            "re-identified": f"{percent(linkage.expected_matches)} of the records are expected to "
+            f"be, {percent(linkage.expected_if_linked)} if all were linked",
+        }
+    )
+
+
+def _print_numbers(before, after, are_in_order):
+    print("\nColumns in which all cells are numbers or dates")
+    print_facts({"columns": ", ".join(before)})
+    by_row = {}
+    if are_in_order:
         interval = metrics.interval_disclosure(before, after)
         rank = metrics.rank_disclosure(before, after)
         by_row = {"interval": interval, "rank": rank}
         print_facts(
             {
-                "linked": f"{percent(linkage.linked)} of the records are nearest to their own row",
-                "expected matches": f"{percent(linkage.expected_matches)} of the records, "
-                f"{percent(linkage.expected_if_linked)} if all were linked",
                 "interval": f"{percent(interval.mean())} of the values are within 0.1 standard "
                 "deviations",
                 "rank": f"{percent(rank.mean())} of the values are within a tenth of the ranks",
             }
         )
     correlation = metrics.correlation_change(before, after)
-    print("\nChanges")
     print_facts(
         {
-            "correlations": f"by {correlation.mean:.4f} on average, "
+            "correlations": f"changed by {correlation.mean:.4f} on average, "
             f"by {correlation.largest:.4f} at most",
         }
     )

@@ -1,10 +1,12 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sk_microagg import TableAggregator
 from sk_microagg._utils._numbers import percent
 from sk_microagg.metrics import record_linkage, uniqueness
 
@@ -30,29 +32,61 @@ def test_a_release_of_numbers(run, numbers, release, cells):
     assert f"unique rows       {percent(uniqueness(X))} before, 0% after\n" in printed
     assert f"linked            {percent(linkage.linked)} " in printed
     expected, if_linked = map(percent, (linkage.expected_matches, linkage.expected_if_linked))
-    line = f"expected matches  {expected} of the records, {if_linked} if all were linked\n"
-    assert line in printed
+    line = f"re-identified {expected} of the records are expected to be, {if_linked} if all were "
+    assert line in " ".join(printed.split())
     for name in ("count", "size"):
         line = rf"^{name} +\d+\.\d+% +\d+\.\d+% +-?0\.0\d+ +0\.\d+$"
         assert re.search(line, printed, re.MULTILINE)
-    assert re.search(r"correlations +by 0\.\d+ on average, by 0\.\d+ at most", printed)
+    assert re.search(r"correlations +changed by 0\.\d+ on average, by 0\.\d+ at most", printed)
 
 
 def test_columns_in_common_by_default(run, numbers, release):
     printed = run("risk", numbers, release).out
     assert "columns           count, size, class\n" in printed
-    assert "compared numbers  count, size\n" in printed
+    assert "are numbers or dates\ncolumns           count, size\n" in printed
 
 
-def test_generalized_columns_have_a_level_only(run, patients, tmp_path):
-    output = tmp_path / "out.csv"
-    arguments = ["--columns", "age,town", "--drop", "id", "--method", "kaim"]
-    run("anonymize", patients, output, *arguments)
-    outcome = run("risk", patients, output, "--columns", "age,town")
-    assert outcome.code == 0
-    assert "anonymity level   1 before, 5 after" in outcome.out
-    assert "compared numbers  none" in outcome.out
-    assert "linked" not in outcome.out
+def printed_share(printed, name):
+    return float(re.search(rf"^{name} +([\d.]+)%", printed, re.MULTILINE)[1]) / 100
+
+
+def test_text_dates_and_missing_values_are_known_to_the_intruder(run, write):
+    rows = np.random.default_rng(0).integers(0, [50, 3, 28], size=(90, 3))
+    original = pd.DataFrame(
+        {
+            "age": np.where(rows[:, 0] < 5, np.nan, rows[:, 0]),
+            "town": np.array(["Rome", "Pisa", "Bari"])[rows[:, 1]],
+            "visit": np.datetime64("2024-03-01") + rows[:, 2],
+        }
+    )
+    release = TableAggregator(k=3).fit_transform(original)
+    before, after = (
+        write(name, table.to_csv(index=False))
+        for name, table in (("before.csv", original), ("after.csv", release))
+    )
+    printed = run("risk", before, after).out
+    expected = record_linkage(original, release)
+    assert printed_share(printed, "linked") == pytest.approx(expected.linked, abs=0.02)
+    share = printed_share(printed, "re-identified")
+    assert share == pytest.approx(expected.expected_matches, abs=0.02)
+    assert share > 2 * printed_share(run("risk", before, after, "--columns", "town").out, "re-i.*")
+    assert "are numbers or dates\ncolumns           visit\n" in printed
+
+
+@pytest.mark.parametrize("columns", ["age,town", "age", "visit"])
+def test_of_an_interval_the_intruder_takes_the_middle(run, write, columns):
+    days = [f"2024-01-{day:02d}" for day in range(1, 21)]
+    rows = [f"{20 + i},{'ab'[i // 10]},{day}\n" for i, day in enumerate(days)]
+    released = [
+        f'"[{20 + 5 * g}, {24 + 5 * g}]",{"ab"[g // 2]},"[{days[5 * g]}, {days[5 * g + 4]}]"\n'
+        for g in range(4)
+    ]
+    before = write("before.csv", "age,town,visit\n" + "".join(rows))
+    after = write("after.csv", "age,town,visit\n" + "".join(np.repeat(released, 5)))
+    printed = run("risk", before, after, "--columns", columns).out
+    assert "anonymity level   1 before, 5 after" in printed
+    assert printed_share(printed, "linked") == 1.0
+    assert printed_share(printed, "re-identified") == 0.2
 
 
 def test_formats_may_differ(run, numbers, tmp_path):
@@ -106,7 +140,7 @@ def test_rows_in_another_order(run, numbers, release, shuffled, columns):
     words = " ".join(outcome.out.split())
     assert "linked unknown: columns agree as a whole, but not row by row." in words
     assert "need the release in the order of the original." in words
-    for measure in ("expected matches", "nearest", "within", "interval  "):
+    for measure in ("re-identified", "nearest", "within", "interval  "):
         assert measure in in_order
         assert measure not in outcome.out
 
