@@ -28,8 +28,7 @@ def describe(column, release, estimator):
     if release is None:
         released = "empty cells"
     elif not isinstance(estimator, TableAggregator):
-        of_one = "common value" if column.notation is None else "interval"
-        released = f"{of_one}, or * for any value"
+        released = _generalized_in_words(column, estimator)
     elif column.notation is not None or estimator.categories == "mode":
         return describe_averages(column, bool(release.isna().to_numpy().any()))
     else:
@@ -74,8 +73,15 @@ def _category_in_words(column, release, estimator):
         first, *others = release.columns
         more = f" and {len(others)} more" if others else ""
         return f"one column of shares per value, {first}{more}"
-    has_tree = column.name in (estimator.hierarchies or {})
-    return f"{'lowest common node' if has_tree else 'common value'}, or * for any value"
+    return _generalized_in_words(column, estimator)
+
+
+def _generalized_in_words(column, estimator):
+    if column.name in (estimator.hierarchies or {}):
+        released = "lowest common node"
+    else:
+        released = "common value" if column.notation is None else "interval"
+    return f"{released}, or * for any value"
 
 
 def _mean_in_words(column):

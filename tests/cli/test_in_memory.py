@@ -173,7 +173,7 @@ def test_a_column_of_any_name(run, write, tmp_path, level):
     [
         ([], "refiner auto", "most frequent value\n", ["Bari", "Rome", "Milan"]),
         (["--categories", "generalize"], "refiner auto", "lowest common node", ["south", "*"]),
-        (["--method", "kaim"], "KAIM, refiner local_search", "common value", ["south", "*"]),
+        (["--method", "kaim"], "KAIM, refiner local_search", "lowest common node", ["south", "*"]),
     ],
 )
 def test_hierarchies(run, patients, tmp_path, cells, level, arguments, method, released, towns):
