@@ -138,8 +138,6 @@ class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
             The fitted model.
         """
         estimator = own_copy("estimator", self.estimator, ("fit",), "")
-        rows: Any = X
-        routed = self._route("fit", params)
         anonymizer = self._make_anonymizer()
         routed = self._route("fit", params)
         release = anonymizer.fit_transform(X, y, **routed.anonymizer.fit_transform)
@@ -147,7 +145,7 @@ class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
         is_like_x = not hasattr(anonymizer, "format")
         if is_like_x:
             columns = _columns_by_name(release, X, anonymizer)
-            _check_units(release, rows if columns is None else rows[columns], anonymizer)
+            _check_units(release, X, columns, anonymizer)
             release = np.asarray(release) if columns is None else release
         estimator.fit(release, y, **routed.estimator.fit)
         if is_like_x and columns is None:
@@ -353,9 +351,10 @@ def _columns_by_name(release: Any, X: Any, anonymizer: Estimator) -> list[Any] |
     return None
 
 
-def _check_units(release: Any, X: Any, anonymizer: Estimator) -> None:
+def _check_units(release: Any, X: Any, columns: list[Any] | None, anonymizer: Estimator) -> None:
     """Raise an error if numbers are released outside the range of X: their units are others."""
-    released, values = (np.asarray(without_mask(table)) for table in (release, X))
+    same = X if columns is None else X[columns]
+    released, values = (np.asarray(without_mask(table)) for table in (release, same))
     if not all(numbers.dtype.kind in "iuf" for numbers in (released, values)):
         return
     (low, high), (lowest, highest) = (
