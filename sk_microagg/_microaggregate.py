@@ -35,6 +35,7 @@ from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import REFINERS, make_chain
 from sk_microagg.refiners._base import check_keeps_rules
+from sk_microagg.refiners._names import refiner_by_name
 
 
 def microaggregate(
@@ -253,8 +254,7 @@ def make_refiner(refiner: RefinerLike, **defaults: Any) -> Any:
     if refiner is None:
         return None
     if isinstance(refiner, str):
-        check_option("refiner", refiner, REFINERS)
-        refiner = REFINERS[refiner]()
+        refiner = refiner_by_name(refiner)
     elif isinstance(refiner, list) and refiner:
         if any(step is None for step in refiner):
             raise TypeError(

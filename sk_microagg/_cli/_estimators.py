@@ -4,6 +4,7 @@ from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._privacy import demands_beyond_k
 from sk_microagg.refiners import REFINERS
+from sk_microagg.refiners._names import name_of, refiner_by_name
 
 DEFAULTS = MicroAggregator().get_params()
 
@@ -96,18 +97,14 @@ def check_refiner_keeps_constraints(options):
     constraints = [option for option in demands_beyond_k(options) if option != "--strata"]
     refiner = make_refiner(options.refiner, options.time_limit)
     if isinstance(refiner, str):
-        refiner = REFINERS[refiner]()
+        refiner = refiner_by_name(refiner)
     if constraints and refiner is not None and not refiner.keeps_rules:
         names = [name for name, kind in REFINERS.items() if kind().keeps_rules]
-        name = options.refiner or _name_of(refiner)
+        name = options.refiner or name_of(refiner)
         raise CommandError(
             f"--refiner {name} does not know {constraints[0]}: take one of "
             f"{', '.join([*names, 'none'])}."
         )
-
-
-def _name_of(refiner):
-    return next(name for name, kind in REFINERS.items() if type(refiner) is kind)
 
 
 def make_refiner(name, time_limit, default=DEFAULTS["refiner"], default_search="recombination"):

@@ -12,7 +12,7 @@ from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import homogeneity_lines
 from sk_microagg.builders import BUILDERS
-from sk_microagg.refiners import REFINERS
+from sk_microagg.refiners._names import name_of
 
 WIDTH_OF_NAMES = 18
 WIDTH = 100
@@ -124,19 +124,16 @@ def method_of(estimator):
     """The estimator, its builder and its refiner, in words."""
     words = [type(estimator).__name__]
     if hasattr(estimator, "builder_"):
-        words.append(f"builder {_name_of(estimator.builder_, BUILDERS)}")
-    words.append(f"refiner {_name_of(estimator.refiner_, REFINERS)}")
+        words.append(f"builder {_name_of_builder(estimator.builder_)}")
+    words.append(f"refiner {name_of(estimator.refiner_)}")
     if getattr(estimator, "hierarchies", None):
         words.append(f"hierarchies of {', '.join(estimator.hierarchies)}")
     return ", ".join(words)
 
 
-def _name_of(method, kinds):
-    """The name of a builder or refiner, "none" for None."""
-    if method is None:
-        return "none"
+def _name_of_builder(builder):
     # Under constraints, a subclass may stand for a builder.
-    return next(name for name, kind in kinds.items() if isinstance(method, kind))
+    return next(name for name, kind in BUILDERS.items() if isinstance(builder, kind))
 
 
 def print_facts(facts, file=None):

@@ -29,7 +29,10 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
     array([0, 0, 0, 0])
     """
 
-    # The seed that stands for `random_state=None`; None means that results then differ.
+    # Whether `_refine` draws from `random_state`.
+    is_random = True
+
+    # The seed that stands for `random_state=None`; None means that random results then differ.
     default_seed: int | None = None
 
     # Whether `_refine` takes `rules`, and keeps to them.

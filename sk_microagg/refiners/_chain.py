@@ -7,10 +7,9 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
 
 from sk_microagg._utils._typing import Floats, Labels, SupportsRefine
-from sk_microagg._utils._validation import check_option
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._names import REFINERS
+from sk_microagg.refiners._names import name_of, refiner_by_name
 
 
 class Chain(Refiner, _BaseComposition):
@@ -82,6 +81,12 @@ class Chain(Refiner, _BaseComposition):
         return self._set_params("steps", **params)
 
     @property
+    def is_random(self) -> bool:  # type: ignore[override]
+        """Whether one of the steps draws random numbers."""
+        self._check_steps()
+        return any(getattr(refiner, "is_random", True) for _, refiner in self.steps)
+
+    @property
     def default_seed(self) -> int | None:  # type: ignore[override]
         """The seed that stands for `random_state=None`, if it is fixed for one of the steps."""
         steps = self.steps if isinstance(self.steps, list) else []
@@ -142,21 +147,11 @@ def make_chain(*refiners: SupportsRefine | str) -> Chain:
     >>> make_chain("decompose_shrink", Exchange())
     Chain(steps=[('decompose_shrink', DecomposeShrink()), ('exchange', Exchange())])
     """
-    refiners = [_by_name(refiner) if isinstance(refiner, str) else refiner for refiner in refiners]
-    names = [_name_of(refiner) for refiner in refiners]
+    refiners = [refiner_by_name(each) if isinstance(each, str) else each for each in refiners]
+    names = [name_of(refiner) for refiner in refiners]
     return Chain(
         [
             (f"{name}-{names[:i].count(name) + 1}" if names.count(name) > 1 else name, refiner)
             for i, (name, refiner) in enumerate(zip(names, refiners, strict=True))
         ]
     )
-
-
-def _by_name(name: str) -> Refiner:
-    check_option("refiner", name, REFINERS)
-    return REFINERS[name]()
-
-
-def _name_of(refiner: object) -> str:
-    kind = type(refiner)
-    return next((name for name in REFINERS if REFINERS[name] is kind), kind.__name__.lower())

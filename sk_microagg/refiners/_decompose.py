@@ -43,6 +43,8 @@ class Decompose(Refiner):
     if TYPE_CHECKING:  # what `refine` sets
         n_iter_: int
 
+    is_random = False
+
     def _refine(
         self, X: Floats, labels: Labels, k: int, random_state: np.random.RandomState
     ) -> Labels:

@@ -48,6 +48,8 @@ class DecomposeShrink(Refiner):
     if TYPE_CHECKING:  # what `refine` sets
         n_iter_: int
 
+    is_random = False
+
     def __init__(self, max_iter: int | None = None) -> None:
         self.max_iter = max_iter
 

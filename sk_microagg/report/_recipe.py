@@ -2,6 +2,7 @@
 
 import platform
 from dataclasses import dataclass
+from math import inf
 from numbers import Integral
 
 import numpy as np
@@ -14,9 +15,6 @@ from sk_microagg._utils._target_scaler import has_target_scaler
 from sk_microagg._utils._version import __version__
 from sk_microagg.report._code import write_code
 from sk_microagg.report._parameters import describe_parameter
-
-# Refiners that draw no random numbers, or always the same.
-NOT_RANDOM = ("auto", "exchange", None)
 
 
 @dataclass(frozen=True)
@@ -78,9 +76,10 @@ def recipe_of(estimator, beyond_k, command=None):
         is_command=command is not None,
         variables=[] if command else variables,
         seed=_seed(parameters.get("random_state")),
-        is_random=_is_random(parameters),
+        is_random=_is_random(estimator),
         has_time_limit=any(
-            name.endswith("time_limit") and value for name, value in parameters.items()
+            name.endswith("time_limit") and value is not None and value < inf
+            for name, value in parameters.items()
         ),
         versions=[
             ("sk_microagg", __version__),
@@ -101,6 +100,8 @@ def _arguments(estimator, beyond_k):
     is_table = isinstance(estimator, TableAggregator)
     has_role = {
         "sensitive": bool(beyond_k.demands) and not (is_table and _is_given(estimator.sensitive)),
+        # A guess: an estimator does not keep whether `fit` took units, but if it did, all groups
+        # have at least k people.
         "unit": not is_table and (beyond_k.n_units or 0) >= estimator.k,
         "strata": beyond_k.n_strata is not None and not is_table,
     }
@@ -117,10 +118,15 @@ def _scales_by_target(estimator):
     return has_target_scaler(getattr(estimator, "scaler_", None))
 
 
-def _is_random(parameters):
+def _is_random(estimator):
     """Whether a method without a seed may give another release."""
-    has_named_builder = isinstance(parameters.get("builder"), str)
-    return not has_named_builder or parameters.get("refiner") not in NOT_RANDOM
+    # KAIM, which has no builder, draws the order of records; builders of users are not known.
+    if not isinstance(getattr(estimator, "builder", None), str):
+        return True
+    refiner = estimator.refiner_
+    if refiner is None or getattr(refiner, "default_seed", None) is not None:
+        return False
+    return getattr(refiner, "is_random", True)
 
 
 def _is_empty(value):

@@ -32,6 +32,8 @@ def test_without_a_seed_a_chain_with_auto_is_reproducible(X, labels):
     first, second = (chain.refine(X, labels, 4) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     assert make_chain(Exchange(), LocalSearch()).default_seed is None
+    assert make_chain(Exchange(), LocalSearch()).is_random
+    assert not make_chain(Exchange(), Decompose()).is_random
 
 
 def decompose_then_search():

@@ -27,7 +27,7 @@ from sk_microagg.metrics import (
     record_linkage,
     uniqueness,
 )
-from sk_microagg.refiners import IteratedLocalSearch
+from sk_microagg.refiners import Exchange, IteratedLocalSearch
 from sk_microagg.report import make_report
 from sk_microagg.report._figures import MOST_PANELS
 from sk_microagg.scale import DaskMicroAggregator
@@ -121,14 +121,20 @@ def test_how_to_reproduce_it(path, searched, release):
     ("refiner", "random_state", "words"),
     [
         ("auto", None, "The method draws no random numbers"),
+        ("decompose_shrink", None, "The method draws no random numbers"),
+        (["decompose", Exchange()], None, "The method draws no random numbers"),
         (IteratedLocalSearch(max_iter=5), None, "No seed was set"),
+        (["exchange", "local_search"], None, "No seed was set"),
+        (IteratedLocalSearch(max_iter=5, time_limit=np.inf), 0, "The seed was 0"),
         ("auto", np.random.RandomState(0), "The seed was a generator"),
     ],
 )
 def test_without_a_seed(path, refiner, random_state, words):
     aggregator = MicroAggregator(k=4, refiner=refiner, random_state=random_state)
     make_report(PATIENTS, aggregator.fit_transform(PATIENTS), aggregator, path)
-    assert words in path.read_text(encoding="utf-8")
+    html = path.read_text(encoding="utf-8")
+    assert words in html
+    assert "There was a time limit" not in html
     assert "0x" not in "".join(read(path).text)
 
 
