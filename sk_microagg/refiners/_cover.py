@@ -12,17 +12,17 @@ from sk_microagg._kernels import Partition
 from sk_microagg._utils._deadline import is_interrupted
 from sk_microagg._utils._quiet import without_lines_of_highs
 
-# An integer program over this many groups of a partition takes about a second; one over twice as
-# many may take a minute.
+# Groups of a partition that an integer program replaces. Many programs over a few groups find more
+# in the same time than a few over many groups, which take many times as long.
 GROUPS_PER_REGION = 60
 
 # Regions are visited until every group was among the first ones, this many, of a region.
 CORE_GROUPS_PER_REGION = 30
 
-# Maximum numbers of groups to choose from in a region, where reduced costs are known. Programs of a
-# few hundred groups take a fraction of a second, and find most of what there is; those of thousands
-# often find nothing in several seconds, so that they come last. Without a time limit, programs have
-# to be small enough to end soon.
+# Maximum numbers of groups to choose from in a region. Programs of a few hundred groups take a
+# fraction of a second, and find most of what there is; those of thousands often find nothing in
+# several seconds, so that they come last. Without a time limit, programs have to be small enough to
+# end soon.
 N_CHOICES = (500, 2000)
 N_CHOICES_WITHOUT_LIMIT = (300,)
 
@@ -65,9 +65,7 @@ class SeenGroups:
         """Return the cost of a partition whose groups have been seen."""
         return sum(self.cost[group] for group in members_of_all(labels))
 
-    def recombine(
-        self, labels, random_state, node_limit, deadline, relaxation=None, seconds=math.inf
-    ):
+    def recombine(self, labels, random_state, node_limit, deadline, relaxation, seconds=math.inf):
         """Return a better partition into groups seen so far, or `labels` if none is found.
 
         The partition is improved region by region: the groups of a region are replaced by the
@@ -88,9 +86,9 @@ class SeenGroups:
         deadline : Deadline
             When to stop.
 
-        relaxation : Relaxation or None, default=None
-            Provides the reduced costs of groups. Regions then start from groups whose reduced costs
-            are large, and only groups that can be part of a better cover are considered.
+        relaxation : Relaxation
+            Provides the reduced costs of groups. Regions start from groups whose reduced costs are
+            large, and only groups that can be part of a better cover are considered.
 
         seconds : float, default=inf
             Seconds of an integer program.
@@ -150,26 +148,20 @@ class _Catalog:
             (np.ones(len(records)), records, starts), shape=(n_records, len(cost))
         )
         self.held_by = self.holds.tocsr()
-        self.reduced = None
-        if relaxation is not None:
-            self.reduced = np.maximum(relaxation.reduced_costs(self.holds.T, self.cost), 0.0)
+        self.reduced = np.maximum(relaxation.reduced_costs(self.holds.T, self.cost), 0.0)
 
     def numbers_of(self, labels):
         """Return the numbers of the groups of a partition."""
         return np.array([self.number[group] for group in members_of_all(labels)])
 
     def is_costly(self, labels):
-        """Whether a cover of a region around each record may cost less, as far as is known."""
-        if self.reduced is None:
-            return np.ones(len(labels), dtype=bool)
+        """Whether a cover of a region around each record may cost less, by the reduced costs."""
         numbers = self.numbers_of(labels)
         return (self.reduced[numbers] > NEGLIGIBLE * self.cost[numbers].mean())[labels]
 
     def choose(self, labels, records, random_state):
         """Choose one of the records to start a region from."""
-        weights = np.ones(len(records))
-        if self.reduced is not None:
-            weights = self.reduced[self.numbers_of(labels)][labels[records]]
+        weights = self.reduced[self.numbers_of(labels)][labels[records]]
         return random_state.choice(records, p=weights / weights.sum())
 
     def region(self, labels, group):
@@ -203,8 +195,6 @@ class _Catalog:
         """
         inside, count = np.unique(_of_rows(self.held_by, records), return_counts=True)
         inside = inside[count == self.sizes[inside]]
-        if self.reduced is None:
-            return inside
         present = self._numbers_within(labels, records)
         most = self.reduced[present].sum()
         others = np.setdiff1d(inside[self.reduced[inside] < most], present)

@@ -27,8 +27,16 @@ def pooled(X, k, partitions):
     return groups
 
 
+class NoDuals:
+    """A relaxation with duals of 0: the reduced costs of groups are their costs."""
+
+    def reduced_costs(self, groups, cost):
+        return cost
+
+
 def recombined(groups, labels, seed=0, node_limit=PLENTY, deadline=None):
-    return groups.recombine(labels, np.random.RandomState(seed), node_limit, deadline or Deadline())
+    random_state = np.random.RandomState(seed)
+    return groups.recombine(labels, random_state, node_limit, deadline or Deadline(), NoDuals())
 
 
 def exact_covers(n, groups):
