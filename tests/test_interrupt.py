@@ -11,8 +11,7 @@ from sk_microagg import KAIM, MicroAggregator
 from sk_microagg._utils._deadline import is_interrupted
 from sk_microagg.builders import MDAV
 from sk_microagg.generalization import _kaim
-from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch
-from sk_microagg.refiners import _starts
+from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch, _starts
 from sk_microagg.refiners._exchange import FinalExchange
 
 SO_FAR = "^The search was interrupted by Ctrl-C: the result is the best partition found so far.$"
@@ -33,19 +32,24 @@ def built(X):
     return MDAV().build(X, 4)
 
 
+def pressing(function, number=1):
+    """The function, with Ctrl-C pressed before one of its calls, given the number of that call."""
+    numbers = itertools.count(1)
+
+    def pressed(*arguments, **settings):
+        if next(numbers) == number:
+            press()
+        return function(*arguments, **settings)
+
+    return pressed
+
+
 @pytest.fixture
 def press_before(monkeypatch):
     """Press Ctrl-C before a call of a function, given its number."""
 
     def press_before(owner, name, number=1):
-        function, numbers = getattr(owner, name), itertools.count(1)
-
-        def pressed(*arguments, **settings):
-            if next(numbers) == number:
-                press()
-            return function(*arguments, **settings)
-
-        monkeypatch.setattr(owner, name, pressed)
+        monkeypatch.setattr(owner, name, pressing(getattr(owner, name), number))
 
     return press_before
 
@@ -99,8 +103,9 @@ def test_a_search_ends_with_the_best_so_far(X, labels, n_jobs):
 
 
 @pytest.mark.parametrize("n_init", [1, 3])
-def test_an_interrupt_in_a_start_goes_on_with_what_there_is(X, labels, press_before, n_init):
-    press_before(_starts, "decompose_and_shrink", 1)
+def test_an_interrupt_in_a_start_goes_on_with_what_there_is(X, labels, monkeypatch, n_init):
+    first, *others = _starts.STARTS
+    monkeypatch.setattr(_starts, "STARTS", (pressing(first), *others))
     search = endless_search(0, n_init=n_init)
     with pytest.warns(UserWarning, match=SO_FAR):
         refined = search.refine(X, labels, 4, random_state=0)

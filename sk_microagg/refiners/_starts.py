@@ -49,16 +49,12 @@ def starts_of(
     ]
 
 
-def without_bad_groups(X: Floats, labels: Labels, k: int, deadline: Deadline | None) -> Labels:
-    """Dissolve badly placed groups, which perturbations would remove only slowly."""
-    return decompose_and_shrink(X, labels, k, deadline)
-
-
 def grown_around_centroids(X: Floats, labels: Labels, k: int, deadline: Deadline | None) -> Labels:
     """Ignore the partition, and build another one; if that takes too long, keep the partition."""
     built = MDAV(growth="nc")._build(X, k, deadline)
     return split_large_groups(X, labels, k, deadline) if built is None else built
 
 
-# Searches take turns in these starts: different ones end in different local optima.
-STARTS = (without_bad_groups, split_large_groups, grown_around_centroids)
+# Searches take turns in these starts: different ones end in different local optima. The first one
+# dissolves badly placed groups, which perturbations would remove only slowly.
+STARTS = (decompose_and_shrink, split_large_groups, grown_around_centroids)
