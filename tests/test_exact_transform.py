@@ -210,6 +210,17 @@ def collinear(seed):
     return np.c_[X, X[:, 0] + X[:, 1], 2 * X[:, 2]]
 
 
+class RoundsByBatch(PCA):
+    """Sums in another order for single rows, as some libraries of matrix products do."""
+
+    def transform(self, X):
+        if len(X) > 1:
+            return super().transform(X)
+        order = slice(None, None, -1)
+        scales = np.maximum(np.sqrt(self.explained_variance_), np.finfo(float).eps)
+        return (X - self.mean_)[:, order] @ self.components_[:, order].T / scales
+
+
 def moves_of_rows_alone(aggregator, X, release):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=TRAINING_DATA)
@@ -221,9 +232,9 @@ def moves_of_rows_alone(aggregator, X, release):
 def test_a_scaler_that_rounds_differently_by_batch_is_not_said_to_be_exact(block_size):
     # A component without variance holds rounding only, which whitening makes as wide as others.
     n_inexact = 0
-    for seed in range(30):
+    for seed in range(10):
         X = collinear(seed)
-        aggregator = MicroAggregator(k=3, scaler=PCA(whiten=True), block_size=block_size)
+        aggregator = MicroAggregator(k=3, scaler=RoundsByBatch(whiten=True), block_size=block_size)
         release = aggregator.fit_transform(X)
         n_moves = moves_of_rows_alone(aggregator, X, release)
         assert not (aggregator.exact_transform_ and n_moves)
