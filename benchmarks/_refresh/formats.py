@@ -11,10 +11,11 @@ def note(kept):
         for name, key in (("Python", "python"), ("NumPy", "numpy"), ("SciPy", "scipy"))
         if key in facts
     )
-    where = f"{facts['cpus']} cores, {facts['architecture']}, {versions}" if versions else ""
+    where = "the machine was not recorded"
+    if facts:
+        where = f"{facts['cpus']} cores, {facts['architecture']}, {versions}"
     spent = f", in {kept['minutes']:g} minutes" if "minutes" in kept else ""
-    how = "Earlier figures of" if kept.get("transcribed") else "Measured by"
-    return f"{how} {command}, {kept['date']}{spent}" + (f"; {where}." if where else ".")
+    return f"Measured by {command}, {kept['date']}{spent}; {where}."
 
 
 def spaced(number):

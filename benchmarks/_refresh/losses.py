@@ -69,7 +69,7 @@ NAMES_OF_HOW_LONG = {
 
 
 def how_long(kept):
-    """Return losses, gaps and processor seconds of the default and of searches with limits."""
+    """Return losses, gaps and CPU seconds of the default and of searches with limits."""
     found = cells_by(kept["results"]["cells"], "table", "limit")
     rows = []
     for limit in dict.fromkeys(limit for _, limit in found):

@@ -42,7 +42,7 @@ README = [
     Quote(
         "README.md",
         "published",
-        "Of {:d} published losses of builders, {:d} are reproduced within {:.4f}",
+        "Of {:d} published losses of builders, {:d} are reproduced within {:.4f} percentage points",
         numbers.published,
     ),
 ]
@@ -81,7 +81,7 @@ METHODS = [
         "{:d} of {:d} published losses of builders",
         numbers.agreeing,
     ),
-    Quote("doc/scale.rst", "dask", "without a refiner need {:.1f} GB per second", numbers.storage),
+    Quote("doc/scale.rst", "dask", "Without a refiner, 64 cores need {:.1f} GB per second", numbers.storage),
     Quote(
         "doc/train.rst",
         "pipelines",
@@ -118,7 +118,7 @@ QUESTIONS = [
     Quote(
         "doc/questions.rst",
         "how_long",
-        "would lower the loss by less than {:.2f} and {:.2f} percentage points",
+        "can lower the loss by more than {:.2f} and {:.2f} percentage points",
         numbers.left_after_ten_seconds,
     ),
     Quote(
