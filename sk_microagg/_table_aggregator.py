@@ -522,7 +522,7 @@ class TableAggregator(
 
         Returns
         -------
-        certificate : Certificate
+        certificate : sk_microagg.metrics.Certificate
             Its `loss` is `information_loss_`, its `bound` is what any partition of the table into
             groups of at least `k` loses at least, and its `gap` is how far the loss may be above
             the optimum, as a share of the bound. `verdict()` says so in words.

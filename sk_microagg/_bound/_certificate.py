@@ -28,6 +28,19 @@ class Certificate:
 
     k : int
         Smallest size of a group.
+
+    See Also
+    --------
+    sk_microagg.TableAggregator.certificate : Proves one for the groups of a table.
+    sk_microagg.metrics.loss_bound : The bound for an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.metrics import Certificate
+    >>> certificate = Certificate(loss=0.051, bound=0.05, trace=np.array([[1.0, 0.05]]), k=5)
+    >>> certificate.verdict()
+    'at most 2% above the optimum'
     """
 
     loss: float
@@ -43,7 +56,13 @@ class Certificate:
         return inf if self.loss > 0 else 0.0
 
     def verdict(self) -> str:
-        """What was proven, in a few words."""
+        """Say in a few words what was proven.
+
+        Returns
+        -------
+        verdict : str
+            How far the loss is above the optimum, at most.
+        """
         if self.loss == 0:
             return "optimal"
         if self.bound == 0:
@@ -54,7 +73,13 @@ class Certificate:
         return f"at most {gap} above the optimum"
 
     def reason(self) -> str:
-        """Why the verdict is true, in a few words that follow it."""
+        """Say in a few words, which can follow the verdict, why it is true.
+
+        Returns
+        -------
+        reason : str
+            What no partition loses less than.
+        """
         if self.loss == 0:
             return "nothing is lost"
         if self.bound == 0:

@@ -1,5 +1,6 @@
 """Metrics of information loss, disclosure risk and utility."""
 
+from sk_microagg._bound import Certificate
 from sk_microagg.metrics._anonymity import anonymity_level, uniqueness
 from sk_microagg.metrics._attribute_inference import AttributeInference, attribute_inference
 from sk_microagg.metrics._attributes import (
@@ -20,6 +21,7 @@ from sk_microagg.metrics._risk_utility import risk_utility
 
 __all__ = [
     "AttributeInference",
+    "Certificate",
     "CorrelationChange",
     "MembershipInference",
     "RecordLinkage",
