@@ -100,6 +100,18 @@ def is_allowed(part, imported):
     return part == imported or LAYER_OF[imported] < LAYER_OF[part]
 
 
+def test_the_documentation_draws_the_same_layers():
+    page = (PACKAGE.parent / "doc" / "architecture.rst").read_text(encoding="utf-8")
+    drawn = page.split("\nLayers\n")[1].split("code-block:: text\n\n")[1].split("\n\n")[0]
+    width = drawn.index("compiled code on arrays") - drawn.rindex("\n") - 1
+    layers = [{*line[:width].split()} for line in drawn.splitlines()]
+    assert layers == [{name_in_the_page(part) for part in layer} for layer in reversed(LAYERS)]
+
+
+def name_in_the_page(part):
+    return part if (PACKAGE / part).is_dir() and part else f"{part or '__init__'}.py"
+
+
 def test_every_part_has_a_layer():
     parts = {part_of(name) for name in FILES}
     assert parts <= set(LAYER_OF)
