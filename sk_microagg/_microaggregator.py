@@ -182,14 +182,14 @@ class MicroAggregator(
     of a power diagram, and `transform` of the training data equals the release: `exact_transform_`
     is True.
 
-    There are four exceptions. Identical records may be in different groups: `transform` cannot
+    There are five exceptions. Identical records may be in different groups: `transform` cannot
     distinguish them, and assigns all of them to one of these groups; no other record is affected.
-    Other refiners, or none, may yield groups that do not form a power diagram: `transform` then
-    uses the nearest centroid. If scaled values differ by seven orders of magnitude or more, weights
-    may not be precise enough. And a scaler may round a record differently when it comes alone.
-    In each case `exact_transform_` is False, and `transform` of the training data need not be
-    k-anonymous. It warns when it is given the training data, but a copy of the model, pickled or
-    not, does not recognize them.
+    Other refiners, or none, and constraints (`privacy`, `unit`) may yield groups that do not form a
+    power diagram: `transform` then uses the nearest centroid. If scaled values differ by seven
+    orders of magnitude or more, weights may not be precise enough. And a scaler may round a record
+    differently when it comes alone. Where one of these happens, `exact_transform_` is False, and
+    `transform` of the training data need not be k-anonymous. It warns when it is given the training
+    data, but a copy of the model, pickled or not, does not recognize them.
 
     New records transformed by the model are k-anonymous together with the release, not by
     themselves. Two releases of the same table, for example at different `k`, can reveal whole
