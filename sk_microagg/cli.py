@@ -55,7 +55,7 @@ def main(arguments=None):
     except CommandError as error:
         return _fail(error)
     except MemoryError:
-        return _fail("There is not enough memory; --engine dask takes larger tables of numbers.")
+        return _fail("There is not enough memory; --engine dask takes larger Parquet tables.")
     except KeyboardInterrupt:
         print("sk-microagg: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -106,7 +106,11 @@ def _add_anonymize(parser):
         "output", metavar="OUT", help="where to write the release; - for standard output"
     )
     parser.add_argument("-k", type=at_least_1, default=5, metavar="K", help="default: %(default)s")
-    _add_columns(parser, "columns to anonymize together; default: all that are not dropped")
+    _add_columns(
+        parser,
+        "columns to anonymize together; default: all that --drop, --sensitive, --unit and --strata "
+        "do not name",
+    )
     parser.add_argument(
         "--drop", action="append", default=[], metavar="A,B", help="columns to leave out of OUT"
     )

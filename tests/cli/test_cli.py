@@ -103,7 +103,12 @@ sys.exit(main(["methods"]) or main(["demo"]) or main(["risk", "a.csv", "b.csv"])
         (KeyboardInterrupt(), 130, "sk-microagg: interrupted\n"),
         (BrokenPipeError(), 141, ""),
         (OSError(28, "No space left"), 1, "sk-microagg: error: [Errno 28] No space left\n"),
-        (MemoryError(), 1, "sk-microagg: error: There is not enough memory;"),
+        (
+            MemoryError(),
+            1,
+            "sk-microagg: error: There is not enough memory; --engine dask takes larger Parquet "
+            "tables.\n",
+        ),
     ],
 )
 def test_what_stops_a_command(run, monkeypatch, error, code, printed):
