@@ -2,7 +2,7 @@
 Generalized values of an incomplete table
 =========================================
 
-Real tables have categories and missing values. Most tools drop every incomplete record.
+Real tables have categories and missing values. Many tools drop every incomplete record.
 :class:`~sk_microagg.KAIM` keeps them all: it treats a missing value as the most general one. It
 releases nodes of a hierarchy and intervals, which are true of everybody in a group. For models,
 which prefer means, there is :class:`~sk_microagg.TableAggregator`; both are compared.

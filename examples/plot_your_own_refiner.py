@@ -120,7 +120,7 @@ models = {
     "Halves": MicroAggregator(k, builder=Halves(), refiner=None),
     "Halves, Swaps": MicroAggregator(k, builder=Halves(), refiner=Swaps()),
     "Halves, Swaps, Exchange": MicroAggregator(k, builder=Halves(), refiner=chain),
-    "MDAV, Exchange": MicroAggregator(k),
+    "MDAV, Exchange": MicroAggregator(k, refiner="exchange"),
 }
 for name, model in models.items():
     model.fit(wines)
