@@ -37,9 +37,9 @@ from sk_microagg._cli._tables import read_table, write_table
 from sk_microagg._cli._typed_command import typed_command
 from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
 from sk_microagg._utils._extras import check_report_extra
+from sk_microagg.generalization._intervals import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level, homogeneity
-from sk_microagg.plotting._intervals import ends_of_intervals
 
 SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
 PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg._utils._tables import has_numbers
-from sk_microagg.plotting._intervals import with_midpoints
+from sk_microagg.generalization._intervals import with_midpoints
 
 ONE_DAY = np.timedelta64(1, "D")
 

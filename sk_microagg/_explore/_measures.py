@@ -7,9 +7,9 @@ from sk_microagg import TableAggregator
 from sk_microagg._cli._released import describe
 from sk_microagg._explore._distributions import distributions
 from sk_microagg._utils._shares import homogeneity_lines
+from sk_microagg.generalization._intervals import with_midpoints
 from sk_microagg.metrics import closeness, diversity, homogeneity
 from sk_microagg.metrics._risk_utility import linkage_of_release
-from sk_microagg.plotting._intervals import with_midpoints
 from sk_microagg.plotting._released_groups import ReleasedGroups
 from sk_microagg.report._sensitive import rounded_up
 

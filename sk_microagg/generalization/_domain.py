@@ -15,8 +15,8 @@ from sk_microagg._utils._tables import has_numbers
 from sk_microagg._utils._typing import Codes, Floats
 from sk_microagg.generalization._labels import (
     ROOT,
-    ends_of_label,
     interval_label,
+    interval_of_label,
     is_number,
     label_of,
 )
@@ -220,10 +220,10 @@ class NumberDomain:
 
     def read(self, label, lo):
         """The interval that a label stands for; None if the number at `lo` is not in it."""
-        ends = [self._number(text) for text in ends_of_label(label)]
-        if len(ends) != 2 or None in ends:
+        *texts, is_closed = interval_of_label(label) or (label, label, True)
+        low, high = map(self._number, texts)
+        if None in (low, high) or not is_closed:
             return None
-        low, high = ends
         return (low, high) if low <= self._numbers[lo] <= high else None
 
     def _number(self, text):

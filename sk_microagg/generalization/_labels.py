@@ -1,5 +1,6 @@
 """The text of cells in a generalized table."""
 
+import re
 from numbers import Integral, Real
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from sk_microagg._utils._tables import MISSING
 
 ROOT = MISSING
+INTERVAL = re.compile(r"\[([^,\[\]()]+), ([^,\[\]()]+)([\])])")
 
 
 def is_number(value: object) -> bool:
@@ -31,10 +33,13 @@ def interval_text(low: str, high: str) -> str:
     return low if low == high else f"[{low}, {high}]"
 
 
-def ends_of_label(label: str) -> list[str]:
-    """The texts of both ends of an interval; twice the text of a single value."""
-    is_interval = label.startswith("[") and label.endswith("]")
-    return label[1:-1].split(", ") if is_interval else [label, label]
+def interval_of_label(label: str) -> tuple[str, str, bool] | None:
+    """The texts of both ends of an interval, and whether it contains the upper one.
+
+    None if the label is that of a single value.
+    """
+    found = INTERVAL.fullmatch(label)
+    return (found[1], found[2], found[3] == "]") if found else None
 
 
 def bin_label(low: float, high: float) -> str:

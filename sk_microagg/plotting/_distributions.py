@@ -12,9 +12,10 @@ from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._shares import bound_in_words
 from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg._utils._typing import Array
+from sk_microagg.generalization._intervals import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT, is_number
 from sk_microagg.plotting._dates import numbers_of_dates
-from sk_microagg.plotting._intervals import count_in_bins, ends_of_intervals
+from sk_microagg.plotting._intervals import count_in_bins
 from sk_microagg.plotting._panels import Bars, Histogram, Note
 
 MOST_BINS, FEWEST_BINS = 30, 5

@@ -12,10 +12,10 @@ from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_records
 from sk_microagg.encoding import TableEncoder
+from sk_microagg.generalization._intervals import with_midpoints
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._mixed import are_numbers
 from sk_microagg.metrics._numeric import standard_deviations
-from sk_microagg.plotting._intervals import with_midpoints
 from sk_microagg.plotting._plane import Plane
 
 # More groups would show nothing more, and more rows would not change the plane.
