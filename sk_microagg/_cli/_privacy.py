@@ -4,8 +4,13 @@ import warnings
 from contextlib import contextmanager
 
 from sk_microagg._cli._errors import CommandError, one_line
-from sk_microagg.encoding._lost import LOST
+from sk_microagg._cli._progress import WARNING
+from sk_microagg._utils._numbers import rounded_down, rounded_up
+from sk_microagg.encoding._lost import ADVICE, LOST
 from sk_microagg.privacy import LDiversity, TCloseness
+
+# What to do about a column that is lost, instead of `ADVICE`.
+ADVICE_OF_COMMAND = "Use --drop, or generalize it: --hierarchies, with --categories generalize."
 
 
 def check_privacy_options(options):
@@ -70,7 +75,8 @@ def warnings_as_lines(progress):
         warnings.filterwarnings("always", "|".join(expected))
         yield
     for warning in caught:
-        progress.say(f"sk-microagg: warning: {one_line(warning.message)}")
+        text = one_line(warning.message).replace(ADVICE, ADVICE_OF_COMMAND)
+        progress.say(f"{WARNING}{text}")
 
 
 def privacy_facts(choice, privacy, figures, n_units, k):
@@ -115,17 +121,18 @@ def is_worse_if_larger(constraint):
 
 
 def _closeness_in_words(constraint, figure):
-    return (
-        f"the largest distance of a group from the table is {figure:.4g}; {constraint.t:g} demanded"
-    )
+    # What was demanded is a bound, too, and may be the smaller one.
+    most = min(rounded_up(figure), constraint.t)
+    return f"the distance of a group from the table is at most {most:g}; {constraint.t:g} demanded"
 
 
 def _diversity_in_words(constraint, figure):
     if constraint.kind == "distinct":
         return f"every group has at least {figure:.0f} different values; {constraint.l} demanded"
     if constraint.kind == "entropy":
+        least = max(rounded_down(figure, decimals=1), constraint.l)
         return (
-            f"the smallest entropy of a group is that of {figure:.4g} equally frequent values; "
+            f"the entropy of a group is at least that of {least:g} equally frequent values; "
             f"{constraint.l:g} demanded"
         )
     return (

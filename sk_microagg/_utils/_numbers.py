@@ -1,9 +1,13 @@
 """Numbers as text, in one format for messages, plots and reports."""
 
 from decimal import Context, Decimal
+from math import ceil, floor
 
 # Shares that are this close to 0 or 1 differ from them by rounding only.
 ROUNDING = 1e-12
+
+# The same for figures that are rounded to the safe side, which are sums of many.
+ROUNDING_OF_BOUNDS = 1e-9
 
 # Percentages that are written without an exponent.
 PLAIN = (Decimal("1e-6"), Decimal("1e6"))
@@ -114,6 +118,36 @@ def rounded_percent(share: float, digits: int, rounding: str) -> str:
         return f"{value:e}%"
     written = f"{value:f}"
     return (written.rstrip("0").rstrip(".") if "." in written else written) + "%"
+
+
+def rounded_up(number: float, decimals: int = 2) -> float:
+    """A number with few decimals that is an upper bound on it, but for rounding errors.
+
+    Parameters
+    ----------
+    number : float
+        The number.
+
+    decimals : int, default=2
+        Number of decimals.
+
+    Returns
+    -------
+    rounded : float
+        The bound.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._numbers import rounded_down, rounded_up
+    >>> rounded_up(0.4333), rounded_up(0.1 + 0.2), rounded_down(0.4333)
+    (0.44, 0.3, 0.43)
+    """
+    return ceil(10**decimals * number - ROUNDING_OF_BOUNDS) / 10**decimals
+
+
+def rounded_down(number: float, decimals: int = 2) -> float:
+    """A number with few decimals that is a lower bound on it, as `rounded_up` is an upper one."""
+    return floor(10**decimals * number + ROUNDING_OF_BOUNDS) / 10**decimals
 
 
 def percent_of_axis(share: float) -> str:

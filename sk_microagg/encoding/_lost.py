@@ -11,6 +11,9 @@ from sk_microagg.encoding._frames import is_missing
 # How the message begins, for those who filter it.
 LOST = "Column .* is released as missing almost everywhere"
 
+# How it ends.
+ADVICE = "Name it in drop, or generalize it: hierarchies, with categories='generalize'."
+
 # A column is lost if more of its known cells are released as missing.
 LARGEST_SHARE = 0.9
 
@@ -38,8 +41,7 @@ def warn_of_lost_columns(
         if is_known.mean() > 0.5 and is_lost[is_known].mean() > LARGEST_SHARE:
             warn(
                 f"Column {name!r} is released as missing almost everywhere: its values differ, and "
-                "those that few people have are not released. Name it in drop, or generalize it: "
-                "hierarchies, with categories='generalize'.",
+                f"those that few people have are not released. {ADVICE}",
                 UserWarning,
                 stacklevel=level_of_user(),
             )

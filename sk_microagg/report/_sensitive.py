@@ -6,18 +6,15 @@ more of that one than the release tells.
 """
 
 from dataclasses import dataclass
-from math import ceil, floor
 
 import numpy as np
 
+from sk_microagg._utils._numbers import rounded_down, rounded_up
 from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
 from sk_microagg.privacy import TCloseness
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import Rule, as_constraints
 from sk_microagg.privacy._strata import Strata
-
-# Differences that are due to rounding, before a figure is rounded to the safe side.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ def _facts_of_column(groups, values, words, constraints):
         words=words,
         homogeneous=homogeneity(groups, values),
         n_values=diversity(groups, values),
-        entropy=floor(10 * entropy + ROUNDING) / 10,
+        entropy=rounded_down(entropy, decimals=1),
         closeness=rounded_up(distance),
         demands=[_demand(each, groups, values, words) for each in constraints],
     )
@@ -173,8 +170,3 @@ def _facts_of_column(groups, values, words, constraints):
 def _demand(constraint, groups, values, words):
     rule = Rule(constraint, constraint.describe(words), *constraint.prepare(values))
     return Demand(rule.name, bool(rule.is_met(groups).all()))
-
-
-def rounded_up(distance):
-    """A distance with two decimals that is a bound on it, but for rounding errors."""
-    return ceil(100 * distance - ROUNDING) / 100
