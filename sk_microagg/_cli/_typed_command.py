@@ -1,9 +1,43 @@
-"""The command as it was typed, for a report to show."""
+"""Commands as they are typed into a shell."""
 
+import os
+import re
 import shlex
 from pathlib import Path
+from subprocess import list2cmdline
 
 from sk_microagg._utils._printable import printable
+
+IS_WINDOWS = os.name == "nt"
+
+# All that neither of the two shells of Windows takes for something else.
+PLAIN = re.compile(r"[\w.:=+/\\-]+")
+
+
+def command_line(arguments):
+    """The command with some arguments, as the shells of this system want it.
+
+    Parameters
+    ----------
+    arguments : list of str
+        What follows the name of the program.
+
+    Returns
+    -------
+    line : str
+        The line to type.
+    """
+    command = ["sk-microagg", *arguments]
+    return " ".join(map(_for_windows, command)) if IS_WINDOWS else shlex.join(command)
+
+
+def _for_windows(argument):
+    quoted = list2cmdline([argument])
+    # Programs need quotes only around spaces, but shells around lists and comparisons, too.
+    if quoted != argument or PLAIN.fullmatch(argument):
+        return quoted
+    backslashes = argument[len(argument.rstrip("\\")) :]  # They would escape the quote.
+    return f'"{argument}{backslashes}"'
 
 
 def typed_command(options):
@@ -31,8 +65,8 @@ def typed_command(options):
     >>> arguments = ["anonymize", "/home/ann/in.csv", "out.csv", "--ordinal", "size=S<M<L"]
     >>> options = make_parser().parse_args(arguments)
     >>> options.arguments = arguments
-    >>> typed_command(named_columns(options, ["size"]))
-    "sk-microagg anonymize in.csv out.csv --ordinal 'size=…'"
+    >>> print(typed_command(named_columns(options, ["size"])).replace('"', "'"))
+    sk-microagg anonymize in.csv out.csv --ordinal 'size=…'
     """
     if not hasattr(options, "arguments"):
         return None
@@ -47,7 +81,7 @@ def typed_command(options):
         else:
             shown.append(_shown(option, argument, paths, has_commas))
         option = argument
-    return printable(shlex.join(["sk-microagg", *shown]))
+    return printable(command_line(shown))
 
 
 def _shown(option, value, paths, has_commas):
