@@ -1,5 +1,7 @@
 """The best bound so far: when it rose, and the line that shows it."""
 
+import math
+
 import numpy as np
 
 from sk_microagg._bound._margin import safe_share
@@ -68,16 +70,20 @@ class Proof:
         return np.array(self._trace).reshape(-1, 2)
 
     def show(self, ceiling):
-        """Print the bound and the most that it can become."""
+        """Print the bound, the most that it can become, and the time that is left."""
         if self._verbose and self._line.is_due():
-            self._draw(f", at most {ceiling / self._unit:.4%} by this proof")
+            left = self.deadline.seconds_left()
+            time = self._gone() if left == math.inf else f"{left:.0f} s left"
+            self._draw(f"at most {ceiling / self._unit:.4%} by this proof, {time}")
 
     def finish(self):
         """End the line."""
         if self._verbose:
-            self._draw("")
+            self._draw(self._gone())
             self._line.end()
 
+    def _gone(self):
+        return f"{max(self.deadline.seconds_gone(), 0.0):.0f} s"
+
     def _draw(self, remark):
-        seconds = max(self.deadline.seconds_gone(), 0.0)
-        self._line.draw(f"information loss at least {self.bound:.4%}{remark}, {seconds:.0f} s")
+        self._line.draw(f"information loss at least {self.bound:.4%}, {remark}")
