@@ -50,7 +50,7 @@ SWEEPS = {
     "vmr": ("VMR %", "missing values (%)"),
 }
 K = 5
-QUICK = {"k": [2, 5], "columns": [2, 8], "n": [500, 1000], "vmr": [10.0]}
+QUICK = {"k": [2, 5], "columns": [2, 8], "n": [250, 500], "vmr": [10.0]}
 
 
 @cache

@@ -170,7 +170,7 @@ def test_float32_is_kept_but_computed_in_float64(X, new):
 )
 def test_layout_in_memory_changes_nothing(builder, make, layout):
     # Several tables: the groups of only some depend on the last digit of a distance.
-    for seed in range(10):
+    for seed in range(5):
         X = make(seed=seed)
         release = MicroAggregator(k=3, builder=builder).fit_transform(X)
         assert_array_equal(MicroAggregator(k=3, builder=builder).fit_transform(layout(X)), release)

@@ -211,7 +211,7 @@ def weights_of_guesses(X, y, record, n_guesses):
 @pytest.mark.slow
 def test_weights_do_not_tell_guesses_apart(X, monkeypatch):
     y = X[:, 1] / UNITS[1] + np.random.default_rng(2).normal(size=200) > 0
-    guesses, truth = weights_of_guesses(X, y, 17, 20)
+    guesses, truth = weights_of_guesses(X, y, 17, 12)
     assert np.mean((guesses == truth).all(axis=1)) >= 0.75
     # With all digits, every guess but the right one would be excluded.
     monkeypatch.setattr(_target_weights, "STEP", 1.0 + 1e-9)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils.multiclass import type_of_target
 
 from sk_microagg._utils._tables import is_null
@@ -127,6 +126,9 @@ def _exponents(weights: Any) -> Any:
 
 
 def _quick_forest(y: Array, n_records: int, random_state: RandomState) -> Estimator:
+    # Few need it, and all would wait for it.
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
     return (ExtraTreesClassifier if has_classes(y) else ExtraTreesRegressor)(
         N_TREES,
         min_samples_leaf=MIN_RECORDS_PER_LEAF,

@@ -215,8 +215,8 @@ def test_kaim_benchmark_has_all_cells(tmp_path, adult):
         "kaim.py", "--quick", "--plot", plot, "--json", tmp_path / "results.json"
     )
     cells = results["cells"]
-    varied = {"k": [2, 5], "columns": [2, 8], "n": [500, 1000], "vmr": [None, 10]}
-    usual = {"k": 5, "columns": 8, "n": 1000, "vmr": None}
+    varied = {"k": [2, 5], "columns": [2, 8], "n": [250, 500], "vmr": [None, 10]}
+    usual = {"k": 5, "columns": 8, "n": 500, "vmr": None}
     names = ("sweep", *usual, "method")
     assert [tuple(cell[name] for name in names) for cell in cells] == [
         (sweep, *(usual | {sweep: value}).values(), method)

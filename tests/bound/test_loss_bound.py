@@ -33,7 +33,7 @@ def small_tables(rng, n):
     tables = []
     for name in SMALL_TABLES:
         for rescale in SCALES.values():
-            for columns in (1, 2, 2, 3):
+            for columns in (1, 2, 3):
                 X = np.zeros((n, 3))
                 X[:, :columns] = rescale(TABLES[name](rng, n, columns))
                 tables.append(X)

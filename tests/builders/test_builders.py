@@ -71,7 +71,7 @@ def test_at_the_smallest_numbers_of_records(builder, oracle, k):
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("d", [3, 15])
 def test_same_partition_on_many_records(builder, oracle, table, d):
-    X = TABLES[table](np.random.default_rng(d), 1800, d)
+    X = TABLES[table](np.random.default_rng(d), 1200, d)
     assert same_partition(builder, oracle, X, 4)
 
 

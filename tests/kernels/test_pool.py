@@ -54,7 +54,7 @@ def test_answers_as_a_scan_does_until_empty(search, table, seed, n, d):
 @pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize(("n", "d"), [(3000, 2), (2000, 20)])
+@pytest.mark.parametrize(("n", "d"), [(2000, 2), (1500, 20)])
 def test_answers_as_a_scan_does_on_many_records(search, table, n, d):
     rng = np.random.default_rng(n + d)
     X = TABLES[table](rng, n, d)

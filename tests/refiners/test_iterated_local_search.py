@@ -38,8 +38,8 @@ def test_ends_below_local_search_and_exchange(X, labels):
 
 @pytest.mark.slow
 def test_about_as_good_as_the_oracle(X, labels):
-    ours = [IteratedLocalSearch(max_iter=12).refine(X, labels, 4, random_state=s) for s in range(3)]
-    plain = [iterated_local_search(X, labels, 4, max_iter=12, seed=s) for s in range(3)]
+    ours = [IteratedLocalSearch(max_iter=8).refine(X, labels, 4, random_state=s) for s in range(2)]
+    plain = [iterated_local_search(X, labels, 4, max_iter=8, seed=s) for s in range(2)]
     sse = [np.mean([total_sse(X, refined) for refined in runs]) for runs in (ours, plain)]
     assert sse[0] < 1.03 * sse[1]
 
