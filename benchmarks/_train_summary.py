@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import product
 
 import numpy as np
-from _train_tables import DIAZ_MODELS, DIAZ_PUBLISHED, TABLES, published_accuracies
+from _train_tables import DIAZ_MODELS, DIAZ_PUBLISHED, NAMES, TABLES, published_accuracies
 
 MODELS = ("forest", "neighbors", "SVM")
 CLAIMED_KS = (5, 10, 25, 100)
@@ -209,7 +209,9 @@ def plot_accuracies(cells, path):
     for panel, table in zip(axes, TABLES, strict=True):
         raw = [honest.mean(table, model, "raw", 1) for model in MODELS]
         if None not in raw:
-            panel.axhline(np.mean([mean for mean, *_ in raw]), color="0.4", ls=":", label="raw")
+            panel.axhline(
+                np.mean([mean for mean, *_ in raw]), color="0.4", ls=":", label="original"
+            )
         for method, (label, color, marker) in STYLES.items():
             found = {k: [honest.mean(table, model, method, k) for model in MODELS] for k in ks}
             found = {k: means for k, means in found.items() if None not in means}
@@ -221,7 +223,7 @@ def plot_accuracies(cells, path):
         panel.set_xscale("log")
         panel.set_xticks(ks, labels=map(str, ks), minor=False)
         panel.minorticks_off()
-        panel.set(title=table, xlabel="k")
+        panel.set(title=NAMES[table], xlabel="k")
         panel.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("accuracy (%)")
     pairs = [zip(*panel.get_legend_handles_labels()[::-1], strict=True) for panel in axes]

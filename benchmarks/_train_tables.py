@@ -30,6 +30,12 @@ ROLES = {
     ),
 }
 TABLES = tuple(ROLES)
+NAMES = {
+    "adult": "Adult",
+    "cahousing": "California housing",
+    "cmc": "contraceptive methods",
+    "mgm": "mammographic masses",
+}
 
 # The study used the first complete records.
 N_ADULT = 30_162
