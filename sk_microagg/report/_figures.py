@@ -7,7 +7,6 @@ counts in bins and bars that stand for several records, and groups are drawn fro
 import re
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha1
 from io import StringIO
 
 import numpy as np
@@ -44,16 +43,15 @@ class Picture:
 
     drawing : str
         What is inside the SVG element, with all text escaped.
+
+    id : str or None, default=None
+        Its id on the page, if it is shown there twice.
     """
 
     label: str
     view_box: str
     drawing: str
-
-    @property
-    def id(self):
-        """Its id on the page."""
-        return f"plot-{sha1(self.label.encode()).hexdigest()[:12]}"
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +134,7 @@ def draw_columns(X, release, names, k, losses, categorical=(), units=None):
             partial(draw_column, column=columns[j], longest_title=LONGEST_TITLE),
             PANEL,
             f"{names[j]}, before and after",
+            id=f"plot-{j}",
         )
         for j in sorted(drawable[:MOST_PANELS])
     }
@@ -202,7 +201,7 @@ def _some_rows(trace):
     return trace[np.unique(np.linspace(0, len(trace) - 1, MOST_STEPS).astype(int))]
 
 
-def _as_svg(draw, size, label):
+def _as_svg(draw, size, label, id=None):
     """Let a function draw on axes, and return the picture."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -212,11 +211,11 @@ def _as_svg(draw, size, label):
         draw(figure.add_subplot())
         buffer = StringIO()
         figure.savefig(buffer, format="svg", transparent=True)
-    return _in_page_style(buffer.getvalue(), label)
+    return Picture(label, *_in_page_style(buffer.getvalue()), id)
 
 
-def _in_page_style(svg, label):
-    """Take colors, fonts, size and ids out of a drawing, so that the page sets them."""
+def _in_page_style(svg):
+    """The view box and the drawing, without colors, fonts, size and ids: the page sets them."""
     svg = svg[svg.index("<svg") :]
     view_box = re.search(r'viewBox="([^"]*)"', svg)[1]
     drawing = svg[svg.index(">") + 1 : svg.rindex("</svg>")]
@@ -224,7 +223,7 @@ def _in_page_style(svg, label):
     # Only tags are rewritten: text between them may contain anything.
     drawing = re.sub(r"<[^>]*>", lambda found: _tag_in_page_style(found[0]), drawing)
     drawing = re.sub(r"\s*\n\s*", "\n", drawing)
-    return Picture(label, view_box, drawing)
+    return view_box, drawing
 
 
 def _tag_in_page_style(written):

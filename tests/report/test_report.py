@@ -150,6 +150,16 @@ def test_pictures(path, searched, release):
     assert read(path).row("Blocks") == [f"{aggregator.n_blocks_}, each partitioned separately"]
 
 
+def test_the_first_page_repeats_pictures(path, searched, release):
+    make_report(PATIENTS, release, searched, path)
+    html = path.read_text(encoding="utf-8")
+    drawn = re.findall(r'<g id="(plot-\d+)">', html)
+    again = re.findall(r'<use href="#(plot-\d+)">', html)
+    assert len(set(drawn)) == len(drawn) == PATIENTS.shape[1]
+    assert len(set(again)) == len(again) == 3
+    assert set(again) <= set(drawn)
+
+
 @pytest.mark.slow
 def test_page_refers_to_nothing_outside(path, searched, release):
     make_report(PATIENTS, release, searched, path, title="See https://example.org")
@@ -181,7 +191,7 @@ def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
         make_report(table, release, searched, path)
         html = path.read_text(encoding="utf-8")
         # Which of them are also on the first page depends on the losses.
-        return re.findall(r"<g id=\"plot-.*?</svg>", html, flags=re.DOTALL)
+        return re.findall(r"<svg [^>]*><g.*?</svg>", html, flags=re.DOTALL)
 
     extreme = PATIENTS.copy()
     for name in extreme:
