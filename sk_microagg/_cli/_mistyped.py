@@ -31,8 +31,8 @@ SEPARATORS: list = [
     "'",
     "\N{RIGHT SINGLE QUOTATION MARK}",
     "\N{NO-BREAK SPACE}",
+    "\N{NARROW NO-BREAK SPACE}",
 ]
-SEPARATORS += ["\N{NARROW NO-BREAK SPACE}"]
 
 # What may be a number with one of these marks, to look closer at.
 LIKE_A_NUMBER = rf"^[+-]?(?:{SYMBOL})?[\d{re.escape(''.join(SEPARATORS[1:]))}]+(?:{SYMBOL})?$"

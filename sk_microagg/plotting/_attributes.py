@@ -22,7 +22,7 @@ class AttributeDisplay:
 
     The original is a gray area, the release a dark line. Numbers and dates are counted in bins,
     other values by category: the most frequent categories, and one bar for all others. A released
-    interval counts in each bin by how much of it it covers.
+    interval counts in each bin in proportion to the part of the interval that lies in it.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 

@@ -6,7 +6,7 @@ from sk_microagg._utils._typing import Floats
 
 
 def count_in_bins(low: Floats, high: Floats, edges: Floats, are_integers: bool) -> Floats:
-    """Number of intervals in each bin; one that covers several counts in each by what it covers.
+    """Number of intervals in each bin, in proportion to the parts of them that lie in it.
 
     Parameters
     ----------
