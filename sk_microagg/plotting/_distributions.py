@@ -85,7 +85,7 @@ def _compare(name, before, after, at_least, units):
     if new is None and missing_cells(after).all():
         return Note(name, "no value is released")
     if old is not None and new is None:
-        return _compare_with_text(name, before, after, at_least, units)
+        return _compare_with_text(name, before, old, unit, after, at_least, units)
     if (old is None) != (new is None) or unit != new_unit:
         return Note(name, "not drawn")
     if old is None:
@@ -93,9 +93,11 @@ def _compare(name, before, after, at_least, units):
     return _count_numbers(name, old, (new, new), at_least, units, unit)
 
 
-def _compare_with_text(name, before, after, at_least, units):
-    """Numbers or dates that are released as intervals, or else as nodes of a hierarchy."""
-    old, unit = _as_numbers(before)
+def _compare_with_text(name, before, old, unit, after, at_least, units):
+    """Numbers or dates that are released as intervals, or else as nodes of a hierarchy.
+
+    `old` are the numbers of `before`, and `unit` that of dates.
+    """
     low, high = ends_of_intervals(after, are_dates=unit == DATES)
     if low is not None:
         return _count_numbers(name, old, (low, high), at_least, units, unit, "missing or *")
@@ -235,8 +237,8 @@ def _count_categories(name, before, after, at_least, units):
         np.array(old, dtype=object), return_inverse=True, return_counts=True
     )
     is_shared = n_people(codes, len(labels), units) >= at_least
-    known, general = set(labels), Counter(new)
-    nodes = [node for node, n in general.most_common() if node not in known and n >= at_least]
+    known, n_released = set(labels), Counter(new)
+    nodes = [node for node, n in n_released.most_common() if node not in known and n >= at_least]
     nodes = nodes[:MOST_NODES]
     most = MOST_BARS - len(nodes)
     kept = [code for code in np.argsort(-counts, kind="stable") if is_shared[code]][:most]
