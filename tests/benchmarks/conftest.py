@@ -8,7 +8,7 @@ except ImportError:  # as on Windows, where the scripts set no limit
 
 @pytest.fixture(autouse=True)
 def own_memory_limit():
-    """Undo the limit that scripts set for themselves: a browser, for one, does not start with it."""
+    """Undo the limit that scripts set for themselves: a browser does not start with it."""
     before = resource and resource.getrlimit(resource.RLIMIT_AS)
     yield
     if before:
