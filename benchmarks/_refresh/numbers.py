@@ -85,6 +85,18 @@ def mixed(results):
     return cell["kept_percent"], cell["years"]
 
 
+def cost_of_mixed(results):
+    """Return CPU seconds and megabytes of a table with categories."""
+    cell = cells_by(results["cells"], "method")["TableAggregator",]
+    return cell["cpu_seconds"], cell["peak_mb"]
+
+
+def cost_of_a_million(results):
+    """Return CPU seconds and megabytes of a million rows of ten numbers."""
+    cell = cells_by(results["growth"]["cells"], "d", "n", "method")[10, 10**6, "defaults"]
+    return cell["cpu_seconds"], cell["peak_mb"]
+
+
 def kaim(results):
     found = cells_by(results["cells"], "sweep", "method", "k")
     return tuple(found["k", method, 5]["loss_percent"] for method in ("ncp-refined", "k-member"))

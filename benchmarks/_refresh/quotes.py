@@ -81,7 +81,12 @@ METHODS = [
         "{:d} of {:d} published losses of builders",
         numbers.agreeing,
     ),
-    Quote("doc/scale.rst", "dask", "Without a refiner, 64 cores need {:.1f} GB per second", numbers.storage),
+    Quote(
+        "doc/scale.rst",
+        "dask",
+        "Without a refiner, 64 cores need {:.1f} GB per second",
+        numbers.storage,
+    ),
     Quote(
         "doc/train.rst",
         "pipelines",
@@ -126,6 +131,18 @@ QUESTIONS = [
         "how_long",
         "ten seconds closed {:.0f}% of the gap",
         numbers.closed_in_ten_seconds,
+    ),
+    Quote(
+        "doc/questions.rst",
+        "mixed",
+        "``TableAggregator`` takes {:.0f} CPU seconds and {:.0f} MB in addition to the table",
+        numbers.cost_of_mixed,
+    ),
+    Quote(
+        "doc/questions.rst",
+        "growth",
+        "``MicroAggregator`` takes {:.0f} CPU seconds and {:.0f} MB",
+        numbers.cost_of_a_million,
     ),
 ]
 PRIVACY = [
