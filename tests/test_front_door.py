@@ -53,6 +53,17 @@ def test_the_same_versions_of_python_everywhere():
     assert settings["ruff"]["target-version"] == f"py3{named[0]}"
 
 
+def test_the_lowest_versions_that_are_tested_are_those_of_the_package():
+    tested = dict(re.findall(r"(?m)^([\w-]+)==(\S+)$", (ROOT / ".github/lowest.txt").read_text()))
+    extras = PROJECT["optional-dependencies"]
+    needed = [
+        *PROJECT["dependencies"],
+        *(need for name in extras if name != "doc" for need in extras[name]),
+    ]
+    for name, lowest in re.findall(r"(?m)^([\w-]+)>=([\d.]+)$", "\n".join(needed)):
+        assert f"{tested[name]}.".startswith(f"{lowest}."), name
+
+
 def test_the_recipe_for_conda_needs_what_the_package_needs():
     recipe = (ROOT / "packaging" / "recipe.yaml").read_text()
     run = recipe.split("  run:\n")[1].split("  run_constraints:\n")[0]
