@@ -80,7 +80,7 @@ def anonymize_in_memory(options, progress):
     level = anonymity_level(release.classes)
     check_level(level, options.k)
     homogeneous = homogeneity(release.classes, passed) if choice.unchanged else []
-    privacy = roles.check(release.classes, choice, options.k)
+    privacy = roles.check(release.labels, choice, options.k)
 
     progress.show(f"writing {options.output}")
     check_targets(options)  # Again, since a file may have been written in the meantime.

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -143,6 +144,12 @@ class Release:
     by_column: dict
     cells: object
     classes: pd.DataFrame
+
+    @cached_property
+    def labels(self):
+        """The number of the class of each row."""
+        groups = self.classes.groupby(list(self.classes), sort=False, dropna=False)
+        return groups.ngroup().to_numpy()
 
 
 def _check_target_column(options, choice):

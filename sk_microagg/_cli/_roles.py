@@ -65,13 +65,13 @@ class Roles:
         columns = {role: frame for role, frame in columns.items() if len(frame.columns)}
         return columns if self.unit is None else columns | {"unit": self.unit}
 
-    def check(self, classes, choice, k):
+    def check(self, labels, choice, k):
         """Raise unless a release satisfies all constraints; return the facts to print.
 
         Parameters
         ----------
-        classes : pandas.DataFrame
-            The columns of the release in which equal rows are a class.
+        labels : ndarray of int
+            The number of the class of equal rows that each row of the release is in.
 
         choice : Choice
             The columns.
@@ -86,8 +86,6 @@ class Roles:
         """
         if not self.privacy and self.unit is None:
             return {}
-        # Classes are found once: from here on they are labels.
-        labels = classes.groupby(list(classes), sort=False, dropna=False).ngroup().to_numpy()
         figures = [self._figure(constraint, labels) for constraint in self.privacy or []]
         n_units = None if self.unit is None else units_per_group(labels, self.unit)
         are_met = [

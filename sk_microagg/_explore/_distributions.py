@@ -3,10 +3,14 @@
 import numpy as np
 
 from sk_microagg._cli._in_memory import with_dates
+from sk_microagg._cli._written import written_cells
 from sk_microagg._utils._dates import DATES, FIRST_DAY, LAST_DAY, text_of_day
 from sk_microagg._utils._shares import fewest_records
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._panels import Bars, Note
+
+# Larger numbers are written with an exponent.
+LARGEST_PLAIN = 1e15
 
 
 def distributions(before, after, columns, k, units=None):
@@ -41,12 +45,11 @@ def distributions(before, after, columns, k, units=None):
 
 
 def _as_drawn(frame, columns):
-    """A table in which dates are dates, and ordinals are the values that ranks stand for."""
+    """A table in which dates are dates, and ordinals are written as in a release."""
     frame = with_dates(frame, columns)
     for column in columns:
-        values = frame[column.name]
-        if column.kind == "ordinal" and values.dtype.kind in "iuf":
-            texts = [None if np.isnan(rank) else column.notation.text(rank) for rank in values]
+        if column.kind == "ordinal":
+            texts = written_cells(frame[column.name], column).to_pylist()
             frame[column.name] = np.array(texts, dtype=object)
     return frame
 
@@ -72,4 +75,4 @@ def _edge(edge, histogram):
     """The edge of a bin, as a label."""
     if histogram.unit_name == DATES:
         return text_of_day(min(max(float(edge), FIRST_DAY), LAST_DAY))[:10]
-    return f"{edge:.4g}"
+    return f"{edge:,.0f}" if 1000 <= abs(edge) < LARGEST_PLAIN else f"{edge:.4g}"

@@ -1,6 +1,5 @@
 """What is computed for the page, each in a process of its own: see `_workers`."""
 
-import shlex
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,21 +19,21 @@ from sk_microagg._cli._in_memory import (
     warn_of_columns,
 )
 from sk_microagg._cli._plan import Plan
+from sk_microagg._cli._typed_command import command_line
 from sk_microagg._explore._drafts import Drafts
 from sk_microagg._explore._measures import (
-    DIGITS,
     about_sensitive,
-    classes_of,
     columns_before_and_after,
     groups_in_plane,
-    linked_share,
-    whole_percents,
+    risk_of,
+    rounded_bound,
+    rounded_loss,
 )
 from sk_microagg._explore._progress import SentProgress
 from sk_microagg._explore._settings import parsed
 from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._progress import seconds_left
-from sk_microagg._utils._shares import fewest_records, share_in_words
+from sk_microagg._utils._shares import fewest_records, rounded_share, share_in_words
 from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.metrics import anonymity_level, homogeneity
 
@@ -63,28 +62,27 @@ def preview(send, table, arguments, is_sample):
     result : dict
         What the page expects.
     """
-    with SentProgress(send) as progress, _named(table, is_sample):
+    with SentProgress(send) as progress, _about_sample(table, is_sample):
         plan = Plan.of(table, parsed(arguments))
         estimator, records, released = _grouped(plan, progress, warns=True)
         release = plan.release(released, estimator)
         level = anonymity_level(release.classes)
         check_level(level, plan.options.k)
         progress.show("measuring risk and loss")
-        linked = linked_share(records, released, estimator)
-        n_records, k = len(records), plan.options.k
-        privacy = plan.roles.check(release.classes, plan.choice, k)
+        share, words = risk_of(records, released, estimator)
+        k = plan.options.k
+        privacy = plan.roles.check(release.labels, plan.choice, k)
         return {
             "k": k,
-            "n_records": n_records,
+            "n_records": len(records),
             "is_sample": is_sample,
             "n_groups": int(estimator.n_groups_),
             "smallest_group": int(estimator.group_sizes_.min()),
             "level": int(level),
             "level_of": "together with its stratum" if plan.choice.strata else "",
-            "loss": float(estimator.information_loss_),
-            "linked": whole_percents(linked),
-            "linked_words": share_in_words(linked, n_records, fewest_records(k)),
-            "exact": bool(getattr(estimator, "exact_transform_", False)),
+            "loss": rounded_loss(estimator.information_loss_),
+            "expected_matches": share,
+            "words": {"expected_matches": words},
             "method": method_of(estimator),
             "warnings": progress.said,
             "columns": columns_before_and_after(plan, estimator, records, released, release),
@@ -135,7 +133,7 @@ def certificate(send, table, arguments, is_sample, seconds):
     result : dict
         What was proven.
     """
-    with SentProgress(send) as progress, _named(table, is_sample):
+    with SentProgress(send) as progress, _about_sample(table, is_sample):
         plan = Plan.of(table, parsed(arguments))
         estimator, records, _ = _grouped(plan, progress)
         if not isinstance(estimator, TableAggregator):
@@ -144,14 +142,14 @@ def certificate(send, table, arguments, is_sample, seconds):
 
         def tick(after, bound):
             words = Certificate(loss, bound, NO_TRACE, estimator.k).verdict()
-            send({"tick": {"seconds": after, "bound": bound, "loss": loss, "words": words}})
+            figures = {"bound": rounded_bound(bound), "loss": rounded_loss(loss)}
+            send({"tick": {"seconds": after, **figures, "words": words}})
 
         proven = estimator._prove(records, seconds, on_rise=tick)
     return {
-        "bound": proven.bound,
-        "loss": loss,
+        "bound": rounded_bound(proven.bound),
+        "loss": rounded_loss(loss),
         "verdict": proven.verdict(),
-        "words": proven.reason(),
         "is_sample": is_sample,
     }
 
@@ -191,12 +189,12 @@ def export(send, arguments, folder):
         "warnings": progress.said,
         "release": Path(options.output).name,
         "report": options.report and Path(options.report).name,
-        "command": shlex.join(["sk-microagg", *arguments]),
+        "command": command_line(arguments),
     }
 
 
 @contextmanager
-def _named(table, is_sample):
+def _about_sample(table, is_sample):
     """Say that something is not possible for a sample: it may be for the whole table."""
     try:
         yield
@@ -205,7 +203,7 @@ def _named(table, is_sample):
             raise
         n_rows = table.cells.num_rows
         raise CommandError(
-            f"In the sample of {n_rows:,} rows that previews use: {error}"
+            f"In the sample of {n_rows:,} rows that previews use: {on_the_page(error)}"
         ) from error
 
 
@@ -227,17 +225,19 @@ def _point(table, arguments, k):
             estimator, records, released = _grouped(plan, silent)
     except CommandError as error:
         return {"k": k, "error": on_the_page(error)}
-    linked = linked_share(records, released, estimator)
-    homogeneous = None
-    if len(plan.roles.sensitive.columns):
-        labels = classes_of(plan.release(released, estimator))
-        homogeneous = whole_percents(homogeneity(labels, plan.roles.sensitive).max())
-    return {
+    share, words = risk_of(records, released, estimator)
+    point = {
         "k": k,
-        "loss": round(float(estimator.information_loss_), DIGITS),
-        "linked": whole_percents(linked),
-        "homogeneity": homogeneous,
+        "loss": rounded_loss(estimator.information_loss_),
+        "expected_matches": share,
+        "words": {"expected_matches": words},
     }
+    if len(plan.roles.sensitive.columns):
+        labels = plan.release(released, estimator).labels
+        share = homogeneity(labels, plan.roles.sensitive).max()
+        point["homogeneity"] = rounded_share(share)
+        point["words"]["homogeneity"] = share_in_words(share, len(records), fewest_records(k))
+    return point
 
 
 def _lines(fact):

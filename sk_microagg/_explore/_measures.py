@@ -6,12 +6,12 @@ import pandas as pd
 from sk_microagg import TableAggregator
 from sk_microagg._cli._released import describe
 from sk_microagg._explore._distributions import distributions
-from sk_microagg._utils._shares import homogeneity_lines
+from sk_microagg._utils._numbers import rounded_down, rounded_up
+from sk_microagg._utils._shares import expected_matches, fewest_records, homogeneity_lines
 from sk_microagg.generalization._intervals import with_midpoints
 from sk_microagg.metrics import closeness, diversity, homogeneity
 from sk_microagg.metrics._risk_utility import linkage_of_release
 from sk_microagg.plotting._released_groups import ReleasedGroups
-from sk_microagg.report._sensitive import rounded_up
 
 # Digits of coordinates and losses.
 DIGITS = 4
@@ -47,7 +47,7 @@ def groups_in_plane(released, k):
 
 def about_sensitive(plan, release):
     """What the groups disclose about each sensitive column."""
-    labels, about = classes_of(release), []
+    labels, about = release.labels, []
     for name, values in plan.roles.sensitive.items():
         share = homogeneity(labels, values.to_frame())[0]
         lines = homogeneity_lines({name: share}, len(labels), plan.options.k)
@@ -64,22 +64,22 @@ def about_sensitive(plan, release):
     return about
 
 
-def linked_share(records, released, estimator):
-    """Share of the records that an intruder who knows the originals finds on average.
+def risk_of(records, released, estimator):
+    """The share that an intruder who knows the originals is expected to re-identify.
 
-    Of an interval, the intruder takes the middle.
+    Of an interval, the intruder takes the middle. The share comes as a number and in words.
     """
     if not isinstance(estimator, TableAggregator):
         released = pd.DataFrame({name: with_midpoints(released[name]) for name in released})
-    return linkage_of_release(records, released, estimator).expected_matches
+    linkage = linkage_of_release(records, released, estimator)
+    return expected_matches(linkage, len(records), fewest_records(estimator.k))
 
 
-def whole_percents(share):
-    """A share in whole percents: finer ones would tell of single records."""
-    return round(float(share), 2)
+def rounded_loss(loss):
+    """A loss with as many digits as the page is sent; only a loss of 0 is 0."""
+    return max(round(float(loss), DIGITS), 10**-DIGITS) if loss > 0 else 0.0
 
 
-def classes_of(release):
-    """The class of equal rows of each row."""
-    classes = release.classes
-    return classes.groupby(list(classes), sort=False, dropna=False).ngroup().to_numpy()
+def rounded_bound(bound):
+    """A proven bound on a loss with as many digits, which is still one."""
+    return rounded_down(bound, DIGITS)

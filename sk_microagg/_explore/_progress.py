@@ -1,10 +1,15 @@
 """Progress of a command as messages for the page."""
 
 import io
+import re
+import time
 from contextlib import contextmanager, redirect_stdout
 
 from sk_microagg._cli._progress import WARNING
 from sk_microagg._explore._words import on_the_page
+
+# How a search ends a line, if it knows.
+LEFT = re.compile(r", (\d+) s left$")
 
 
 class SentProgress:
@@ -40,7 +45,7 @@ class SentProgress:
 
     @contextmanager
     def of_search(self):
-        """Send the lines that a search prints."""
+        """Send the lines that a search prints, and how far it is, if it says so."""
         with redirect_stdout(_SentLines(self._send)):
             yield
 
@@ -56,15 +61,22 @@ class _SentLines(io.TextIOBase):
 
     def __init__(self, send):
         self._send = send
+        self._start = time.monotonic()
 
     def write(self, text):
         line = text.replace("\r", "\n").strip("\n").rpartition("\n")[2].strip()
         if line:
-            self._send({"text": line})
+            self._send({"text": LEFT.sub("", line), **self._how_far(line)})
         return len(text)
 
     def isatty(self):
         return True
 
-    def writable(self):
-        return True
+    def _how_far(self, line):
+        """The share that is done and the seconds that are left, as a line says; maybe nothing."""
+        found = LEFT.search(line)
+        if found is None:
+            return {}
+        gone, left = time.monotonic() - self._start, int(found[1])
+        # Less than half a second is written as 0.
+        return {"share": gone / (gone + max(left, 0.5)), "seconds_left": left}

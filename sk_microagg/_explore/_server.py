@@ -3,7 +3,6 @@
 import asyncio
 import json
 import secrets
-import shlex
 import socket
 import threading
 from importlib.resources import files
@@ -16,6 +15,7 @@ from starlette.routing import Route
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._in_memory import check_options
+from sk_microagg._cli._typed_command import command_line
 from sk_microagg._explore._guard import Guard
 from sk_microagg._explore._pages import Pages
 from sk_microagg._explore._settings import arguments_of, parsed
@@ -96,7 +96,7 @@ class Site:
         except CommandError as error:
             return {"command": None, "error": on_the_page(error), "exists": []}
         return {
-            "command": shlex.join(["sk-microagg", *arguments]),
+            "command": command_line(arguments),
             "error": None,
             "exists": self.table.existing(settings),
         }

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sk_microagg._cli._columns import choose_by_options
-from sk_microagg._cli._declared import Declared
+from sk_microagg._cli._declared import KINDS, Declared
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._named import named_columns
 from sk_microagg._cli._parser import make_parser
@@ -23,8 +23,8 @@ ROLES = {
     "drop": "drop",
 }
 
-# Kinds of columns, and the options that name them.
-KINDS = {"category": "categorical", "number": "number", "date": "date", "ordinal": "ordinal"}
+# The options that name kinds of columns.
+OPTIONS_OF_KINDS = {kind: option for option, kind in KINDS.items()}
 
 # Options that say how files are written, which `explore` shares with `anonymize`.
 FORMAT = ("decimal", "thousands", "encoding", "sheet", "sep")
@@ -58,9 +58,7 @@ class Source:
         """Return the path of a file next to the table; raise if that is no name of a file."""
         if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\:\0]", name):
             raise CommandError(f"{name!r} must be the name of a file, without a folder.")
-        path = Path(self.options.input).parent / name
-        # A name that begins with a dash would be an option.
-        return f"./{path}" if str(path).startswith("-") else str(path)
+        return _path(str(Path(self.options.input).parent / name))
 
 
 def arguments_of(settings, source):
@@ -111,6 +109,7 @@ def parsed(arguments):
 
 
 def _path(path):
+    """The path, which would be an option if it began with a dash."""
     return f"./{path}" if path.startswith("-") else path
 
 
@@ -164,7 +163,7 @@ def _in_quotes(name):
 
 def _kinds(columns):
     arguments = []
-    for kind, option in KINDS.items():
+    for kind, option in OPTIONS_OF_KINDS.items():
         chosen = {name: _detail(c) for name, c in columns.items() if _kind(c) == kind}
         arguments += _list(option, [name for name, detail in chosen.items() if not detail])
         arguments += [f"--{option}={_quoted(f'{n}={d}')}" for n, d in chosen.items() if d]

@@ -92,13 +92,21 @@ class OpenTable:
     def _with_kinds(self, columns):
         """What was chosen for columns, with the kinds that the whole table has.
 
-        Those of a sample might be others.
+        Those of a sample might be others. A kind that is not clear remains so, and hierarchies make
+        columns categorical.
         """
-        recognized = [about["kind"] for about in self.description["columns"]]
+        have_hierarchies = self._names_of_hierarchies()
         return [
-            {**column, "kind": column["kind"] or KINDS_TO_DECLARE.get(kind)}
-            for column, kind in zip(columns, recognized, strict=True)
+            column
+            if about["problem"] is not None
+            or (column["role"] == "quasi_identifier" and about["name"] in have_hierarchies)
+            else {**column, "kind": column["kind"] or KINDS_TO_DECLARE.get(about["kind"])}
+            for column, about in zip(columns, self.description["columns"], strict=True)
         ]
+
+    def _names_of_hierarchies(self):
+        folder = self.options.hierarchies
+        return {path.stem for path in Path(folder).glob("*.csv")} if folder is not None else set()
 
     def existing(self, settings):
         """Return the names of files that would be overwritten."""

@@ -8,6 +8,11 @@ import re
 # A name as the shell wants it.
 NAME = r"('(?:[^']|'\"'\"')*'|[^\s;,.]+)"
 
+GENERALIZE = (
+    "Drop it, or generalize it: start explore with --hierarchies, and release of categories only "
+    "what a group shares."
+)
+
 REPLACED = [
     (rf"use --categorical {NAME} to take all as categories", "choose the kind category"),
     (rf"use --date {NAME}, or --categorical {NAME}", "choose the kind date or category"),
@@ -27,6 +32,12 @@ REPLACED = [
     (r"There is no column left to anonymize: .*", "No column is a quasi-identifier: choose one."),
     (r"use --drop, or name it in --columns", "drop it, or make it a quasi-identifier"),
     (rf"Use --unit {NAME}", "Make the column a unit"),
+    (r"Use --drop, or generalize it: .*", GENERALIZE),
+    (r"drop it with --drop, or choose others with --columns", "drop it"),
+    (r"overwrite it with --force", "choose to overwrite it"),
+    (rf"write --date {NAME}, or leave it out", "leave the pattern empty"),
+    (r"^--(?:date|ordinal|report) ", ""),
+    (r"^--report: ", "The report: "),
     # Values that may be of single records.
     (r"(?s)^strata: stratum .* has \d+ records, and", "strata: a stratum has fewer records, and"),
     (r"(?s)^strata: stratum .* of \d+ records violates", "strata: a stratum violates"),

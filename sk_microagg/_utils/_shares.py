@@ -1,6 +1,6 @@
 """Shares of the records of a table, written so that none stands for only a few records."""
 
-from sk_microagg._utils._numbers import whole_percent
+from sk_microagg._utils._numbers import percent, whole_percent
 
 # A figure for one record discloses it, and a figure for two discloses each of them to the other.
 FEWEST_RECORDS = 3
@@ -71,6 +71,41 @@ def share_in_words(share, n_records, fewest, of=""):
     'fewer than 5 records'
     """
     return bound_in_words(share, n_records, fewest) or whole_percent(share) + of
+
+
+def expected_matches(linkage, n_records, fewest):
+    """The share of the records that an intruder is expected to re-identify, as it may be shown.
+
+    Parameters
+    ----------
+    linkage : RecordLinkage
+        What the intruder achieves.
+
+    n_records : int
+        Number of all records.
+
+    fewest : int
+        Smallest number of records that a share may stand for.
+
+    Returns
+    -------
+    share : float
+        The share in whole percents, or a bound, to be drawn.
+
+    words : str
+        The same, to be read.
+    """
+    share, most = linkage.expected_matches, linkage.expected_if_linked
+    # An exact share would disclose how many records are linked, and "<1%" would say less.
+    is_hidden = bound_in_words(linkage.linked, n_records, fewest) is not None
+    if is_hidden or 0 < share <= most < 0.01:
+        return most, f"at most {percent(most)}"
+    return rounded_share(share), whole_percent(share)
+
+
+def rounded_share(share):
+    """A share of the records in whole percents, as a number: finer ones tell of single records."""
+    return round(float(share), 2)
 
 
 def homogeneity_lines(shares, n_records, k, most=MOST_LINES):

@@ -164,9 +164,9 @@ def _count_numbers(name, old, ends, at_least, units, unit_name, missing_name="mi
 def _range(values, at_least):
     """The range of values, with each end the mean of the `at_least` most extreme values.
 
-    In a k-anonymous release these are equal, so that the ends are the minimum and the maximum. Means
-    of different values are rounded, since otherwise somebody who knows all of these values but one
-    could compute that one.
+    In a k-anonymous release these are equal, so that the ends are the minimum and the maximum.
+    Means of different values are rounded, since otherwise somebody who knows all of these values
+    but one could compute that one.
     """
     last = min(at_least, len(values)) - 1
     low = np.partition(values, last)[: last + 1]

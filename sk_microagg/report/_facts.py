@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sk_microagg._model._release import release_of
-from sk_microagg._utils._numbers import percent, whole_percent
+from sk_microagg._utils._numbers import whole_percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import (
     bound_in_words,
+    expected_matches,
     fewest_records,
     homogeneity_lines,
     share_in_words,
@@ -121,11 +122,7 @@ class Facts:
 
     def expected_matches(self, linkage):
         """The share of the records that an intruder is expected to re-identify, as text."""
-        share, most = linkage.expected_matches, linkage.expected_if_linked
-        # An exact share would disclose how many records are linked, and "<1%" would say less.
-        if self.bound(linkage.linked) is not None or 0 < share <= most < 0.01:
-            return f"at most {percent(most)}"
-        return whole_percent(share)
+        return expected_matches(linkage, self.n_records, self.fewest_records)[1]
 
     def homogeneity_lines(self):
         """A line for each column released unchanged in which groups share one value."""

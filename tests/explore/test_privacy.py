@@ -10,7 +10,10 @@ from marks import slow_but_first
 from servers import serve
 
 from sk_microagg._cli._errors import CommandError
+from sk_microagg._explore import _description
 from sk_microagg._explore._words import on_the_page
+from sk_microagg._utils._shares import expected_matches
+from sk_microagg.metrics import RecordLinkage
 
 N = 60
 LARGEST, SMALLEST = 98_765_431, -87_654_321
@@ -139,6 +142,34 @@ def test_errors_quote_no_stratum_and_no_leaf(explored, table, rows, tmp_path):
         page.run("preview", roles | {"town": "quasi_identifier"})
     assert secrets_in(on_the_page(error.value), rows) == set()
     assert "leaf" in on_the_page(error.value)
+
+
+def test_errors_of_a_sample_quote_no_stratum(explored, table, rows, monkeypatch):
+    monkeypatch.setattr(_description, "N_SAMPLE", N - 1)
+    page = explored(table, "--no-preview")
+    with pytest.raises(CommandError, match=r"^In the sample of 59 rows .* a stratum has") as error:
+        page.run("preview", {"odd": "drop", "town": "stratum"})
+    assert secrets_in(on_the_page(error.value), rows) == set()
+
+
+def test_losses_and_bounds_have_few_digits(explored, table):
+    page = explored(table)
+    roles = {"odd": "drop"}
+    figures = [page.run("preview", roles)["loss"]]
+    figures += [point["loss"] for point in page.run("curve", roles)["points"]]
+    proven = page.run("certificate", roles, certificate=0.5)
+    for about in (proven, *(message["tick"] for message in page.messages if "tick" in message)):
+        assert about["bound"] <= about["loss"]
+        figures += [about["loss"], about["bound"]]
+    assert all(figure == round(figure, 4) for figure in figures)
+
+
+def test_expected_re_identifications_do_not_tell_who_is_not_linked():
+    """A share below what is possible would tell that a few records are nearest to another row."""
+    for linked in (0.98, 0.04):
+        linkage = RecordLinkage(linked, linked / 5, 1 / 5)
+        assert expected_matches(linkage, 100, 5) == (1 / 5, "at most 20.0%")
+    assert expected_matches(RecordLinkage(0.8, 0.164, 1 / 5), 100, 5) == (0.16, "16%")
 
 
 def test_extremes_are_not_shown(explored, table):

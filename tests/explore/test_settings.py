@@ -12,7 +12,7 @@ from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._named import named_columns
 from sk_microagg._cli._parser import make_parser
-from sk_microagg._explore._settings import KINDS, ROLES, Source, arguments_of, parsed
+from sk_microagg._explore._settings import OPTIONS_OF_KINDS, ROLES, Source, arguments_of, parsed
 
 HOSTILE = ["", " ", ",", ",,", '"', '""', "'", "=", "a=2", "a=b=c", "-", "--", "--drop", "-k", "k"]
 HOSTILE += ["--force", "--drop=a", "a,b", 'a"b', '"a"', '"a,b"', " a", "a ", "a", "b", "a\nb", "\n"]
@@ -69,7 +69,7 @@ def choices(draw):
     one = st.builds(
         column,
         st.sampled_from([*ROLES]),
-        st.sampled_from([None, None, *KINDS]),
+        st.sampled_from([None, None, *OPTIONS_OF_KINDS]),
         st.sampled_from([1, 1, 2, 0.5, 12.25, 1e-3]),
     )
     return names, [draw(one) for _ in names]

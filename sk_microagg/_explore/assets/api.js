@@ -10,7 +10,7 @@ function randomId() {
 // Each tab is a page of its own: closing it ends its work only.
 const PAGE = randomId();
 
-export class RequestError extends Error {
+class RequestError extends Error {
   constructor(message, status) {
     super(message);
     this.status = status;

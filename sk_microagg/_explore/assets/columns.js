@@ -2,7 +2,7 @@
 import { byId, counted, make, nameElement, option, setText, short, thousands } from "./dom.js";
 import { sketch } from "./draw.js";
 
-export const ROLES = {
+const ROLES = {
   quasi_identifier: "Quasi-identifier",
   sensitive: "Sensitive",
   unit: "Unit",
@@ -15,6 +15,8 @@ const DETAILS = {
   ordinal: { label: "Order", example: "low<medium<high" },
   date: { label: "Pattern", example: "%d/%m/%Y" },
 };
+// Roles of columns whose values are read, so that their kind must be clear.
+const READ = ["quasi_identifier", "sensitive"];
 const NOT_WITH_KAIM = ["unit", "stratum"];
 const KINDS = ["number", "category", "date", "ordinal"];
 const COUNTS = {
@@ -82,10 +84,10 @@ export class Columns {
 
   /** Why the columns cannot be anonymized as they are, or null. */
   problem(isKaim) {
-    const changed = this.#items.filter(({ role }) => role.value === "quasi_identifier");
-    const unclear = changed.find(({ problem, kind }) => problem && kind.value === "");
+    const read = this.#items.filter(({ role }) => READ.includes(role.value));
+    const unclear = read.find(({ problem, kind }) => problem && kind.value === "");
     if (unclear) return `It is not clear what ${short(unclear.name)} is: choose its kind above, or give it the role Drop.`;
-    const wrong = changed.find((item) => !isKaim && !isRight(item.weight));
+    const wrong = this.#items.find(({ role, weight }) => !isKaim && role.value === "quasi_identifier" && !isRight(weight));
     if (wrong) return `The weight of ${short(wrong.name)} must be a number above 0.`;
     const units = this.#items.filter(({ role }) => role.value === "unit");
     if (units.length > 1) return `Only one column can be the unit, but ${units.map(({ name }) => short(name)).join(" and ")} are.`;
@@ -102,7 +104,7 @@ export class Columns {
       weight.disabled = !isWeighted;
       weight.setAttribute("aria-invalid", isWeighted && !isRight(weight));
       for (const one of role.options) one.disabled = isKaim && NOT_WITH_KAIM.includes(one.value);
-      if (problem) problem.hidden = kind.value !== "" || role.value === "drop";
+      if (problem) problem.hidden = kind.value !== "" || !READ.includes(role.value);
     }
     const roles = this.#items.map(({ role }) => role.value);
     const counts = Object.entries(COUNTS).map(([role, words]) => {

@@ -4,13 +4,14 @@ import { canvas, pathOf, picture, redraw, text } from "./draw.js";
 
 const LINES = [
   { name: "loss", words: "information loss", shape: "circle" },
-  { name: "linked", words: "linked records", shape: "square" },
+  { name: "expected_matches", words: "expected re-identifications", shape: "square" },
   { name: "homogeneity", words: "homogeneity", shape: "diamond" },
 ];
 const HEIGHT = 300;
 const MARGIN = { left: 46, right: 22, top: 12, bottom: 44 };
 
 const isKnown = (point, line) => typeof point[line.name] === "number";
+const shareOf = (point, line) => point.words[line.name] ?? percent(point[line.name]);
 
 function marker(shape, x, y) {
   if (shape === "circle") return makeSvg("circle", { cx: x, cy: y, r: 4.5 });
@@ -26,7 +27,7 @@ function wordsOf(k, point) {
   if (!point) return `k = ${thousands(k)}: not computed yet`;
   if (point.error) return `k = ${thousands(k)}: ${point.error}`;
   const known = LINES.filter((line) => isKnown(point, line));
-  return `k = ${thousands(k)}: ${known.map((line) => `${line.words} ${percent(point[line.name])}`).join(", ")}`;
+  return `k = ${thousands(k)}: ${known.map((line) => `${line.words} ${shareOf(point, line)}`).join(", ")}`;
 }
 
 export class Curve {
@@ -106,7 +107,7 @@ export class Curve {
     this.#read(this.#k);
     const rows = this.#sorted().map((point) => [
       thousands(point.k),
-      ...lines.map((line, i) => (isKnown(point, line) ? percent(point[line.name]) : point.error && i === 0 ? point.error : "–")),
+      ...lines.map((line, i) => (isKnown(point, line) ? shareOf(point, line) : point.error && i === 0 ? point.error : "–")),
     ]);
     fillTable(byId("curve-table"), ["k", ...lines.map((line) => line.words)], rows);
     redraw(this.#picture);

@@ -46,7 +46,7 @@ export function choose(select, value, text) {
   select.value = value;
 }
 
-export const nameOf = (name) => (name.trim() === "" ? "(no name)" : name);
+const nameOf = (name) => (name.trim() === "" ? "(no name)" : name);
 
 export function short(name, longest = LONGEST_NAME) {
   const letters = [...nameOf(name)];

@@ -78,7 +78,7 @@ function largest(shares) {
 }
 
 /** What a distribution shows, in words. */
-export function distributionWords(name, distribution) {
+function distributionWords(name, distribution) {
   if (distribution.type === "note") return `${short(name)}: ${distribution.text}`;
   const { before, after } = distribution;
   if (distribution.type === "bars") {

@@ -142,7 +142,8 @@ function previewRuns(event) {
   setPreviewState("computing…");
   switchButtons(byId("preview-cancel"), byId("preview-start"));
   setText(byId("preview-text"), [event.text, timeLeft(event.seconds_left)].filter(Boolean).join(", "));
-  byId("bar-progress").firstElementChild.style.width = `${100 * (event.share ?? 0.05)}%`;
+  // It is null in the beginning. A step that does not know its share leaves the bar where it is.
+  if (event.share !== undefined) byId("bar-progress").firstElementChild.style.width = `${100 * (event.share ?? 0.05)}%`;
 }
 
 function previewDone(result, used) {
@@ -150,7 +151,7 @@ function previewDone(result, used) {
   [state.shown, state.shownKey, state.warnings] = [{ result, settings: used }, keyOf(used), result.warnings];
   showPreview(result, used.method);
   showMessages();
-  setText(byId("bar-figures"), `k ${thousands(result.k)} · loss ${percent(result.loss)} · linked ${result.linked_words}`);
+  setText(byId("bar-figures"), `k ${thousands(result.k)} · loss ${percent(result.loss)} · expected re-identifications ${result.words.expected_matches}`);
   for (const id of PREVIEWED) byId(id).classList.remove("stale");
   byId("results").setAttribute("aria-busy", false);
   setPreviewState("up to date");
@@ -187,8 +188,8 @@ function startCurve() {
 
 /** The preview is a point of the curve, too. */
 function addShownPoint() {
-  const { k, loss, linked } = state.shown.result;
-  if (!curve.has(k)) curve.add({ k, loss, linked, homogeneity: null });
+  const { k, loss, expected_matches, words } = state.shown.result;
+  if (!curve.has(k)) curve.add({ k, loss, expected_matches, words });
 }
 
 function curveRuns(event) {

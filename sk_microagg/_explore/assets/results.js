@@ -32,9 +32,9 @@ function showFigures(result, method) {
   const smallest = `Every row of the release${together} occurs at least ${counted(result.level, "time")}.`;
   figure("smallest", thousands(result.smallest_group), smallest);
   figure("loss", percent(result.loss), LOSS[method]);
-  const linked = "Share of the records that an intruder who knows all original values finds again, on average.";
+  const meaning = "Share of the records that an intruder who knows all original values re-identifies, on average.";
   const most = `With k\u00a0=\u00a0${thousands(result.k)}, it is at most ${Number((100 / result.k).toFixed(1))}%.`;
-  figure("linked", result.linked_words, `${linked} ${most}`);
+  figure("expected_matches", result.words.expected_matches, `${meaning} ${most}`);
   const sample = result.is_sample
     ? `All figures of the preview are of a sample of ${counted(result.n_records, "row")}; the release is made of all rows, and its figures differ a little. `
     : `Computed on all ${counted(result.n_records, "row")}. `;
@@ -88,9 +88,9 @@ function showSensitive(sensitive) {
   }
   const rows = sensitive.map(({ name, homogeneity, diversity, closeness }) => [
     nameElement(name),
-    homogeneity ?? "–",
-    diversity === null ? "–" : `at least ${thousands(diversity)}`,
-    closeness === null ? "–" : `at most ${closeness.toFixed(2)}`,
+    homogeneity,
+    `at least ${thousands(diversity)}`,
+    `at most ${closeness.toFixed(2)}`,
   ]);
   const table = make("table", { class: "measures" });
   fillTable(table, ["Column", "Homogeneity", "Different values in each group", "Distance from the whole table"], rows);

@@ -91,7 +91,7 @@ export class Settings {
     setText(byId("categories-reason"), this.isKaim ? "Generalization always releases what a group shares." : "");
     setText(byId("categories-words"), CATEGORIES[byId("categories").value]);
     const l = byId("l").value || "2";
-    setText(byId("l-words"), `Each group has at least ${l} different values of every sensitive column: nobody learns a diagnosis for sure.`);
+    setText(byId("l-words"), `Each group has at least ${l} different values of every sensitive column: nobody learns a value for sure.`);
     setText(byId("t-words"), "The sensitive values of each group are distributed nearly as in the whole table. 0 would be exactly so; 1 demands nothing.");
   }
 
