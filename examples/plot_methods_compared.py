@@ -51,8 +51,8 @@ print("information loss in percent:")
 print((100 * losses).round(2).to_string())
 
 # %%
-# Seconds of the refiners after the default builder, the minimum of three runs. This is processor
-# time, which depends less on other programs on the machine than wall-clock time.
+# CPU seconds of the refiners after the default builder, the minimum of three runs. They depend less
+# on other programs on the machine than wall-clock time.
 
 
 def minimum_seconds(refiner, n_runs=3):
