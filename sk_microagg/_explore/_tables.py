@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._format import Format
+from sk_microagg._cli._hierarchies import read_hierarchies
 from sk_microagg._cli._paths import suffix_of_input
 from sk_microagg._cli._tables import read_table
 from sk_microagg._explore._description import K, describe_table, sampled_rows
@@ -48,6 +49,10 @@ class OpenTable:
         self._read_state = self._state()
         table = read_table(options.input, Format.of(options))
         cells = table.cells
+        self._hierarchies = set()
+        if options.hierarchies is not None:  # It is better to say what is wrong with them now.
+            names = cells.column_names
+            self._hierarchies.update(read_hierarchies(options.hierarchies, names, names))
         description = describe_table(table, shows_rows=not options.no_preview)
         self.source = Source(self.options, cells.column_names)
         self.sample = replace(table, cells=cells.take(sampled_rows(cells.num_rows)))
@@ -95,18 +100,13 @@ class OpenTable:
         Those of a sample might be others. A kind that is not clear remains so, and hierarchies make
         columns categorical.
         """
-        have_hierarchies = self._names_of_hierarchies()
         return [
             column
             if about["problem"] is not None
-            or (column["role"] == "quasi_identifier" and about["name"] in have_hierarchies)
+            or (column["role"] == "quasi_identifier" and about["name"] in self._hierarchies)
             else {**column, "kind": column["kind"] or KINDS_TO_DECLARE.get(about["kind"])}
             for column, about in zip(columns, self.description["columns"], strict=True)
         ]
-
-    def _names_of_hierarchies(self):
-        folder = self.options.hierarchies
-        return {path.stem for path in Path(folder).glob("*.csv")} if folder is not None else set()
 
     def existing(self, settings):
         """Return the names of files that would be overwritten."""
@@ -118,9 +118,7 @@ class OpenTable:
         try:
             state = os.stat(self.options.input)
         except OSError as error:
-            raise CommandError(
-                f"{self.options.input} cannot be read any more: {error.strerror}."
-            ) from error
+            raise CommandError(f"{self.options.input} cannot be read: {error.strerror}.") from error
         return state.st_mtime_ns, state.st_size, state.st_ino
 
     def _first_settings(self, columns):

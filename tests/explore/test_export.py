@@ -240,9 +240,12 @@ def test_the_server_ends_after_its_last_page(here):
         (["nothing.csv"], "nothing.csv cannot be read"),
         (["table.txt"], "a table's name must end in"),
         (["."], "a table's name must end in"),
+        (["numbers.csv", "--hierarchies", "nothing"], "--hierarchies nothing cannot be read"),
+        (["numbers.csv", "--hierarchies", "."], "numbers.csv is a hierarchy for 'numbers', but"),
     ],
 )
-def test_tables_that_cannot_be_served(arguments, words, tmp_path, monkeypatch, capsys):
+@pytest.mark.usefixtures("numbers")
+def test_what_cannot_be_served(arguments, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["explore", "--no-browser", *arguments]) == 1
     error = capsys.readouterr().err

@@ -349,7 +349,7 @@ def test_a_file_that_vanishes_or_cannot_be_read(own_server, changing):
     changing.unlink()
     for answer in (own_server.post("check", settings), own_server.post("reload", {})):
         assert answer.status == 409
-        assert "cannot be read any more: No such file" in answer.json()["error"]
+        assert "cannot be read: No such file" in answer.json()["error"]
     changing.mkdir()
     assert own_server.post("reload", {}).status == 409
     changing.rmdir()
