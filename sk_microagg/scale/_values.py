@@ -1,6 +1,7 @@
 """Values of columns on Dask as numbers: their position among the different ones, or a hash."""
 
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,9 @@ import pandas as pd
 # A hash travels as a float, which has 53 bits. Units that share one by chance count as one unit, so
 # that a group may have more units than are counted, but not fewer.
 BITS_LOST = np.uint64(11)
+
+# An index builds its table of hashes when it is first needed: two threads must not do that at once.
+BUILDING = Lock()
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Values:
     def positions(self, column):
         """Position of the values of some rows in `counts`."""
         column = plain(column)
+        with BUILDING:
+            assert self.known.is_unique
         positions = self.known.get_indexer(column)
         is_missing = column.isna().to_numpy()
         if (positions[~is_missing] < 0).any() or (is_missing.any() and self.counts[-1] == 0):

@@ -50,7 +50,6 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         ("--l", "0.5", "a number of at least 1"),
         ("--t", "1.5", "a number from 0 to 1"),
         ("--c", "x", "a number above 0"),
-        ("--round", "x", "an integer from -15 to 15"),
         ("--time-limit", "1e999", "a number above 0"),
     ],
 )
