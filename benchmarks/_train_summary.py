@@ -205,7 +205,7 @@ def plot_accuracies(cells, path):
 
     honest = Accuracies(cells, "honest")
     _, ks = honest.places()
-    figure, axes = plt.subplots(1, len(TABLES), figsize=(10, 2.9), layout="constrained")
+    figure, axes = plt.subplots(1, len(TABLES), figsize=(10, 3.2), layout="constrained")
     for panel, table in zip(axes, TABLES, strict=True):
         raw = [honest.mean(table, model, "raw", 1) for model in MODELS]
         if None not in raw:
@@ -228,7 +228,5 @@ def plot_accuracies(cells, path):
     axes[0].set_ylabel("accuracy (%)")
     pairs = [zip(*panel.get_legend_handles_labels()[::-1], strict=True) for panel in axes]
     lines = {label: handle for pair in pairs for label, handle in pair}
-    figure.legend(
-        lines.values(), lines, loc="outside lower center", ncols=len(lines), frameon=False
-    )
+    figure.legend(lines.values(), lines, loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=110)

@@ -135,5 +135,6 @@ def train_losses(kept):
                 for model in MODELS
             ]
             row.append("–" if None in below else f"{np.mean([mean for mean, *_ in below]):.1f}")
-        rows.append(row)
+        if {*row[1:]} != {"–"}:
+            rows.append(row)
     return Table(["groups", *(f"k = {k}" for k in ks)], rows)
