@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from sk_microagg._cli._errors import CommandError, one_line
@@ -173,7 +174,8 @@ def _work(what, arguments, pipe):
         # The message may quote values.
         kind = type(error).__name__
         last = {"state": "failed", "error": f"{kind}: the terminal says more. Please report this."}
-    pipe.send(last)
+    with suppress(OSError):  # The server may have been killed.
+        pipe.send(last)
 
 
 def _end_with_server(pipe):

@@ -1,6 +1,7 @@
 """What jobs send to the page is what the command line finds."""
 
 import json
+import multiprocessing
 import shlex
 
 import numpy as np
@@ -11,7 +12,7 @@ from marks import slow_but_first
 from servers import serve
 
 from sk_microagg._cli._errors import CommandError
-from sk_microagg._explore import _description
+from sk_microagg._explore import _description, _workers
 from sk_microagg.cli import main
 from sk_microagg.metrics import closeness, diversity
 
@@ -356,3 +357,13 @@ def test_what_a_server_says_of_jobs_that_fail(table):
         # The same settings, checked before.
         answer = server.post("check", settings).json()
         assert "--na=none" in shlex.split(answer["command"])
+
+
+def test_nothing_is_printed_when_the_server_is_gone(monkeypatch, capsys):
+    monkeypatch.setattr(_workers.signal, "signal", lambda *handler: None)
+    monkeypatch.setattr(_workers, "_end_with_server", lambda pipe: None)
+    monkeypatch.setitem(_workers.JOBS, "preview", lambda send: send({"text": "half"}))
+    ours, theirs = multiprocessing.Pipe()
+    ours.close()
+    _workers._work("preview", (), theirs)
+    assert capsys.readouterr() == ("", "")
