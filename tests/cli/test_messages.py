@@ -17,7 +17,7 @@ TABLE = "age,town\n" + "".join(f"{i},{'AB'[i % 2]}\n" for i in range(12))
     [
         (
             "t.csv",
-            gzip.compress(TABLE.encode()),
+            gzip.compress(TABLE.encode(), mtime=0),
             "not a CSV file, but a gzip file: name it .gz.",
         ),
         ("t.csv", b"PK\x03\x04\x14\0...", "a zip file: if it is of Excel, name it .xlsx."),
