@@ -28,10 +28,10 @@ class Recombination(CallbackSupportMixin, Refiner):
     program selects, from the groups of all runs, those that cover every record once with the least
     loss. More groups to select from come from the linear relaxation of this program: those of
     small reduced cost, and partitions into which its fractional solution is rounded, in which the
-    groups of each run are preferred in turn. Then, in each round, the groups of the best
-    partition on which the latest runs agree and whose reduced costs are negligible are kept, the
-    other records are annealed again in four runs, and the program selects again. :class:`Exchange`
-    refines the result.
+    groups of each run are preferred in turn. Each round then anneals again in four runs, and
+    the program selects again. Two of these runs keep the groups of the best partition on which the
+    latest runs agree and whose reduced costs are negligible, and two the groups that the fractional
+    solution uses nearly alone: they anneal the other records. :class:`Exchange` refines the result.
 
     Parameters
     ----------

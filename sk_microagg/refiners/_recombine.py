@@ -37,7 +37,7 @@ RUNS_PER_ROUND = 4
 RUNS_TO_AGREE = 8
 
 # Share of the time limit for all initial runs together.
-SHARE_OF_INITIAL_RUNS = 0.15
+SHARE_OF_INITIAL_RUNS = 0.5
 
 # The length of a later run relative to an initial run: this factor times the share of the records
 # that it anneals, and at least MIN_LENGTH.
@@ -46,6 +46,11 @@ MIN_LENGTH = 0.3
 
 # A group is disputed, too, if its reduced cost is above this share of its cost.
 COSTLY = 0.01
+
+# Half of the runs of a round keep the groups that the relaxation uses this much, and anneal the
+# other records. Where outliers are grouped decides how many records are left for their neighbors,
+# and so on: only the relaxation sees so far.
+DECIDED = 0.8
 
 # If fewer records are disputed than fill this many groups, all records are annealed again.
 MIN_DISPUTED_GROUPS = 4
@@ -135,7 +140,7 @@ class Search:
                 self.n_runs = 0
         if self.n_runs == 0:
             return self._anneal_once(best, self._max_iter(1.0), self._seconds_left())
-        best = self._improve(best, np.arange(len(self.X)), self.n_runs)
+        best = self._improve(best, [(best, np.arange(len(self.X)))], self.n_runs)
         while (
             self.trace[-1][2] > 0
             and self.n_rounds < self.parameters.max_iter
@@ -143,7 +148,7 @@ class Search:
             and not self.progress.stopped
         ):
             self.n_rounds += 1
-            best = self._improve(best, self._disputed(best), RUNS_PER_ROUND)
+            best = self._improve(best, self._parts(best), RUNS_PER_ROUND)
         return best
 
     def note(self, labels):
@@ -198,14 +203,20 @@ class Search:
         self.note(run)
         return run
 
-    def _improve(self, labels, records, n_runs):
-        """Anneal some of the records in several runs, and recombine the groups of all runs."""
-        length = 1.0
-        if self.n_rounds > 0:
-            length = max(MIN_LENGTH, LENGTH_FACTOR * len(records) / len(self.X))
+    def _improve(self, labels, parts, n_runs):
+        """Anneal parts of partitions in several runs, and recombine the groups of all runs.
+
+        Each part is a partition, with the records to anneal.
+        """
         left = MAX_SHARE_OF_RUNS * self._seconds_left() / self._n_batches(n_runs)
-        seconds = min(length * self.seconds_of_run, left)
-        runs = self._anneal(labels, records, n_runs, self._max_iter(length), seconds)
+        runs = []
+        for start, records in parts:
+            length = 1.0
+            if self.n_rounds > 0:
+                length = max(MIN_LENGTH, LENGTH_FACTOR * len(records) / len(self.X))
+            seconds = min(length * self.seconds_of_run, left)
+            max_iter = self._max_iter(length)
+            runs += self._anneal(start, records, n_runs // len(parts), max_iter, seconds)
         self.seen = [*self.seen, *(set(self.groups.add(run)) for run in runs)][-RUNS_TO_AGREE:]
         # The given partition is a poor place to start from.
         best = self.selection.best_of([labels, *runs] if self.n_rounds > 0 else runs)
@@ -213,6 +224,15 @@ class Search:
             return labels
         self.note(best)
         return best
+
+    def _parts(self, labels):
+        """Return what the runs of a round anneal: partitions, each with some of its records."""
+        disputed = labels, self._disputed(labels)
+        if self.selection.relaxation is None:
+            return [disputed]
+        undecided = self.selection.relaxation.decided(DECIDED)
+        is_large = len(undecided[1]) >= MIN_DISPUTED_GROUPS * self.k
+        return [undecided, disputed] if is_large else [disputed]
 
     def _disputed(self, labels):
         """Return the records of groups on which the latest runs disagree; all if they are few."""

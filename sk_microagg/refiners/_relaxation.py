@@ -166,10 +166,38 @@ class Relaxation:
         groups = list(use)
         weights = np.fromiter(use.values(), np.float64, len(use))
         weights += noise * random_state.random_sample(len(use))
+        order = np.argsort(-weights, kind="stable")
+        labels, _ = self._completed([list(groups[number]) for number in order])
+        return labels
+
+    def decided(self, min_use):
+        """Return a partition that contains the columns of which the fractional one has enough.
+
+        Parameters
+        ----------
+        min_use : float
+            What is enough, above 0.5.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The partition; records that are undecided are grouped by MDAV.
+
+        undecided : ndarray of shape (n_undecided,)
+            The records in none of these columns.
+        """
+        columns = np.flatnonzero(self.pool.use >= min_use)
+        order = columns[np.argsort(-self.pool.use[columns], kind="stable")]
+        return self._completed([self.pool.members_of(column) for column in order])
+
+    def _completed(self, groups):
+        """Return a partition with each of some groups that does not overlap earlier ones.
+
+        The records that are left over, which are returned as well, are grouped by MDAV.
+        """
         labels = np.full(self.n, -1)
         n_groups = 0
-        for number in np.argsort(-weights, kind="stable"):
-            members = list(groups[number])
+        for members in groups:
             if (labels[members] < 0).all():
                 labels[members] = n_groups
                 n_groups += 1
@@ -181,7 +209,7 @@ class Relaxation:
             for record in left:
                 gaps = centroids - self.records[record]
                 labels[record] = np.argmin(np.einsum("ij,ij->i", gaps, gaps))
-        return labels
+        return labels, left
 
     def reduced_costs(self, holds, cost):
         """Return the reduced costs of groups, in the units of X.

@@ -11,8 +11,8 @@ from sk_microagg.refiners._split import split_large_groups
 # and around all those of a round, for the integer programs of a round, and for one of these.
 SHARE_OF_RELAXATION = 0.15
 SHARE_OF_ROUNDING = 0.01
-SHARE_OF_ALL_ROUNDING = 0.15
-SHARE_OF_PROGRAMS = 0.06
+SHARE_OF_ALL_ROUNDING = 0.05
+SHARE_OF_PROGRAMS = 0.08
 SHARE_OF_ONE_PROGRAM = 0.03
 
 # Seconds for these programs, if they are more: programs that end early are of no use.

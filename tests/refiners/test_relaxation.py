@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from oracles.partition import total_sse
+from oracles.partition import canonical, total_sse
 from scipy import sparse
 from tables.numbers import TABLES
 
@@ -137,6 +137,28 @@ def test_if_no_column_is_used_preferred_groups_are_the_result():
     preferred = members_of_all(np.arange(23) % 7)
     labels = Relaxation(X, 3).rounded(np.random.RandomState(0), preferred)
     assert sorted(members_of_all(labels)) == preferred
+
+
+@pytest.mark.parametrize("table", DIFFERING)
+@pytest.mark.parametrize(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
+def test_decided_groups_are_those_that_are_used_most(table, n, k):
+    X = TABLES[table](np.random.default_rng(n), n, 2)
+    relaxation = solved(X, k)
+    labels, undecided = relaxation.decided(0.8)
+    assert np.bincount(labels).min() >= k
+    pool = relaxation.pool
+    used = {tuple(sorted(pool.members_of(c))) for c in np.flatnonzero(pool.use >= 0.8)}
+    if len(undecided) >= k:
+        decided = [g for g in members_of_all(labels) if not set(g).intersection(undecided)]
+        assert used.issuperset(decided)
+        assert n - len(undecided) == sum(map(len, decided))
+
+
+def test_what_is_not_used_is_undecided():
+    X = np.random.default_rng(0).normal(size=(23, 2))
+    labels, undecided = Relaxation(X, 3).decided(0.8)
+    assert undecided.tolist() == [*range(23)]
+    assert canonical(labels).tolist() == canonical(MDAV().build(X, 3)).tolist()
 
 
 def test_a_deadline_ends_an_ascent():
