@@ -1,5 +1,7 @@
 """The estimator for whole tables: columns with roles in, a released table out."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -189,7 +191,7 @@ class TableAggregator(
     rare. Columns keep their types: integers stay integers, dates stay dates, and categories keep
     their categories, except for rare ones. No category comes out unless at least `k` people of the
     table share it, or two or more of a group, as their most frequent value. A warning names columns
-    such as names, of which hardly anything would come out.
+    such as names, of which hardly anything would come out, and those with mostly rare values.
 
     A fitted model holds what the groups are released as, means in the space of the coordinates,
     means and variances of numbers, and the categories that at least `k` people share.
@@ -311,8 +313,7 @@ class TableAggregator(
         check_option("numbers", self.numbers, ("mean", "median"))
         roles = self._roles(table)
         rules = self._rules(table, aggregation.method.k, roles, sensitive)
-        strata = table[roles.strata] if roles.strata else None
-        strata = aggregation.check_strata(strata, len(table), rules)
+        strata = aggregation.check_strata(roles.strata_of(table), len(table), rules)
         records = table[roles.quasi_identifiers]
         encoder = make_encoder(self, records, aggregation.method.k, y, rules.units)
         numbers = encoder.coordinates.numbers(records)
@@ -330,7 +331,8 @@ class TableAggregator(
             records, labels, numbers=self.numbers, categories=self.categories, units=rules.units
         )
         check_released_names(released, roles)
-        warn_of_lost_columns(records, released, labels)
+        rare = encoder.coordinates.rare_shares(numbers)
+        warn_of_lost_columns(records, released, labels, rare, method.k)
         # Means that would tell the only known value of a group are not kept.
         single_values = encoder.coordinates.single_values(numbers, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
@@ -601,7 +603,7 @@ class TableAggregator(
         return self._encoder.points(table[self._table_roles.quasi_identifiers])
 
     def _find(self, table: DataFrame, points: Points) -> Labels:
-        strata = table[self._table_roles.strata] if self._table_roles.strata else None
+        strata = self._table_roles.strata_of(table)
         return find_cells(self._cells, points, self.n_jobs, self._strata, strata)
 
     def _check_new(self, X: TableLike) -> Frame:

@@ -42,6 +42,10 @@ class TableRoles:
     unit: object
     kept: list[Any]
 
+    def strata_of(self, table: DataFrame) -> DataFrame | None:
+        """The columns whose values no group mixes, or None if there are none."""
+        return table[self.strata] if self.strata else None
+
     @classmethod
     def of(
         cls,

@@ -1,5 +1,7 @@
 """Fit a model on the release of a table, predict on rows as they are."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +18,7 @@ from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._sklearn_compat import available_if
 from sk_microagg._utils._tables import is_frame
 from sk_microagg._utils._typing import Array, Estimator, TableLike
-from sk_microagg._utils._validation import own_copy, without_mask
+from sk_microagg._utils._validation import own_copy, text_explained, without_mask
 
 # What records may have besides their values: these go to the anonymizer, all else to the estimator.
 ROLES = ("sensitive", "unit", "strata")
@@ -279,7 +281,10 @@ class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
             validate_data(self, X, skip_check_array=True, reset=False)
             return X[self._columns]
         rows = without_mask(X)
-        return validate_data(self, rows, dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
+        with text_explained(rows):
+            return validate_data(
+                self, rows, dtype=FLOATS, ensure_all_finite="allow-nan", reset=False
+            )
 
     def _grouped(self) -> Any:
         return getattr(self, "anonymizer_", None)

@@ -1,3 +1,4 @@
+import traceback
 import warnings
 
 import numpy as np
@@ -117,7 +118,7 @@ def test_bad_k(X, k, error, message):
         ("text", ValueError, "^X holds text, but must hold numbers"),
         ({"a": [1] * 20}, TypeError, "^X of type dict must be a table of numbers"),
         (pd.DataFrame(np.eye(20)[:, :2], columns=["a", "a"]), ValueError, "^X has several columns"),
-        (np.arange(20.0), ValueError, "Expected 2D array, got 1D array"),
+        (np.arange(20.0), ValueError, "two dimensions, rows and columns"),
         (np.zeros((20, 2, 2)), ValueError, "dim 3"),
         (np.empty((0, 2)), ValueError, r"0 sample\(s\)"),
         (np.empty((20, 0)), ValueError, r"0 feature\(s\)"),
@@ -236,6 +237,28 @@ def test_a_column_is_no_table(column):
         MicroAggregator().fit(np.arange(20.0)[:, None]).transform(column)
     with pytest.raises(ValueError, match=message):
         metrics.anonymity_level(column)
+
+
+@pytest.mark.parametrize("as_array", [np.asarray, list])
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda values: MicroAggregator().fit(values),
+        lambda values: MicroAggregator().fit(np.eye(20)).transform(values),
+        lambda values: TableAggregator().fit(values),
+        lambda values: TableAggregator().fit(np.eye(20)).transform(values),
+        lambda values: TrainOnRelease(Ridge()).fit(np.eye(20), range(20)).predict(values),
+        lambda values: TargetScaler().fit(values, range(20)),
+        lambda values: KAIM().fit(values),
+        lambda values: metrics.anonymity_level(values),
+    ],
+)
+def test_messages_quote_no_records(fail, as_array):
+    values = 1234.5 + np.arange(20.0)
+    with pytest.raises(ValueError, match=r"must have two dimensions, rows and columns") as raised:
+        fail(as_array(values))
+    report = "".join(traceback.format_exception(raised.value))
+    assert not any(str(value) in report for value in values)
 
 
 every_huge_value = pytest.mark.parametrize("value", [1e160, -1e200, 1.7e308])
@@ -450,7 +473,7 @@ def test_unfitted(X, method):
         (np.ones((4, 5)), ValueError, "X has 5 features, but MicroAggregator is expecting 3"),
         (with_value(np.inf), ValueError, "Input X contains infinity"),
         (with_text("Bonn"), ValueError, TEXT.format(1)),
-        (np.ones(3), ValueError, "Expected 2D array"),
+        (np.ones(3), ValueError, "two dimensions, rows and columns"),
         (csr_array(np.eye(3)), TypeError, "Sparse data was passed for X"),
         (with_value(1e200), ValueError, "X.* holds values as large as .*overflow"),
     ],

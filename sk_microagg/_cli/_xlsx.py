@@ -1,7 +1,9 @@
 """Tables in Excel files, through openpyxl."""
 
 import datetime
+import io
 from importlib import import_module
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
 
@@ -13,6 +15,9 @@ from sk_microagg._cli._header import check_header, holds_names, made_names
 DATE_FORMAT, TIME_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
 
 MOST_ROWS = 1_048_576
+
+# When files were written, as they say: the same release has to be the same file at any time.
+WRITTEN = datetime.datetime(1980, 1, 1)
 
 # What a column may hold to be of a type; the first that fits is its type.
 TYPES = [
@@ -147,7 +152,23 @@ def write_xlsx(cells, path, style):
             "A cell has a control character, which Excel files cannot hold: write CSV or Parquet."
         ) from error
     with open(path, "wb") as file:
-        book.save(file)
+        _save(book, file)
+
+
+def _save(book, file):
+    """Write a workbook as openpyxl does, without the time of writing."""
+    properties = import_module("openpyxl.xml.constants").ARC_CORE
+    written = io.BytesIO()
+    book.save(written)
+    book.properties.created = book.properties.modified = WRITTEN
+    with ZipFile(written) as dated, ZipFile(file, "w", ZIP_DEFLATED) as undated:
+        for name in dated.namelist():
+            content = dated.read(name)
+            if name == properties:
+                tree = book.properties.to_tree()
+                content = import_module("openpyxl.xml.functions").tostring(tree)
+            entry = ZipInfo(name, WRITTEN.timetuple()[:6])
+            undated.writestr(entry, content, ZIP_DEFLATED)
 
 
 def _write_cell(cell, value, number_format):

@@ -1,5 +1,7 @@
 """Tables as arrays, lists or DataFrames, column by column."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -52,7 +54,22 @@ def columns_of(table: Any, name: str) -> list[Any]:
     if is_frame(table) and 0 not in table.shape:
         cells = getattr(table, "iloc", table)
         return [cells[:, j] for j in range(table.shape[1])]
-    return list(check_array(table, dtype=None, ensure_all_finite=False, input_name=name).T)
+    with dimensions_explained(name):
+        return list(check_array(table, dtype=None, ensure_all_finite=False, input_name=name).T)
+
+
+@contextmanager
+def dimensions_explained(name: str = "X") -> Iterator[None]:
+    """Say that a table has rows and columns: the message of scikit-learn quotes all records."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("Expected 2D array"):
+            raise
+        raise ValueError(
+            f"{name} must have two dimensions, rows and columns. Reshape your data: a column is "
+            f"{name}.reshape(-1, 1), a record {name}.reshape(1, -1)."
+        ) from None
 
 
 def has_numbers(column: Any) -> bool:

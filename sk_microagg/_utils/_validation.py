@@ -1,5 +1,7 @@
 """Validation of arguments, shared by the estimators, builders, refiners and metrics."""
 
+from __future__ import annotations
+
 import re
 import warnings
 from collections import Counter
@@ -18,6 +20,7 @@ from sk_microagg._utils._deadline import level_of_user
 from sk_microagg._utils._tables import (
     DATES,
     columns_of,
+    dimensions_explained,
     has_masked_rows,
     holds_dates,
     is_arrow,
@@ -187,10 +190,11 @@ def without_mask(X: Any) -> Any:
 def text_explained(X: Any, name: str = "X") -> Iterator[None]:
     """Say which column holds text, and which estimators take it, or that `X` is no table.
 
-    The message of scikit-learn quotes a cell, which may be a person's name.
+    The messages of scikit-learn quote cells, which may be a person's name.
     """
     try:
-        yield
+        with dimensions_explained(name):
+            yield
     except TypeError as error:
         if not str(error).startswith("float() argument"):
             raise

@@ -210,6 +210,15 @@ class Coordinates:
             sums[column.name] = weight * within, weight * total
         return {column.name: sums[column.name] for column in self._columns}
 
+    def rare_shares(self, numbers: Floats) -> dict[Any, float]:
+        """By the name of each column of plain categories, the share of cells with rare values."""
+        codes = self._codes(numbers)
+        return {
+            column.name: float(np.mean(codes[column.name] == column.rows.shape[0] - 2))
+            for column in self._categories
+            if column.kind == "category"
+        }
+
     def single_values(
         self, numbers: Floats, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:

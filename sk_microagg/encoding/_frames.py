@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._people import n_people
-from sk_microagg._utils._tables import as_table
+from sk_microagg._utils._tables import as_table, dimensions_explained
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Estimator, Labels, Series
 from sk_microagg._utils._validation import check_names_differ
 
@@ -77,7 +77,10 @@ class Frame:
         return table.to_pandas(types_mapper=keep, ignore_metadata=True)
 
     def _of_array(self, X: Any, estimator: Estimator) -> DataFrame:
-        X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
+        with dimensions_explained():
+            X = check_array(
+                X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X"
+            )
         self._dtype = X.dtype
         # With the type given, pandas does not look for another one that suits the objects; but it
         # has none for whole days.

@@ -1,4 +1,4 @@
-"""A warning of columns of which a release keeps nothing."""
+"""A warning of columns of which a release keeps nothing, or to which groups pay no heed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,20 +8,30 @@ from sk_microagg._utils._deadline import level_of_user
 from sk_microagg._utils._typing import DataFrame, Labels
 from sk_microagg.encoding._frames import is_missing
 
-# How the message begins, for those who filter it.
-LOST = "Column .* is released as missing almost everywhere"
+# How messages begin, for those who filter them.
+LOST = "Column .* (is released as missing almost everywhere|has mostly values that fewer than)"
 
-# How it ends.
+# How they end.
 ADVICE = "Name it in drop, or generalize it: hierarchies, with categories='generalize'."
 
 # A column is lost if more of its known cells are released as missing.
 LARGEST_SHARE = 0.9
 
+# It is said of a column if more of its cells have rare values.
+MOST_RARE = 0.5
+
 
 def warn_of_lost_columns(
-    table: DataFrame, released: Mapping[Any, DataFrame], labels: Labels
+    table: DataFrame,
+    released: Mapping[Any, DataFrame],
+    labels: Labels,
+    rare_shares: Mapping[Any, float],
+    k: int,
 ) -> None:
     """Warn of columns in which almost all values differ, so that hardly any can be released.
+
+    Also of those whose values are mostly rare: groups do not keep them together, and since they
+    have no coordinates, the loss is low although nothing is left of them.
 
     Parameters
     ----------
@@ -33,6 +43,12 @@ def warn_of_lost_columns(
 
     labels : ndarray of shape (n_records,)
         Group of each record, numbered from 0.
+
+    rare_shares : dict
+        By the name of a column of categories, the share of cells whose values are rare.
+
+    k : int
+        Values that fewer people share are rare.
     """
     for name, rows in released.items():
         is_known = ~is_missing(table[name])
@@ -42,6 +58,13 @@ def warn_of_lost_columns(
             warn(
                 f"Column {name!r} is released as missing almost everywhere: its values differ, and "
                 f"those that few people have are not released. {ADVICE}",
+                UserWarning,
+                stacklevel=level_of_user(),
+            )
+        elif rare_shares.get(name, 0.0) > MOST_RARE:
+            warn(
+                f"Column {name!r} has mostly values that fewer than {k} people share: groups do "
+                f"not keep these together, and the information loss does not count them. {ADVICE}",
                 UserWarning,
                 stacklevel=level_of_user(),
             )

@@ -1,5 +1,7 @@
 """What KAIM and KMember have in common: from a table to its release, and new records."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np

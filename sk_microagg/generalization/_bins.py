@@ -1,5 +1,7 @@
 """Bins of numbers, at one or several levels."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any

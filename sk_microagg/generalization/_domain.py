@@ -4,6 +4,8 @@ A generalized value, or *cover*, is a tuple: in a tree, the labels from below th
 node; for numbers, the ends of the interval. The root is the empty tuple.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """Generalization hierarchies."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
@@ -51,7 +53,7 @@ class Hierarchy:
     """
 
     @staticmethod
-    def from_paths(paths: Iterable[Sequence[Any]]) -> "TreeHierarchy":
+    def from_paths(paths: Iterable[Sequence[Any]]) -> TreeHierarchy:
         """Create a tree from the path of each leaf.
 
         Parameters
@@ -68,7 +70,7 @@ class Hierarchy:
         return TreeHierarchy(paths)
 
     @staticmethod
-    def from_csv(path: FilePath | IO[Any], *, sep: str = ";") -> "TreeHierarchy":
+    def from_csv(path: FilePath | IO[Any], *, sep: str = ";") -> TreeHierarchy:
         """Read a tree from a file: in each row a leaf, its parent and so on up to the root.
 
         Parameters
@@ -87,7 +89,7 @@ class Hierarchy:
         return TreeHierarchy(paths_from_csv(path, sep))
 
     @staticmethod
-    def from_nested(tree: Mapping[Any, Any] | Iterable[Any]) -> "TreeHierarchy":
+    def from_nested(tree: Mapping[Any, Any] | Iterable[Any]) -> TreeHierarchy:
         """Create a tree from nested dicts, with lists of leaves at the bottom.
 
         Parameters
@@ -104,7 +106,7 @@ class Hierarchy:
         return TreeHierarchy(paths_from_nested(tree))
 
     @staticmethod
-    def from_parents(parents: Mapping[Any, Any]) -> "TreeHierarchy":
+    def from_parents(parents: Mapping[Any, Any]) -> TreeHierarchy:
         """Create a tree from a mapping of every node but the root to its parent.
 
         Parameters
@@ -120,7 +122,7 @@ class Hierarchy:
         return TreeHierarchy(paths_from_parents(parents))
 
     @staticmethod
-    def from_bins(edges: ArrayLike, *coarser: ArrayLike) -> "BinHierarchy":
+    def from_bins(edges: ArrayLike, *coarser: ArrayLike) -> BinHierarchy:
         """Generalize numbers to bins, and these to coarser bins if there are any.
 
         Parameters
@@ -142,7 +144,7 @@ class Hierarchy:
         return BinHierarchy([edges, *coarser])
 
     @staticmethod
-    def intervals() -> "IntervalHierarchy":
+    def intervals() -> IntervalHierarchy:
         """Generalize numbers to intervals with any ends.
 
         Returns
@@ -153,7 +155,7 @@ class Hierarchy:
         return IntervalHierarchy()
 
     @staticmethod
-    def flat() -> "FlatHierarchy":
+    def flat() -> FlatHierarchy:
         """Generalize every value of the data directly to the root.
 
         Returns

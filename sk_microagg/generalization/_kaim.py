@@ -1,5 +1,7 @@
 """KAIM: k-anonymity for incomplete mixed data."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 

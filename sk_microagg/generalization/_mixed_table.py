@@ -14,6 +14,7 @@ from sk_microagg._utils._tables import (
     as_table,
     cells_of,
     columns_of,
+    dimensions_explained,
     has_numbers,
     has_type_of_dates,
     is_frame,
@@ -54,13 +55,14 @@ class MixedTable:
         X = as_table(X)
         if is_frame(X):
             check_names_differ(X.columns)
-        checked = check_array(
-            _with_common_type(X),
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            estimator=estimator,
-            input_name="X",
-        )
+        with dimensions_explained():
+            checked = check_array(
+                _with_common_type(X),
+                dtype=None,
+                ensure_all_finite="allow-nan",
+                estimator=estimator,
+                input_name="X",
+            )
         columns = columns_of(X if is_frame(X) else checked, "X")
         self.names = list(X.columns if is_frame(X) else range(len(columns)))
         for name, column in zip(self.names, columns, strict=True):

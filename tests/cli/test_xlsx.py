@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+import time
 from collections import Counter
 
 import pytest
@@ -72,6 +73,18 @@ def test_types_and_formats_are_kept(run, book, tmp_path):
     assert rows[1][6].data_type == "s"  # not a formula
 
 
+def test_the_same_release_is_the_same_file(run, book, tmp_path, monkeypatch):
+    options = ["--sheet", "people", "--columns", "age,born", "-k", K]
+    outputs = [tmp_path / "first.xlsx", tmp_path / "later.xlsx"]
+    assert run("anonymize", book, outputs[0], *options).code == 0
+    later = time.time() + 100_000
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert run("anonymize", book, outputs[1], *options).code == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    properties = openpyxl.load_workbook(outputs[0]).properties
+    assert properties.created == properties.modified == datetime.datetime(1980, 1, 1)
+
+
 def test_categories_and_codes(run, book, tmp_path):
     output = tmp_path / "out.xlsx"
     options = ["--sheet", "people", "--columns", "age,zip,sex", "-k", K]
@@ -96,13 +109,13 @@ def test_texts_that_mean_missing_and_unchanged_cells(run, fails, tmp_path):
     book = openpyxl.Workbook()
     book.active.append(["age", "note", None])
     for i in range(10):
-        book.active.append([30 + i % 2 if i else "N/A", ["NA", 5, "x"][i % 3]])
+        book.active.append([30 + i % 2 if i else "nil", ["NA", 5, "x"][i % 3]])
     path, output = tmp_path / "t.xlsx", tmp_path / "out.xlsx"
     book.save(path)
     options = ["--columns", "age", "-k", 2]
     line = fails("anonymize", path, output, *options)
-    assert line.startswith("age: 9 of 10 cells are numbers, 'N/A' is not one")
-    assert run("anonymize", path, output, *options, "--na", "N/A").code == 0
+    assert line.startswith("age: 9 of 10 cells are numbers, 'nil' is not one")
+    assert run("anonymize", path, output, *options, "--na", "nil").code == 0
     assert [row[1] for row in values_of(output)[1:]] == [["NA", "5", "x"][i % 3] for i in range(10)]
 
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from sk_microagg import TableAggregator
+from sk_microagg.generalization import Hierarchy
 
 N = 60
 MESSAGE = (
@@ -46,9 +47,7 @@ def test_almost_all_values_differ():
         TableAggregator(k=5).fit(X)
 
 
-@pytest.mark.parametrize(
-    "parameters", [{"drop": "name"}, {"sensitive": "name"}, {"k": 1}, {"categories": "generalize"}]
-)
+@pytest.mark.parametrize("parameters", [{"drop": "name"}, {"sensitive": "name"}, {"k": 1}])
 def test_no_warning_where_nothing_is_lost(parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -62,3 +61,29 @@ def test_no_warning_where_most_values_are_missing(n_known):
     X["name"] = X["name"].where(np.arange(N) < n_known, None)
     release = TableAggregator(k=5).fit_transform(X)
     assert release["name"].isna().all()
+
+
+def with_towns(n_towns):
+    rng = np.random.default_rng(0)
+    towns = [f"town {number % n_towns}" for number in range(400)]
+    return pd.DataFrame({"age": rng.integers(20, 80, 400), "town": towns})
+
+
+@pytest.mark.parametrize("categories", ["mode", "shares", "generalize"])
+def test_values_that_are_mostly_rare(categories):
+    """The loss falls when k passes their frequency, although less of them is left."""
+    X = with_towns(40)
+    aggregator = TableAggregator(k=20, categories=categories)
+    with pytest.warns(
+        UserWarning, match=r"^Column 'town' has mostly values that fewer than 20 people share"
+    ):
+        aggregator.fit(X)
+    assert aggregator.information_loss_ < TableAggregator(k=10).fit(X).information_loss_
+    assert aggregator.column_losses_["town"] > 0.9
+
+
+def test_no_warning_where_values_are_frequent_or_have_a_hierarchy():
+    TableAggregator(k=20).fit(with_towns(20))
+    parts = {f"part {part}": [f"town {part * 20 + i}" for i in range(20)] for part in range(2)}
+    hierarchies = {"town": Hierarchy.from_nested(parts)}
+    TableAggregator(k=20, hierarchies=hierarchies).fit(with_towns(40))

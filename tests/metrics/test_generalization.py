@@ -342,13 +342,13 @@ def test_a_release_of_midpoints_is_refused():
             ValueError,
             r"^release of shape \(2, 1\) must have the shape",
         ),
-        ({"release": ["*", "*"]}, ValueError, "Expected 2D array"),
+        ({"release": ["*", "*"]}, ValueError, "two dimensions, rows and columns"),
         ({"level": "row"}, ValueError, "^level='row' must be one of 'table', 'record', 'cell'"),
         ({"level": None}, ValueError, "^level=None must be one of"),
         ({"hierarchies": {"age": ["a"]}}, ValueError, "^hierarchies names 'age'; the columns are"),
         ({"hierarchies": [["a"]]}, TypeError, "^hierarchies=.* must be a dict from columns"),
         ({"hierarchies": {1: ["a"]}}, ValueError, "^Column 1 has the value 'b', which is not a"),
-        ({"X": [1, 2]}, ValueError, "Expected 2D array"),
+        ({"X": [1, 2]}, ValueError, "two dimensions, rows and columns"),
     ],
 )
 def test_bad_arguments(options, error, message):
@@ -395,7 +395,7 @@ def test_missing_rates_are_those_of_the_estimator():
 @pytest.mark.parametrize("rate", [value_missing_rate, record_missing_rate])
 @pytest.mark.parametrize(
     ("X", "message"),
-    [([1, None], "Expected 2D array"), (np.empty((0, 2)), r"0 sample\(s\)")],
+    [([1, None], "two dimensions, rows and columns"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )
 def test_input_that_is_not_a_table_has_no_missing_rate(rate, X, message):
     with pytest.raises(ValueError, match=message):

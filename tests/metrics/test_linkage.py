@@ -232,7 +232,7 @@ def test_a_release_has_no_unique_row():
 
 @pytest.mark.parametrize(
     ("table", "message"),
-    [([1, 2, 3], "Expected 2D array"), (np.empty((0, 2)), r"0 sample\(s\)")],
+    [([1, 2, 3], "two dimensions, rows and columns"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )
 def test_input_that_is_not_a_table_raises(table, message):
     with pytest.raises(ValueError, match=message):
