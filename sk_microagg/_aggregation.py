@@ -1,5 +1,7 @@
 """From records to groups: the steps that estimators of numbers and of whole tables share."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Self
 

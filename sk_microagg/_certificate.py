@@ -1,5 +1,7 @@
 """What a proven bound says about the groups of a fitted estimator."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted

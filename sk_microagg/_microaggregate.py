@@ -1,5 +1,7 @@
 """Partition records: run the builder, then the refiner, and validate the result of each."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -201,7 +203,7 @@ class Method:
             rules.check(labels, f"{source} returned labels")
         return labels
 
-    def under(self, rules: Rules, builder: object) -> "Method":
+    def under(self, rules: Rules, builder: object) -> Method:
         """Return the method under rules; raise an error if the refiner does not keep to them.
 
         `builder` is the parameter: its default is replaced where another one is better.
@@ -212,11 +214,11 @@ class Method:
             return replace(self, builder=builder_under(rules))
         return self
 
-    def for_columns(self, n_columns: int) -> "Method":
+    def for_columns(self, n_columns: int) -> Method:
         """Return the method for a table: the optimum if it has a single column, else this one."""
         return Method(self.k, Optimal1D(), None) if n_columns == 1 else self
 
-    def for_a_block(self, share_of_time: float = 1.0) -> "Method":
+    def for_a_block(self, share_of_time: float = 1.0) -> Method:
         """Return a copy for one block, with a share of the refiner's time limits.
 
         It is silent and uses one thread: the other threads work on other blocks.
@@ -228,7 +230,7 @@ class Method:
                 method.refiner.set_params(**{parameter: None if name == "n_jobs" else 0})
         return method
 
-    def with_share_of_time(self, share: float) -> "Method":
+    def with_share_of_time(self, share: float) -> Method:
         """Return a copy for a part of the records, with a share of the refiner's time limits."""
         refiner = clone(self.refiner, safe=False)
         for parameter, value in _parameters(refiner).items():

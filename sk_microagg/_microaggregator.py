@@ -1,5 +1,7 @@
 """The estimator: parameters, fitted state and transform. Builders and refiners do the work."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 

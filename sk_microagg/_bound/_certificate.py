@@ -11,7 +11,7 @@ from sk_microagg._utils._typing import Floats
 SMALLEST_GAP = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """The loss of a partition, and a proven lower bound on that of any partition.
 
@@ -39,6 +39,8 @@ class Certificate:
     >>> import numpy as np
     >>> from sk_microagg.metrics import Certificate
     >>> certificate = Certificate(loss=0.051, bound=0.05, trace=np.array([[1.0, 0.05]]), k=5)
+    >>> certificate
+    <Certificate: at most 2% above the optimum, loss=0.051, bound=0.05, k=5>
     >>> certificate.verdict()
     'at most 2% above the optimum'
     """
@@ -47,6 +49,13 @@ class Certificate:
     bound: float
     trace: Floats
     k: int | None
+
+    def __repr__(self) -> str:
+        # Without the trace, which would fill the screen.
+        return (
+            f"<Certificate: {self.verdict()}, loss={self.loss:.6g}, bound={self.bound:.6g}, "
+            f"k={self.k}>"
+        )
 
     @property
     def gap(self) -> float:

@@ -85,6 +85,28 @@ def whole_percent(share: float) -> str:
     return "<1%" if ROUNDING < share < 0.01 else percent(share, digits=1)
 
 
+def at_most(share: float) -> str:
+    """A bound on a share in whole percents, rounded up so that it remains one.
+
+    Parameters
+    ----------
+    share : float
+        The share that is not exceeded, from 0 to 1.
+
+    Returns
+    -------
+    words : str
+        The bound; "<1%" for shares below.
+
+    Examples
+    --------
+    >>> from sk_microagg._utils._numbers import at_most
+    >>> [at_most(1 / k) for k in (3, 5, 100, 101)]
+    ['at most 34%', 'at most 20%', 'at most 1%', '<1%']
+    """
+    return "<1%" if share < 0.01 else f"at most {100 * rounded_up(share):.0f}%"
+
+
 def rounded_percent(share: float, digits: int, rounding: str) -> str:
     """A share in percent, rounded up or down as asked, for bounds that must remain bounds.
 

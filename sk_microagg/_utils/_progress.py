@@ -125,6 +125,8 @@ def _fitted(text: str, width: int) -> str:
 class ProgressCount:
     r"""A progress line that counts, and estimates the seconds left; to be used in one thread.
 
+    In the end it has the seconds that the work took.
+
     Parameters
     ----------
     n_total : int
@@ -165,8 +167,10 @@ class ProgressCount:
 
     def _draw(self) -> None:
         text = f"{self._n_done} of {self.n_total} {self.unit}"
-        if self._n_done:
-            seconds = time.monotonic() - self._start
+        seconds = time.monotonic() - self._start
+        if self._n_done == self.n_total:
+            text += f", {seconds:.0f} s"
+        elif self._n_done:
             text += f", {seconds_left(seconds, self._n_done / self.n_total):.0f} s left"
         self._line.draw(text)
 

@@ -1,6 +1,6 @@
 """Shares of the records of a table, written so that none stands for only a few records."""
 
-from sk_microagg._utils._numbers import percent, whole_percent
+from sk_microagg._utils._numbers import at_most, whole_percent
 
 # A figure for one record discloses it, and a figure for two discloses each of them to the other.
 FEWEST_RECORDS = 3
@@ -96,10 +96,10 @@ def expected_matches(linkage, n_records, fewest):
         The same, to be read.
     """
     share, most = linkage.expected_matches, linkage.expected_if_linked
-    # An exact share would disclose how many records are linked, and "<1%" would say less.
+    # An exact share would disclose how many records are linked; below 1%, a rounded one could be 0.
     is_hidden = bound_in_words(linkage.linked, n_records, fewest) is not None
     if is_hidden or 0 < share <= most < 0.01:
-        return most, f"at most {percent(most)}"
+        return most, at_most(most)
     return rounded_share(share), whole_percent(share)
 
 

@@ -1,5 +1,7 @@
 """Sizes, means and squared errors of groups; duplicates among records."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

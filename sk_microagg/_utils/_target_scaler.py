@@ -1,5 +1,7 @@
 """A scaler that weighs columns by what they tell of a target."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 

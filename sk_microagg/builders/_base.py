@@ -1,5 +1,7 @@
 """The interface of a builder."""
 
+from __future__ import annotations
+
 from abc import ABCMeta, abstractmethod
 
 from sk_microagg._utils._base import BaseEstimator

@@ -1,5 +1,7 @@
 """Anonymity of a released table."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from sk_microagg._utils._typing import TableLike

@@ -1,5 +1,7 @@
 """How well an intruder who knows all other columns guesses a column from a release."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Integral

@@ -1,5 +1,7 @@
 """How a release changes columns and the correlations between them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How far a partition can be from the best one."""
 
+from __future__ import annotations
+
 from math import inf
 from typing import Literal, overload
 

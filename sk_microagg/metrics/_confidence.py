@@ -1,5 +1,7 @@
 """What a model tells about records with known labels."""
 
+from __future__ import annotations
+
 from itertools import combinations
 
 import numpy as np

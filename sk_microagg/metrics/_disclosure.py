@@ -1,5 +1,7 @@
 """Disclosure of original values by the released ones."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

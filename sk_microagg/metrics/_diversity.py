@@ -1,5 +1,7 @@
 """What the groups of a release disclose about columns that are released unchanged."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """Information loss of generalized tables."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 

@@ -1,5 +1,7 @@
 """How well an intruder tells records that a model was trained on from others."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

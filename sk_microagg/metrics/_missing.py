@@ -1,5 +1,7 @@
 """Rates of missing values."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from sk_microagg._utils._tables import columns_of, missing_cells

@@ -1,5 +1,7 @@
 """How well a classifier distinguishes released rows from original ones."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Risk and utility of releases for several values of k."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from time import perf_counter
 from typing import Any

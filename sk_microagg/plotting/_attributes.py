@@ -1,5 +1,7 @@
 """Columns before and after."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 

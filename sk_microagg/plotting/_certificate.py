@@ -1,5 +1,7 @@
 """The loss of a search and the bound of a proof."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Self
 
 import numpy as np

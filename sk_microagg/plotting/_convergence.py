@@ -1,5 +1,7 @@
 """The loss over the course of a search."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 

@@ -49,6 +49,7 @@ def date_axis(axis):
     """Let an axis of days since 1970 show dates."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    locator = AutoDateLocator(minticks=3, maxticks=5)
+    # With at least 3 ticks, Matplotlib would find none for 25 to 35 months, and warn of it.
+    locator = AutoDateLocator(minticks=2, maxticks=5)
     axis.set_major_locator(locator)
     axis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC, show_offset=False))

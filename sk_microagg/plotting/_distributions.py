@@ -32,6 +32,7 @@ def compare_columns(
     at_least: int = 1,
     categorical: Collection[int] = (),
     units: Array | None = None,
+    is_fixed: bool = False,
 ) -> list[Histogram | Bars | Note]:
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
@@ -39,6 +40,9 @@ def compare_columns(
     people, who are records if `units` does not tell whose these are: bins and categories with fewer
     are merged. Bins then lie within the range of the release, and values outside are counted as its
     minimum or maximum.
+
+    With `is_fixed`, bins depend on X only, and their ends are rounded: the counts of X in bins that
+    move with the release would tell of single records if there were several releases.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def compare_columns(
     return [
         _count_categories(name, old, new, at_least, units)
         if number in categorical
-        else _compare(name, old, new, at_least, units)
+        else _compare(name, old, new, at_least, units, is_fixed)
         for number, (name, old, new) in enumerate(zip(names, before, after, strict=True))
     ]
 
@@ -78,29 +82,30 @@ def column_names(X: Any, n_columns: int, given: Sequence[str] | None = None) -> 
     return [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(n_columns)]
 
 
-def _compare(name, before, after, at_least, units):
+def _compare(name, before, after, at_least, units, is_fixed):
     if all(getattr(column.dtype, "kind", "") == "b" for column in (before, after)):
         return _count_categories(name, before, after, at_least, units)
     (old, unit), (new, new_unit) = _as_numbers(before), _as_numbers(after)
     if new is None and missing_cells(after).all():
         return Note(name, "no value is released")
     if old is not None and new is None:
-        return _compare_with_text(name, before, old, unit, after, at_least, units)
+        return _compare_with_text(name, before, old, unit, after, at_least, units, is_fixed)
     if (old is None) != (new is None) or unit != new_unit:
         return Note(name, "not drawn")
     if old is None:
         return _count_categories(name, before, after, at_least, units)
-    return _count_numbers(name, old, (new, new), at_least, units, unit)
+    return _count_numbers(name, old, (new, new), at_least, units, is_fixed, unit)
 
 
-def _compare_with_text(name, before, old, unit, after, at_least, units):
+def _compare_with_text(name, before, old, unit, after, at_least, units, is_fixed):
     """Numbers or dates that are released as intervals, or else as nodes of a hierarchy.
 
     `old` are the numbers of `before`, and `unit` that of dates.
     """
     low, high = ends_of_intervals(after, are_dates=unit == DATES)
     if low is not None:
-        return _count_numbers(name, old, (low, high), at_least, units, unit, "missing or *")
+        ends, words = (low, high), "missing or *"
+        return _count_numbers(name, old, ends, at_least, units, is_fixed, unit, words)
     if unit is not None:
         return Note(name, "dates are released as text")
     return _count_categories(name, before, after, at_least, units)
@@ -126,28 +131,32 @@ def _plain_numbers(column):
     return numbers
 
 
-def _count_numbers(name, old, ends, at_least, units, unit_name, missing_name="missing"):
+def _count_numbers(name, old, ends, at_least, units, is_fixed, unit_name, missing_name="missing"):
     """Count numbers, and the intervals between two `ends` that they are released as."""
     known = old[np.isfinite(old)]
     low, high = (end[np.isfinite(end)] for end in ends)
     if not (len(known) and len(low)):
         return Note(name, "all values are missing")
-    missing = [1 - len(values) / len(old) for values in (known, low)]
+    # Not 1 less the known share: its rounding error could change the whole percents.
+    missing = [(len(old) - len(values)) / len(old) for values in (known, low)]
     bounds = [bound_in_words(share, len(old), at_least) for share in missing]
     # If only a few values are missing, shares that do not add up to 1 would disclose how many.
     n_before, n_after = (
         len(old) if bound is None else len(values)
         for bound, values in zip(bounds, (known, low), strict=True)
     )
-    shown = [] if at_least > 1 else [known]
-    least = _range(np.concatenate([low, *shown]), at_least)[0]
-    largest = _range(np.concatenate([high, *shown]), at_least)[1]
+    if is_fixed:
+        least, largest = _range(known, at_least, always_rounds=True)
+    else:
+        shown = [] if at_least > 1 else [known]
+        least = _range(np.concatenate([low, *shown]), at_least)[0]
+        largest = _range(np.concatenate([high, *shown]), at_least)[1]
     are_integers = bool(np.all(known == np.round(known)))
     edges = _edges(least, largest, len(known), are_integers)
     bins = np.digitize(known, edges[1:-1])
     before = np.bincount(bins, minlength=len(edges) - 1)
     after = count_in_bins(low, high, edges, are_integers)
-    starts = _merge(bins, len(before), at_least, some(units, np.isfinite(old)))
+    starts = _starts_of_runs(bins, len(before), at_least, some(units, np.isfinite(old)))
     return Histogram(
         name,
         np.append(edges[starts], edges[-1]),
@@ -161,12 +170,13 @@ def _count_numbers(name, old, ends, at_least, units, unit_name, missing_name="mi
     )
 
 
-def _range(values, at_least):
+def _range(values, at_least, always_rounds=False):
     """The range of values, with each end the mean of the `at_least` most extreme values.
 
     In a k-anonymous release these are equal, so that the ends are the minimum and the maximum.
     Means of different values are rounded, since otherwise somebody who knows all of these values
-    but one could compute that one.
+    but one could compute that one. Those of equal values may be of one person with several rows,
+    and are rounded with `always_rounds`.
     """
     last = min(at_least, len(values)) - 1
     low = np.partition(values, last)[: last + 1]
@@ -177,9 +187,11 @@ def _range(values, at_least):
         float(extremes[0] if is_equal else extremes.mean())
         for extremes, is_equal in zip((low, high), are_equal, strict=True)
     ]
-    step = _coarse_step(float(values.max()) - float(values.min()))
+    spread = float(values.max()) - float(values.min())
+    step = _coarse_step(spread)
+    stays_exact = spread == 0 or not always_rounds
     return tuple(
-        end if is_equal else float(step * np.round(end / step))
+        end if is_equal and stays_exact else float(step * np.round(end / step)) + 0.0  # never -0.0
         for end, is_equal in zip(ends, are_equal, strict=True)
     )
 
@@ -205,6 +217,18 @@ def _edges(low, high, n_values, are_integers):
         half = max(0.5, 1e-6 * abs(low))
         return np.array([low - half, low + half])
     return np.linspace(low, high, n_bins + 1)
+
+
+def _starts_of_runs(bins, n_bins, at_least, units):
+    """Starts of runs of bins with enough records, joined where these are of too few people.
+
+    So runs by people have no edges that runs by records do not have.
+    """
+    starts = _merge(bins, n_bins, at_least, None)
+    if units is None:
+        return starts
+    runs = np.searchsorted(starts, bins, side="right") - 1
+    return starts[_merge(runs, len(starts), at_least, units)]
 
 
 def _merge(bins, n_bins, at_least, units):

@@ -1,5 +1,7 @@
 """Groups of records in a plane."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Disclosure risk against information loss."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 

@@ -1,5 +1,7 @@
 """The constraints of a table, bound to its records."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -52,7 +54,7 @@ class Rule:
             raise ValueError(constraint.why_impossible(figure, column))
         return cls(constraint, constraint.describe(column), codes, table)
 
-    def of(self, records: Any) -> "Rule":
+    def of(self, records: Any) -> Rule:
         """Return the rule for some of the records."""
         return Rule(self.constraint, self.name, self.values[records], self.table)
 
@@ -145,7 +147,7 @@ class Rules:
     def __bool__(self) -> bool:
         return bool(self.rules)
 
-    def of(self, records: Any) -> "Rules":
+    def of(self, records: Any) -> Rules:
         """Return the rules for some of the records, in this order; the table stays the same."""
         return Rules(tuple(rule.of(records) for rule in self.rules))
 

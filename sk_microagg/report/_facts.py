@@ -21,6 +21,7 @@ from sk_microagg.metrics._classes import row_classes
 from sk_microagg.plotting._distributions import column_names
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._measures import measure_any_kind, measure_numbers
+from sk_microagg.report._names import shown_name
 from sk_microagg.report._sensitive import facts_beyond_k
 
 
@@ -31,7 +32,7 @@ class Facts:
     Attributes
     ----------
     names : list of str
-        Names of the columns.
+        Names of the columns, as all names here in quotes if they would be misread in a list.
 
     n_records, n_groups : int
         Number of records and of groups.
@@ -138,12 +139,14 @@ def collect_facts(
     dropped=None,
     pair=None,
     membership=None,
+    kinds=None,
     **roles,
 ):
     """Measure a release; `X` and `release` have the same shape, `passed` has the same rows.
 
     `pair` is a MixedPair of both if they are not numbers, `membership` are the arguments of
-    `measure_membership` if there is a target, and `roles` are `sensitive`, `unit` and `strata`.
+    `measure_membership` if there is a target, `kinds` are those of columns where the estimator did
+    not know them, and `roles` are `sensitive`, `unit` and `strata`.
     """
     columns = columns_of(X, "X")
     names = column_names(
@@ -157,12 +160,12 @@ def collect_facts(
     elif pair is None:
         losses, numbers, risk = measure_numbers(X, release, estimator)
     else:
-        losses, mixed, risk = measure_any_kind(pair, estimator)
+        losses, mixed, risk = measure_any_kind(pair, estimator, kinds)
     # Finding equal rows takes time: it is done once, not once per metric.
     classes = row_classes(release, "release")
     class_sizes = np.bincount(classes)
     return Facts(
-        names=[printable(name) for name in names],
+        names=[shown_name(name) for name in names],
         n_records=len(columns[0]),
         n_groups=int(estimator.n_groups_),
         smallest_group=int(estimator.group_sizes_.min()),
@@ -175,7 +178,7 @@ def collect_facts(
         unique_after=float(np.sum(class_sizes == 1) / class_sizes.sum()),
         missing=_missing_in_words(columns, fewest_records(estimator.k)),
         source=None if source is None else printable(source),
-        dropped=None if dropped is None else [printable(name) for name in dropped],
+        dropped=None if dropped is None else [shown_name(name) for name in dropped],
         homogeneous=None if passed is None else _homogeneous(release, passed),
         numbers=numbers,
         mixed=mixed,
@@ -199,7 +202,7 @@ def _missing_in_words(columns, fewest):
 
 def _homogeneous(release, passed):
     columns = columns_of(passed, "passed") if 0 not in np.shape(passed) else []
-    names = map(printable, column_names(passed, len(columns)))
+    names = map(shown_name, column_names(passed, len(columns)))
     shares = homogeneity(release, passed) if columns else []
     return {name: float(share) for name, share in zip(names, shares, strict=True)}
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
@@ -210,7 +211,10 @@ def _as_svg(draw, size, label, id=None):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.add_subplot())
         buffer = StringIO()
-        figure.savefig(buffer, format="svg", transparent=True)
+        with catch_warnings():
+            # Text is drawn by the browser, which has other fonts.
+            filterwarnings("ignore", "Glyph .* missing from font")
+            figure.savefig(buffer, format="svg", transparent=True)
     return Picture(label, *_in_page_style(buffer.getvalue()), id)
 
 

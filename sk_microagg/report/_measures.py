@@ -115,8 +115,8 @@ def _squared_losses(X, release):
     return losses
 
 
-def measure_any_kind(pair, estimator):
-    """Return the loss of each column, MixedFacts and RiskFacts."""
+def measure_any_kind(pair, estimator, kinds=None):
+    """Return the loss of each column, MixedFacts and RiskFacts; `kinds` as in `make_report`."""
     missing_before, missing_after = (
         np.array([is_missing(table[name]).mean() for name in table.columns])
         for table in (pair.original, pair.released)
@@ -126,9 +126,10 @@ def measure_any_kind(pair, estimator):
         space = pair.encoder.coordinates
         sums = space.sums_of_squares(space.numbers(pair.original), estimator.labels_)
         losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
-    kinds = getattr(estimator, "kinds_", None)
-    if kinds is None:
-        kinds = {column.name: column.kind for column in pair.encoder.columns}
+    found = getattr(estimator, "kinds_", None)
+    if found is None:
+        found = {column.name: column.kind for column in pair.encoder.columns}
+    kinds = {**found, **(kinds or {})}
     classes = row_classes(pair.released, "release")
     linked = pair.linked_rows(classes, getattr(estimator, "n_jobs", None))
     # Of all records, as figures that stand for few of them are not shown.
@@ -138,5 +139,5 @@ def measure_any_kind(pair, estimator):
         known * intervals_of(pair, INTERVAL),
         known * ranks_of(pair, RANKS),
     )
-    mixed = MixedFacts(list(kinds.values()), missing_before, missing_after)
+    mixed = MixedFacts([kinds[name] for name in found], missing_before, missing_after)
     return np.array(list(losses.values())), mixed, risk

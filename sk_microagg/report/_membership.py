@@ -10,7 +10,6 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._printable import printable
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
 from sk_microagg._utils._target_weights import as_target, has_classes
 from sk_microagg.encoding._frames import Frame
@@ -20,6 +19,7 @@ from sk_microagg.metrics._classes import codes_of
 from sk_microagg.metrics._mixed import MixedPair, pair_of
 from sk_microagg.privacy._codes import as_column
 from sk_microagg.privacy._columns import RoleColumns
+from sk_microagg.report._names import shown_name
 
 # Members, and as many others. With fewer than the minimum, chance would hide any difference.
 MOST_MEMBERS = 5_000
@@ -127,7 +127,8 @@ def measure_membership(X, estimator, target, pair, roles):
     facts : MembershipFacts
         The results of both attacks.
     """
-    name = printable(getattr(target, "name", None) or "the target")
+    name = getattr(target, "name", None)
+    name = "the target" if name is None else shown_name(name)
     members, others = _halves(target, roles["unit"])
     if len(members) < max(FEWEST_MEMBERS, estimator.k):
         return MembershipFacts(name, len(members), None, None, "there are too few records")

@@ -3,7 +3,7 @@
 from datetime import datetime
 from importlib.resources import files
 
-from sk_microagg._utils._numbers import counted, percent, signed, whole_percent
+from sk_microagg._utils._numbers import at_most, counted, percent, signed, whole_percent
 from sk_microagg.plotting._convergence import total_of, trace_of
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._method import method_of
@@ -11,6 +11,7 @@ from sk_microagg.report._recipe import recipe_of
 from sk_microagg.report._summary import summary_of
 
 FILTERS = {
+    "at_most": at_most,
     "counted": counted,
     "percent": percent,
     "signed": signed,

@@ -4,6 +4,8 @@ import reprlib
 
 import numpy as np
 
+from sk_microagg.report._names import shown_name
+
 LONGEST = 240
 SHORT = reprlib.Repr()
 SHORT.maxlist, SHORT.maxother, SHORT.maxstring = 12, 80, 80
@@ -21,7 +23,7 @@ def describe(value):
 def describe_parameter(name, value):
     """A parameter as text; if it contains values of the table, only the columns."""
     if holds_values(name, value):
-        return "given for " + ", ".join(map(str, value))
+        return "given for " + ", ".join(map(shown_name, value))
     return describe(value)
 
 

@@ -39,8 +39,11 @@ class Recipe:
     seed : int, str or None
         The seed; "generator" if it was a random number generator.
 
+    default_seed : int or None
+        The seed that the method uses if none was set; None if it has none.
+
     is_random : bool
-        Whether the method uses random numbers.
+        Whether the method may give another release if no seed was set.
 
     has_time_limit : bool
         Whether the result depends on the speed of the machine.
@@ -57,6 +60,7 @@ class Recipe:
     is_command: bool
     variables: list
     seed: object
+    default_seed: int | None
     is_random: bool
     has_time_limit: bool
     versions: list
@@ -76,6 +80,7 @@ def recipe_of(estimator, beyond_k, command=None):
         is_command=command is not None,
         variables=[] if command else variables,
         seed=_seed(parameters.get("random_state")),
+        default_seed=_default_seed(estimator),
         is_random=_is_random(estimator),
         has_time_limit=any(
             name.endswith("time_limit") and value is not None and value < inf
@@ -118,13 +123,17 @@ def _scales_by_target(estimator):
     return has_target_scaler(getattr(estimator, "scaler_", None))
 
 
+def _default_seed(estimator):
+    return getattr(getattr(estimator, "refiner_", None), "default_seed", None)
+
+
 def _is_random(estimator):
     """Whether a method without a seed may give another release."""
     # KAIM, which has no builder, draws the order of records; builders of users are not known.
     if not isinstance(getattr(estimator, "builder", None), str):
         return True
     refiner = estimator.refiner_
-    if refiner is None or getattr(refiner, "default_seed", None) is not None:
+    if refiner is None or _default_seed(estimator) is not None:
         return False
     return getattr(refiner, "is_random", True)
 

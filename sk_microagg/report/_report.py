@@ -1,6 +1,8 @@
 """`make_report`: checks, facts, page and file."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,7 @@ def make_report(
     target: TableLike | None = None,
     readers_of: FilePath | None = None,
     command: str | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a report on a release: what was done, what was lost, and which risk remains.
 
@@ -117,6 +120,10 @@ def make_report(
 
     command : str or None, default=None
         The shell command that made the release, for the report to show instead of Python code.
+
+    kinds : dict or None, default=None
+        What columns hold, by their names, for the report to show if the estimator was fitted on
+        something else, such as dates that had been turned into numbers.
 
     Returns
     -------
@@ -196,7 +203,9 @@ def make_report(
         }
     if pair is not None:
         X, release = (_with_names(table) for table in (pair.original, pair.released))
-    facts = collect_facts(X, release, estimator, source, passed, dropped, pair, membership, **roles)
+    facts = collect_facts(
+        X, release, estimator, source, passed, dropped, pair, membership, kinds, **roles
+    )
     categorical = categorical_columns(estimator)
     units = None if unit is None else _numbered(unit, len(X))  # type: ignore[arg-type]
     page = render(X, release, estimator, facts, title, certificate, categorical, units, command)
@@ -235,8 +244,8 @@ def _roles_in_table(
         sensitive = table[roles.sensitive]
     if unit is None and roles.unit is not None:
         unit = table[roles.unit]
-    if strata is None and roles.strata:
-        strata = table[roles.strata]
+    if strata is None:
+        strata = roles.strata_of(table)
     return passed, dropped, sensitive, unit, strata
 
 

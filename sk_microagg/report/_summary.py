@@ -7,6 +7,8 @@ from sk_microagg._utils._numbers import counted, percent
 # What fits on the page, whatever the table.
 MOST_NAMES, LONGEST_NAME, MOST_LOSSES, MOST_SENSITIVE = 8, 48, 3, 3
 
+QUOTES = "'\""
+
 
 def summary_of(facts, method, certificate=None):
     """The table, the method, the loss and the risk, each in a line or two.
@@ -41,8 +43,11 @@ def summary_of(facts, method, certificate=None):
 
 
 def short(name):
-    """A name that may be long."""
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    """A name that may be long; one in quotes keeps the closing one."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    end = f"…{name[-1]}" if name[0] == name[-1] and name[0] in QUOTES else "…"
+    return name[: LONGEST_NAME - len(end)] + end
 
 
 def named(names):

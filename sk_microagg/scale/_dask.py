@@ -1,5 +1,7 @@
 """The estimator for tables larger than memory: parameters, state and the order of the steps."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Hashable, Mapping, Sequence

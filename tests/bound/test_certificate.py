@@ -29,6 +29,12 @@ def test_words(loss, bound, gap, verdict, reason):
     assert certificate.reason().endswith(reason)
 
 
+def test_repr_is_a_line_with_the_verdict():
+    certificate = Certificate(0.2, 0.16, np.zeros((1000, 2)), k=5)
+    words = "<Certificate: at most 25% above the optimum, loss=0.2, bound=0.16, k=5>"
+    assert repr(certificate) == words
+
+
 def test_a_single_group_is_optimal():
     aggregator = MicroAggregator(k=31).fit(X)
     assert certify(aggregator, X, 0.1).verdict() == "optimal"

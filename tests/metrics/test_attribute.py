@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, TableAggregator, microaggregate
+from sk_microagg.encoding._lost import LOST
 from sk_microagg.metrics import AttributeInference, attribute_inference
 
 every_table = pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
@@ -73,6 +74,7 @@ def test_the_chance_to_guess_a_column_of_zeros_is_high():
     assert attribute_inference(release, X, 1).baseline == pytest.approx(0.9, abs=0.03)
 
 
+@pytest.mark.filterwarnings(f"ignore:{LOST}")
 def test_larger_groups_tell_less():
     X = people()
     found = [

@@ -12,6 +12,7 @@ from oracles.missing import known_of, variance
 from tables.numbers import in_units
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
+from sk_microagg.encoding._lost import LOST
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import (
     anonymity_level,
@@ -144,6 +145,7 @@ def test_missing_stars_among_released_numbers():
     assert_allclose(interval_disclosure(X, release), [1 / 3, 1.0])
 
 
+@pytest.mark.filterwarnings(f"ignore:{LOST}")
 @pytest.mark.parametrize("n_cities", [30, 400])
 def test_many_categories(n_cities):
     rng = np.random.default_rng(0)

@@ -86,6 +86,15 @@ def test_histogram_of_dates_counts_days(X, aggregator):
     assert admitted.missing == ("1%", "0%")
 
 
+@pytest.mark.parametrize("hours", [30, 60, 24 * 45, 24 * 365, 24 * 900, 24 * 1500, 24 * 9000])
+def test_dates_of_any_span_have_ticks(hours):
+    # Matplotlib warns if it finds no ticks, which is an error here.
+    moments = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.linspace(0, hours, 50), "h")
+    display = AttributeDisplay(columns=compare_columns(*[moments.to_frame(name="at")] * 2)).plot()
+    display.figure_.canvas.draw()
+    assert len(display.ax_[0].get_xticks()) >= 2
+
+
 @pytest.mark.parametrize(
     ("cells", "numbers", "unit"),
     [

@@ -20,6 +20,9 @@ pytestmark = IN_A_BROWSER
 # What is left of an A4 page between margins of 16 mm, at 96 pixels an inch.
 PAGE_WIDTH, PAGE_HEIGHT = 672, 1001
 
+# Heights of pages, so that pages end everywhere in a section.
+HEIGHTS = range(620, PAGE_HEIGHT, 20)
+
 NAMES = ["numbers", "generalized", "sensitive", "mixed"]
 
 # A frame can be as narrow as needed; a window has a minimum width.
@@ -50,11 +53,40 @@ frame.addEventListener("load", () => {{
 </script>"""
 
 
-def measure(page, width, folder, *options):
+# Columns of text break as pages do, but a script can see where.
+PAGES = """<!doctype html><title>not measured</title>
+<iframe width="{width}" height="800" style="border: 0" srcdoc="{page}"></iframe>
+<script>
+const frame = document.querySelector("iframe");
+frame.addEventListener("load", () => {{
+  const page = frame.contentDocument;
+  const main = page.querySelector("main");
+  const pageOf = rect => Math.floor((rect.left + 1 - main.getBoundingClientRect().left) / {width});
+  const pagesOf = element => [...element.getClientRects()].map(pageOf);
+  const follows = "h2 + *, h3 + *, p + h3, p + table, p + ul, p + .plots, p + p:has(+ .plots)";
+  const torn = [];
+  main.style.cssText = "columns: {width}px; column-gap: 0; column-fill: auto; max-width: none";
+  for (const height of {heights}) {{
+    main.style.height = height + "px";
+    for (const next of page.querySelectorAll(`section > :is(${{follows}})`)) {{
+      const before = next.previousElementSibling;
+      if (pagesOf(before).at(-1) !== pagesOf(next)[0]) torn.push(before.textContent.slice(0, 40));
+    }}
+    for (const text of page.querySelectorAll("p, li")) {{
+      if (new Set(pagesOf(text)).size > 1) torn.push(text.textContent.slice(0, 40));
+    }}
+  }}
+  const nPages = Math.round(main.scrollWidth / {width});
+  document.title = JSON.stringify({{ torn: [...new Set(torn)], pages: nPages }});
+}});
+</script>"""
+
+
+def measure(page, width, folder, *options, frame_of=FRAME, **values):
     """Open a page in a frame of the given width; return the measurements."""
     frame = folder / "frame.html"
     html = page.read_text(encoding="utf-8")
-    frame.write_text(FRAME.format(width=width, page=escape(html)), encoding="utf-8")
+    frame.write_text(frame_of.format(width=width, page=escape(html), **values), encoding="utf-8")
     dom, messages, _ = browse(frame.as_uri(), folder, *options)
     assert messages == []
     title = re.search(r"<title>(.*?)</title>", dom, flags=re.DOTALL)[1]
@@ -134,13 +166,27 @@ def test_no_wider_than_the_screen(reports, tmp_path, name, width):
     assert seen["pictures"] == (n_pictures | {"mixed": 6 + 3 + 2})[name]
 
 
+def as_printed(page, folder):
+    """The page with its style for paper also on a screen."""
+    html = page.read_text(encoding="utf-8")
+    assert "@media print" in html
+    printed = folder / "printed.html"
+    printed.write_text(html.replace("@media print", "@media all"), encoding="utf-8")
+    return printed
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_first_page_is_one_page(reports, tmp_path, name):
-    html = reports[name].read_text(encoding="utf-8")
-    assert "@media print" in html
-    printed = tmp_path / "printed.html"
-    printed.write_text(html.replace("@media print", "@media all"), encoding="utf-8")
+    printed = as_printed(reports[name], tmp_path)
     assert measure(printed, PAGE_WIDTH, tmp_path)["firstPage"] <= PAGE_HEIGHT
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_introduces_a_table_is_on_its_page(reports, tmp_path, name):
+    printed = as_printed(reports[name], tmp_path)
+    seen = measure(printed, PAGE_WIDTH, tmp_path, frame_of=PAGES, heights=[*HEIGHTS])
+    assert seen["pages"] >= 3
+    assert seen["torn"] == []
 
 
 def test_paper_is_a4(reports, tmp_path):

@@ -1,5 +1,7 @@
 """Reports on tables with categories, dates and missing values."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,7 @@ from tables.patients import draw
 from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg._utils._numbers import percent, whole_percent
 from sk_microagg._utils._shares import bound_in_words
+from sk_microagg.cli import main
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import (
     anonymity_level,
@@ -88,6 +91,45 @@ def test_facts_of_columns(path, table, aggregator, release):
         known = table[name].notna().mean()
         assert page.row(name, 2) == [shown(known * close), shown(known * ranked)]
     assert page.row("admitted")[2] == "fewer than 4 records"
+
+
+def test_kinds_are_those_of_the_command_line(tmp_path, path, table, capsys):
+    """It turns dates into numbers, and ordinal values into ranks, before they are grouped."""
+    table.to_csv(tmp_path / "in.csv", index=False)
+    arguments = ["anonymize", f"{tmp_path / 'in.csv'}", f"{tmp_path / 'out.csv'}", "-k", "4"]
+    arguments += ["--drop", "name", "--sensitive", "diagnosis", "--ordinal", "code=10<20<99"]
+    assert main([*arguments, "--json", "--report", f"{path}"]) == 0
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    kinds = {line["name"]: line["kind"] for line in lines if line["type"] == "column"}
+    assert {*kinds.values()} == {"number", "category", "date", "ordinal", "boolean"}
+    page = read(path)
+    assert {name: page.row(name)[0] for name in kinds} == kinds
+
+
+def test_names_that_a_list_would_hide(path, table):
+    names = {"age": "Height, cm", "income": "", "ward": "a, " + 60 * "b", "name": "Name, first"}
+    table = table.rename(columns={**names, "smoker": " smoker", "diagnosis": "Diagnosis, main"})
+    aggregator = TableAggregator(
+        k=4,
+        drop=["Name, first"],
+        sensitive="Diagnosis, main",
+        ordinal={"Height, cm": sorted(set(table["Height, cm"]))},
+        refiner=None,
+    )
+    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    page = read(path)
+    long = f"'{names['ward']}'"
+    shown = ["'Height, cm'", "''", long, "admitted", "code", "' smoker'"]
+    assert page.row("Columns anonymized") == [f"6: {', '.join(shown)}"]
+    short = [*shown[:2], f"{long[:46]}…'", *shown[3:]]
+    assert page.row("Anonymized") == [f"6 columns: {', '.join(short)}"]
+    assert page.row("Columns dropped") == ["1: 'Name, first'"]
+    assert page.row("Dropped") == ["1 column: 'Name, first'"]
+    assert page.row("Unchanged") == ["1 column: 'Diagnosis, main'"]
+    assert page.row("ordinal") == ["given for 'Height, cm'"]
+    assert page.row("''")[0] == "number"
+    assert page.row("Attribute, ''")
+    assert "'', before and after" in page.labels
 
 
 def test_pictures(path, table, aggregator, release):

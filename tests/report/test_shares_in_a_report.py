@@ -8,7 +8,7 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._numbers import percent, whole_percent
+from sk_microagg._utils._numbers import at_most, percent, whole_percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import homogeneity, interval_disclosure, rank_disclosure, record_linkage
 from sk_microagg.metrics import uniqueness as share_of_unique_rows
@@ -79,12 +79,26 @@ def test_linkage_and_disclosure(report, seed, noise):
     assert linked == shown(linkage.linked)
     expected = whole_percent(linkage.expected_matches)
     if linked in (FEW, NEARLY_ALL):
-        expected = f"at most {percent(linkage.expected_if_linked)}"
+        expected = at_most(linkage.expected_if_linked)
     assert page.row("Expected re-identifications")[0] == expected
     assert page.row("Expected re-identifications", 2)[0] == expected
     near, ranks = interval_disclosure(X, release), rank_disclosure(X, release)
     for j in range(2):
         assert page.row(f"x{j}", 2) == [shown(near[j]), shown(ranks[j])]
+
+
+@pytest.mark.parametrize(
+    ("k", "bound", "known"),
+    [(3, "at most 34%", "33%"), (6, "at most 17%", "17%"), (150, "<1%", "<1%")],
+)
+def test_whole_percents(report, k, bound, known):
+    # Rows that occur k times: the bounds are as small as they can be, and rounded up.
+    X = np.repeat(np.random.default_rng(0).normal(size=(4, 2)), k, axis=0)
+    page = report(X, MicroAggregator(k, refiner=None))
+    assert page.row("Expected re-identifications")[1] == f"{bound} (1 in {k})"
+    assert page.row("Expected re-identifications", 2)[1].endswith(f"k-anonymity allows {bound}.")
+    assert page.row("The same, if the row is known")[0] == known
+    assert page.row("Identity, one to one")[:2] == [known, whole_percent(1 / len(X))]
 
 
 def test_a_bound_has_no_bar(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_microagg._utils._numbers import counted, percent, rounded_percent, signed
+from sk_microagg._utils._numbers import at_most, counted, percent, rounded_percent, signed
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,15 @@ def test_counts_have_thousands_separators():
 def test_rounded_percent(share, up, down):
     assert rounded_percent(share, 3, ROUND_CEILING) == up
     assert rounded_percent(share, 3, ROUND_FLOOR) == down
+
+
+@given(st.integers(1, 10_000))
+def test_bounds_in_whole_percents_hold(k):
+    words = at_most(1 / k)
+    if words == "<1%":
+        assert k > 100
+    else:
+        assert 0 <= int(words.removeprefix("at most ").removesuffix("%")) * k - 100 < k
 
 
 @given(st.floats(1e-12, 1e12))

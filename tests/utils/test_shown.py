@@ -1,0 +1,18 @@
+import pytest
+
+from sk_microagg._utils._shown import shown
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("age", "age"),
+        ("yearly income", "yearly income"),
+        ("Height, cm", "'Height, cm'"),
+        ("", "''"),
+        (" ", "' '"),
+        ("pay ", "'pay '"),
+    ],
+)
+def test_a_name_is_seen_and_is_one(name, text):
+    assert shown(name) == text
