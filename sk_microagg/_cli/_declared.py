@@ -1,7 +1,7 @@
 """What the user says about single columns: their kinds, weights, orders and decimals."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sk_microagg._cli._errors import CommandError
 
@@ -45,6 +45,16 @@ class Declared:
     @classmethod
     def of(cls, options):
         """Take it from options of `named_columns`; raise if they contradict each other."""
+        return replace(
+            cls.of_kinds(options),
+            weights=dict(options.weights),
+            decimals=dict(options.round),
+            categories=options.categories,
+        )
+
+    @classmethod
+    def of_kinds(cls, options):
+        """Take only what columns hold, for commands that release nothing."""
         kinds = {}
         for option, kind in KINDS.items():
             for item in getattr(options, option):
@@ -59,9 +69,6 @@ class Declared:
             kinds=kinds,
             date_patterns=patterns,
             orders={name: _order(name, text) for name, text in options.ordinal if text is not None},
-            weights=dict(options.weights),
-            decimals=dict(options.round),
-            categories=options.categories,
         )
 
     def check(self, choice):
@@ -72,22 +79,35 @@ class Declared:
         choice : Choice
             The columns of the table.
         """
-        for option, kind in KINDS.items():
-            named = [name for name in self.kinds if self.kinds[name] == kind]
-            _check_use(f"--{option}", named, [*choice.anonymized, *choice.sensitive])
+        self.check_kinds([*choice.anonymized, *choice.sensitive], "anonymized")
         for option, named in (("--weights", self.weights), ("--round", self.decimals)):
             named = [name for name in named if name is not None]
-            _check_use(option, named, choice.anonymized)
+            _check_use(option, named, choice.anonymized, "anonymized")
+
+    def check_kinds(self, used, what):
+        """Raise unless kinds are of columns that are used.
+
+        Parameters
+        ----------
+        used : list of str
+            These columns.
+
+        what : str
+            What is done with them, for the message.
+        """
+        for option, kind in KINDS.items():
+            named = [name for name in self.kinds if self.kinds[name] == kind]
+            _check_use(f"--{option}", named, used, what)
 
     def decimals_of(self, name):
         """To how many decimals the user wants a column rounded; None if nothing is said."""
         return self.decimals.get(name, self.decimals.get(None))
 
 
-def _check_use(option, named, used):
+def _check_use(option, named, used, what):
     for name in named:
         if name not in used:
-            raise CommandError(f"{option} names {name!r}, which is not anonymized.")
+            raise CommandError(f"{option} names {name!r}, which is not {what}.")
 
 
 def _check_pattern(name, pattern):

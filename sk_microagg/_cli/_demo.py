@@ -6,6 +6,7 @@ import time
 from sklearn.datasets import load_diabetes
 
 from sk_microagg import MicroAggregator
+from sk_microagg._cli._decimals import decimals_of
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._paths import check_target
 from sk_microagg._utils._files import released_file
@@ -54,12 +55,14 @@ def _anonymize_patients(k=5):
     print(f"anonymity level   {anonymity_level(release)}  (every row occurs at least this often)")
     print(f"information loss  {percent(aggregator.information_loss_)}")
     print(f"seconds           {seconds:.3f}")
+    decimals = [decimals_of(column) for column in patients.data.T]
     for title, table in (("before", patients.data), ("after", release)):
         print(f"\nFirst rows {title}")
-        _print_table(patients.feature_names, table[:N_ROWS])
+        _print_table(patients.feature_names, table[:N_ROWS], decimals)
 
 
-def _print_table(names, rows):
+def _print_table(names, rows, decimals):
     print("".join(f"{name:>9}" for name in names))
     for row in rows:
-        print("".join(f"{value:9.2f}" for value in row))
+        cells = zip(row, decimals, strict=True)
+        print("".join(f"{value:9.{digits}f}" for value, digits in cells))

@@ -6,9 +6,9 @@ files:
   suffix. A pipe, /dev/stdin or - is CSV; with OUT -, the summary goes to stderr.
   In CSV files, a column holds numbers if all its known cells do, maybe with the same symbol, as %
   or $; but codes if one of them has a leading zero, as zip codes have, or is too long for a
-  measurement. It holds dates if all are ISO dates. Missing values are: empty cells, NA, NaN, nan,
-  null, NULL, ? and *, and what --na names. If most cells are numbers or dates, but not all, that is
-  an error, until --na, --decimal, --thousands, --categorical or --date settles it.
+  measurement. It holds dates if all are ISO dates. Missing values are: empty cells, NA, N/A, n/a,
+  NaN, nan, null, NULL, ? and *, and what --na names. If most cells are numbers or dates, but not
+  all, that is an error, until --na, --decimal, --thousands, --categorical or --date settles it.
 
 columns:
   Options that name columns may be repeated, and take names separated by commas. A name that

@@ -8,6 +8,7 @@ from sk_microagg import metrics
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
+from sk_microagg._utils._shown import shown
 
 
 def check_roles(options):
@@ -29,7 +30,7 @@ def check_roles(options):
                 raise CommandError(f"Column {name!r} is named by {one} and by {other}.")
 
 
-def values_of_roles(columns, original, release, are_in_order, options):
+def values_of_roles(columns, original, release, are_in_order, options, declared=None):
     """Values of some columns, from the release if they are there, otherwise from the original.
 
     Parameters
@@ -46,6 +47,10 @@ def values_of_roles(columns, original, release, are_in_order, options):
     options : argparse.Namespace
         The options of the user.
 
+    declared : Declared or None, default=None
+        What the user says about the columns, whose kinds must be clear; None if these do not
+        matter.
+
     Returns
     -------
     values : pandas.DataFrame
@@ -59,7 +64,8 @@ def values_of_roles(columns, original, release, are_in_order, options):
                 f"Column {name!r} is only in {options.original}, whose rows are in another order "
                 f"than those of {options.release}."
             )
-        values[name] = (release if is_released else original).values([name])[name]
+        table = release if is_released else original
+        values[name] = table.values([name], declared, is_strict=declared is not None)[name]
     return pd.DataFrame(values)
 
 
@@ -83,7 +89,7 @@ def units_per_class(classes, units):
         return {}
     (name,) = units
     n_units = metrics.units_per_group(classes, units[name])
-    return {"units per class": f"at least {n_units} different values of {name}"}
+    return {"units per class": f"at least {n_units} different values of {shown(name)}"}
 
 
 def print_sensitive(classes, sensitive):
@@ -97,7 +103,7 @@ def print_sensitive(classes, sensitive):
     sensitive : pandas.DataFrame
         The sensitive columns.
     """
-    names = [*map(printable, sensitive)]
+    names = [printable(shown(name)) for name in sensitive]
     width = max(map(len, ("column", *names)))
     print("\nDisclosure of sensitive values by classes of equal released rows")
     print(f"{'column':<{width}}  homogeneity  distinct  entropy  closeness")

@@ -7,10 +7,10 @@ from collections import namedtuple
 
 import numpy as np
 
-from sk_microagg._cli._named import shown
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import homogeneity_lines
+from sk_microagg._utils._shown import shown
 from sk_microagg.builders import BUILDERS
 from sk_microagg.refiners._names import name_of
 
@@ -72,7 +72,9 @@ def facts_of(
     lines = _lines_of_sensitive(shares, choice, n_records, estimator.k)
     # A stratum is a part of every row of its groups.
     others = [name for name in choice.unchanged if name not in {*choice.sensitive, *choice.strata}]
-    lines += homogeneity_lines({name: shares[name] for name in others}, n_records, estimator.k)
+    lines += homogeneity_lines(
+        {shown(name): shares[name] for name in others}, n_records, estimator.k
+    )
     level_of = " together with its stratum" if choice.strata else ""
     facts = {
         "records": n_records,
@@ -112,11 +114,11 @@ def _line_of_column(column):
 def _lines_of_sensitive(shares, choice, n_records, k):
     """Lines on homogeneity for all sensitive columns, also those without homogeneous groups."""
     none = [
-        f"{name}: no records are in groups that share one value"
+        f"{shown(name)}: no records are in groups that share one value"
         for name in choice.sensitive
         if shares[name] == 0
     ]
-    shares = {name: shares[name] for name in choice.sensitive}
+    shares = {shown(name): shares[name] for name in choice.sensitive}
     return homogeneity_lines(shares, n_records, k, most=None) + none
 
 

@@ -6,7 +6,7 @@ from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._paths import STANDARD
 
 # Texts that mean that a value is missing, whatever the user adds.
-MISSING = ("", "NA", "NaN", "nan", "null", "NULL", "?", "*")
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "*")
 
 
 # Files for which the separator of cells is no question.

@@ -92,6 +92,7 @@ def anonymize_in_memory(options, progress):
         progress.show(f"writing {options.report}")
         about = {"passed": passed, "dropped": choice.dropped, **roles.of_report()}
         about["target"] = plan.target()
+        about["kinds"] = {column.name: column.kind for column in plan.known}
         pair = [with_dates(frame, plan.known) for frame in (records, released)]
         _write_report(make_report, pair, estimator, plan.options, certificate, about)
     return facts_of(

@@ -60,11 +60,6 @@ def check_names(option, given, names):
             raise _unknown(option, name, names)
 
 
-def shown(name):
-    """A name in a line of the summary, in quotes if it would not be seen or could be several."""
-    return repr(name) if not name.strip() or name != name.strip() or "," in name else name
-
-
 def _unique(option, given, names):
     return list(dict.fromkeys(name for text in given for name in _found(option, text, names)))
 

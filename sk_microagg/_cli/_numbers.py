@@ -7,14 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sk_microagg._cli._decimals import MOST_DECIMALS
+
 # A percent sign, a currency sign, or the code of a currency.
 SYMBOL = r"%|‰|\p{Sc}|EUR|USD|GBP|CHF|JPY"
 
 # Also spaces at which no line is broken.
 SPACE = "[\\s\u00a0\u202f]*"
-
-# Beyond this number of decimals, floats have digits that nobody wrote.
-MOST_DECIMALS = 15
 
 # Means of numbers with exponents have at least this many significant digits.
 FEWEST_DIGITS = 3
@@ -176,27 +175,6 @@ class Numbers:
         """The most frequent text of a part: spaces between symbol and number may differ."""
         counts = pc.value_counts(self.part(name)).to_pylist()
         return max(counts, key=lambda count: count["counts"])["values"]
-
-
-def decimals_of(floats):
-    """The smallest number of decimals with which floats are written exactly; None if too many.
-
-    Parameters
-    ----------
-    floats : ndarray
-        The floats, maybe with NaN.
-
-    Returns
-    -------
-    decimals : int or None
-        Number of decimals.
-    """
-    known = floats[np.isfinite(floats)]
-    wide = known.astype(np.float64)
-    for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2)):
-        if np.array_equal(np.round(wide, decimals).astype(known.dtype), known):
-            return decimals
-    return None
 
 
 def _pattern(decimal, thousands):

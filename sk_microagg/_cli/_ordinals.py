@@ -6,8 +6,8 @@ import numpy as np
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._mistyped import refuse_others, shell
-from sk_microagg._cli._named import shown
 from sk_microagg._utils._people import n_people, some
+from sk_microagg._utils._shown import shown
 
 
 @dataclass(frozen=True)

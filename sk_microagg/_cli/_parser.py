@@ -15,20 +15,35 @@ from sk_microagg._cli._arguments import (
 )
 from sk_microagg._cli._descriptions import ANONYMIZE, DEMO, EXPLORE, FILES, RISK
 from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._table_options import add_format_options, add_kind_options
+from sk_microagg._cli._table_options import (
+    add_format_options,
+    add_kind_options,
+    add_release_options,
+)
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._version import __version__
 from sk_microagg.builders import BUILDERS
 from sk_microagg.refiners import REFINERS
 
+WRONG_USAGE = 2
+
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose messages escape control characters in the arguments.
+    """A parser whose messages are short, and escape control characters in the arguments.
 
     It also says which option may be meant by one that it does not know.
+
+    Attributes
+    ----------
+    raises : bool
+        Whether wrong usage raises CommandError, rather than to print a message and exit.
+
+    about_help : str
+        What the help of the parser shows.
     """
 
     raises = False
+    about_help = "shows all options"
 
     def error(self, message):
         if message.startswith("unrecognized arguments: --"):
@@ -37,7 +52,9 @@ class Parser(argparse.ArgumentParser):
             message += f" (did you mean {near[0]}?)" if near else ""
         if self.raises:
             raise CommandError(f"{message}.")
-        super().error(printable(message))
+        # The usage has one line for each few options, and would hide the message.
+        hint = f"{self.prog} --help {self.about_help}."
+        self.exit(WRONG_USAGE, f"{self.prog}: error: {printable(message)}\n{hint}\n")
 
     def _options_of_commands(self):
         return [
@@ -76,6 +93,7 @@ def make_parser(*, raises=False):
         "2 wrong usage; 130 interrupted.",
         allow_abbrev=False,
     )
+    parser.about_help = f"shows the commands, and {parser.prog} COMMAND --help their options"
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", required=True)
     _add_anonymize(_command(commands, "anonymize", "make a table k-anonymous", ANONYMIZE, FILES))
@@ -115,6 +133,7 @@ def _add_anonymize(parser):
         "--drop", action="append", default=[], metavar="A,B", help="columns to leave out of OUT"
     )
     add_kind_options(parser)
+    add_release_options(parser)
     _add_roles(parser)
     _add_method(parser)
     parser.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
@@ -289,6 +308,7 @@ def _add_risk(parser):
         help="who a row belongs to, if people have several; taken from RELEASE if it is there: "
         "print the smallest number of people who share a row",
     )
+    add_kind_options(parser)
     _add_jobs(parser)
     add_format_options(parser)
 

@@ -3,7 +3,11 @@
 from contextlib import suppress
 from dataclasses import replace
 
+import pandas as pd
+
 from sk_microagg import metrics
+from sk_microagg._cli._compared import compared_columns
+from sk_microagg._cli._declared import Declared
 from sk_microagg._cli._disclosure import (
     check_roles,
     print_sensitive,
@@ -15,18 +19,29 @@ from sk_microagg._cli._facts import print_facts
 from sk_microagg._cli._format import Format
 from sk_microagg._cli._header import header_of_release
 from sk_microagg._cli._kinds import why_no_numbers
-from sk_microagg._cli._linkage import known_to_intruder
+from sk_microagg._cli._linkage import (
+    are_comparable,
+    comparable_values,
+    compared_as_text,
+    known_to_intruder,
+)
 from sk_microagg._cli._named import check_names, named_columns
 from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
+from sk_microagg._utils._shown import shown
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
 
 NOT_IN_ORDER = (
     "unknown: columns agree as a whole, but not row by row. Linkage, interval and rank need the "
     "release in the order of the original."
+)
+
+AS_TEXT = (
+    "not all released cells are values or intervals, so that cells are equal or different, and "
+    "none are near each other. The risk may be higher."
 )
 
 
@@ -39,40 +54,44 @@ def run(options):
     options = named_columns(options, list(names))
     check_roles(options)
     columns = _common_columns(original, release, options)
-    before, after = original.values(columns), release.values(columns)
+    declared = Declared.of_kinds(options)
+    declared.check_kinds([*columns, *options.sensitive], "compared")
+    pairs = compared_columns(original, release, columns, declared)
+    before, after = map(_values, zip(*pairs, strict=True))
     if len(before) != len(after):
         raise CommandError(
             f"{options.original} has {len(before)} rows, but {options.release} has {len(after)}: "
             "they are compared row by row."
         )
-    numeric = _numeric(before, after)
-    are_in_order = _rows_correspond(original, release, before, after)
+    numeric = _numeric(before, after, pairs)
+    are_in_order = _rows_correspond(original, release, before, after, numeric)
     of_roles = original, release, are_in_order, options
-    sensitive = values_of_roles(options.sensitive, *of_roles)
+    sensitive = values_of_roles(options.sensitive, *of_roles, declared)
     units = values_of_roles([] if options.unit is None else [options.unit], *of_roles)
-    linkage = None
+    linkage, as_text = None, []
     # Before anything is printed, since the numbers may be bad.
     with bad_input_as_command_error():
         if numeric:
             check_pair(before[numeric], after[numeric])
         if are_in_order:
-            pair = known_to_intruder(original, release, columns)
+            pair = known_to_intruder(original, release, pairs)
             linkage = metrics.record_linkage(*pair, n_jobs=options.jobs)
+            as_text = compared_as_text(pairs, pair[0])
     classes = row_classes(after, "release")
-    level_before, level_after = map(metrics.anonymity_level, (before, after))
-    unique_before, unique_after = map(metrics.uniqueness, (before, after))
+    levels = map(metrics.anonymity_level, (before, after))
+    unique = [percent(metrics.uniqueness(table)) for table in (before, after)]
     print_facts(
         {
             "records": len(before),
-            "columns": ", ".join(columns),
-            "anonymity level": f"{level_before} before, {level_after} after",
+            "columns": ", ".join(map(shown, columns)),
+            "anonymity level": "{} before, {} after".format(*levels),
             **units_per_class(classes, units),
-            "unique rows": f"{percent(unique_before)} before, {percent(unique_after)} after",
+            "unique rows": "{} before, {} after".format(*unique),
         }
     )
     if options.sensitive:
         print_sensitive(classes, sensitive)
-    _print_linkage(linkage)
+    _print_linkage(linkage, as_text)
     if numeric:
         _print_numbers(before[numeric], after[numeric], are_in_order)
 
@@ -93,28 +112,40 @@ def _common_columns(original, release, options):
     return columns
 
 
-def _numeric(before, after):
+def _values(columns):
+    return pd.DataFrame({column.name: comparable_values(column) for column in columns})
+
+
+def _numeric(before, after, pairs):
     """Columns of numbers or dates without missing values, both before and after."""
     return [
-        name
-        for name in before
-        if why_no_numbers(before[name]) is None and why_no_numbers(after[name]) is None
+        old.name
+        for old, new in pairs
+        if are_comparable(old, new)
+        and old.kind != "ordinal"
+        and _have_numbers(before[old.name], after[old.name])
     ]
 
 
-def _rows_correspond(original, release, before, after):
+def _have_numbers(*columns):
+    return all(why_no_numbers(column) is None for column in columns)
+
+
+def _rows_correspond(original, release, before, after, numeric):
     """Whether rows are in the same order, by all columns that the tables have in common."""
-    before, after = before.copy(), after.copy()
+    before, after, numeric = before.copy(), after.copy(), [*numeric]
     for name in original.cells.column_names:
         if name in before or name not in release.cells.column_names:
             continue
         with suppress(CommandError):  # Columns that are not compared may be of any type.
             columns = original.values([name]), release.values([name])
             before[name], after[name] = (column[name] for column in columns)
-    return rows_correspond(before, after, _numeric(before, after))
+            if _have_numbers(before[name], after[name]):
+                numeric.append(name)
+    return rows_correspond(before, after, numeric)
 
 
-def _print_linkage(linkage):
+def _print_linkage(linkage, as_text):
     print("\nRe-identification by an intruder who knows the original values")
     if linkage is None:
         print_facts({"linked": NOT_IN_ORDER})
@@ -126,11 +157,13 @@ def _print_linkage(linkage):
             f"be, {percent(linkage.expected_if_linked)} if all were linked",
         }
     )
+    if as_text:
+        print_facts({"as text": f"{', '.join(map(shown, as_text))}: {AS_TEXT}"})
 
 
 def _print_numbers(before, after, are_in_order):
     print("\nColumns in which all cells are numbers or dates")
-    print_facts({"columns": ", ".join(before)})
+    print_facts({"columns": ", ".join(map(shown, before))})
     by_row = {}
     if are_in_order:
         interval = metrics.interval_disclosure(before, after)
@@ -143,18 +176,19 @@ def _print_numbers(before, after, are_in_order):
                 "rank": f"{percent(rank.mean())} of the values are within a tenth of the ranks",
             }
         )
-    correlation = metrics.correlation_change(before, after)
-    print_facts(
-        {
-            "correlations": f"changed by {correlation.mean:.4f} on average, "
-            f"by {correlation.largest:.4f} at most",
-        }
-    )
+    if len(before.columns) > 1:
+        correlation = metrics.correlation_change(before, after)
+        print_facts(
+            {
+                "correlations": f"changed by {correlation.mean:.4f} on average, "
+                f"by {correlation.largest:.4f} at most",
+            }
+        )
     _print_columns(before.columns, by_row, metrics.attribute_changes(before, after))
 
 
 def _print_columns(names, by_row, changes):
-    names = [*map(printable, names)]
+    names = [printable(shown(name)) for name in names]
     width = max(map(len, ("column", *names)))
     widths = {name: max(8, len(name) + 2) for name in by_row}
     heads = "".join(f"{name:>{widths[name]}}" for name in by_row)

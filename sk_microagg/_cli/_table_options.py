@@ -63,7 +63,7 @@ def add_format_options(parser):
 
 
 def add_kind_options(parser):
-    """Add the options that say what single columns hold, and how they are released."""
+    """Add the options that say what single columns hold."""
     for kind, help in KINDS.items():
         parser.add_argument(
             f"--{kind}",
@@ -72,6 +72,10 @@ def add_kind_options(parser):
             metavar="A,B",
             help=help,
         )
+
+
+def add_release_options(parser):
+    """Add the options that say how much columns count, and how they are released."""
     parser.add_argument(
         "--weights",
         action="append",

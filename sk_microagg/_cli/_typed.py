@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._cli._dates import UNITS, DateNotation
+from sk_microagg._cli._decimals import decimals_of
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._kinds import Column, column_of_text
 from sk_microagg._cli._mistyped import shell
-from sk_microagg._cli._numbers import NumberNotation, decimals_of
+from sk_microagg._cli._numbers import NumberNotation
 from sk_microagg.encoding._kinds import SMALLEST_CODE
 
 PATTERNS = {"day": "%Y-%m-%d", "minute": "%Y-%m-%d %H:%M"}

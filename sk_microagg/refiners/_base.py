@@ -1,5 +1,7 @@
 """The interface of a refiner."""
 
+from __future__ import annotations
+
 from abc import ABCMeta, abstractmethod
 
 import numpy as np

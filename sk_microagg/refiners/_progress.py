@@ -105,13 +105,17 @@ class Progress:
 
     def _text(self, seconds: float, is_finished: bool = False) -> str:
         by_count, by_time = self._shares_done(seconds)
-        done = 1.0 if is_finished else max(by_count, by_time)
-        left = f", {seconds_left(seconds, done):.0f} s left" if done else ""
+        done = max(by_count, by_time)
         loss = f"information loss {self._best / self.total if self.total else 0.0:.4%}"
-        if self.time_limit < math.inf and by_time >= by_count:
-            return f"{loss}, {seconds:.0f} s gone{left}"
-        number = min(math.ceil(self._n_done), self.n_iterations)
-        return f"{self.unit} {number} of {self.n_iterations}, {loss}{left}"
+        is_by_time = self.time_limit < math.inf and by_time >= by_count
+        if not is_by_time:
+            number = min(math.ceil(self._n_done), self.n_iterations)
+            loss = f"{self.unit} {number} of {self.n_iterations}, {loss}"
+        if is_finished:
+            return f"{loss}, {seconds:.0f} s"
+        gone = f", {seconds:.0f} s gone" if is_by_time else ""
+        left = f", {seconds_left(seconds, done):.0f} s left" if done else ""
+        return f"{loss}{gone}{left}"
 
 
 class Part:

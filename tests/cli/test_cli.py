@@ -1,4 +1,5 @@
 import os
+import shlex
 import subprocess
 import sys
 
@@ -22,6 +23,7 @@ def test_version(capsys):
         ["anonymous"],
         ["demo", "table.csv"],
         ["anonymize", "in.csv"],
+        ["anonymize", "in.csv", "out.csv", "-k", "2.5"],
         ["anonymize", "in.csv", "out.csv", "--builder", "mdavv"],
         ["anonymize", "in.csv", "out.csv", "--refiner", "None"],
         ["anonymize", "in.csv", "out.csv", "--engine", "spark"],
@@ -33,7 +35,23 @@ def test_version(capsys):
 def test_wrong_usage_exits_with_2(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
-    assert "usage: sk-microagg" in capsys.readouterr().err
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith("sk-microagg")
+    assert ": error: " in error
+    # The hint is a command that works.
+    shown = next(part for part in hint.split(" shows ") if part.endswith("--help"))
+    with pytest.raises(SystemExit, match="0"):
+        main(shlex.split(shown)[1:])
+    assert capsys.readouterr().out.startswith(f"usage: {shown.removesuffix(' --help')} ")
+
+
+def test_the_hint_names_the_help_of_the_command(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["anonymize", "in.csv", "out.csv", "-k", "2.5"])
+    assert capsys.readouterr().err == (
+        "sk-microagg anonymize: error: argument -k: '2.5' must be an integer of at least 1\n"
+        "sk-microagg anonymize --help shows all options.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +74,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
 def test_a_number_that_is_wrong_is_told_what_is_allowed(option, text, allowed, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["anonymize", "in.csv", "out.csv", option, text])
-    line = capsys.readouterr().err.splitlines()[-1]
+    line = capsys.readouterr().err.splitlines()[0]
     assert line.endswith(f"error: argument {option}: {text!r} must be {allowed}")
 
 

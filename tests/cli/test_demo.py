@@ -18,6 +18,11 @@ def test_the_result_is_printed(run):
     assert re.search(r"seconds +\d+\.\d+", printed)
     before, after = printed.split("First rows before")[1].split("First rows after")
     assert len(before.split()) == len(after.split()) == 7 * 10
+    # Ages are whole numbers, also in the release.
+    decimals = [0, 0, 1, 2, 0, 1, 1, 2, 4, 0]
+    for table in (before, after):
+        for row in table.strip().splitlines()[1:]:
+            assert [len(cell.partition(".")[2]) for cell in row.split()] == decimals
 
 
 def test_a_table_to_try_the_commands_on(run, tmp_path, monkeypatch):

@@ -47,7 +47,9 @@ def test_floats():
     assert (found.kind, found.how) == ("number", "all 7 cells are numbers")
 
 
-@pytest.mark.parametrize("text", ["", " ", "NA", "NaN", "nan", "null", "NULL", "?", "*", "n.d."])
+@pytest.mark.parametrize(
+    "text", ["", " ", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "*", "n.d."]
+)
 def test_missing(text):
     format = Format(missing=(*Format().missing, "n.d."))
     numbers = column("1", text, "2", format=format)
@@ -190,7 +192,7 @@ def test_day_and_month_that_cannot_be_told_apart():
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["5", "6", "N/A"], "2 of 3 cells are numbers, 'N/A' is not one: use --na N/A; or use"),
+        (["5", "6", "nil"], "2 of 3 cells are numbers, 'nil' is not one: use --na nil; or use"),
         (["5", "6", "--"], "2 of 3 cells are numbers, '--' is not one: use --na=--; or use"),
         (["5"] * 4 + ["not a"] * 3, "4 of 7 cells are numbers, 'not a' is not one: use --na 'not"),
         (["5", "6", "Jane Doe"], "2 of 3 cells are numbers, 1 is not: name texts that mean"),

@@ -36,7 +36,8 @@ def stderr_on_terminal(terminal, monkeypatch):
 @pytest.fixture
 def search(patients, tmp_path):
     """Arguments of a command that searches."""
-    return ["anonymize", patients, tmp_path / "out.csv", "--drop", "id", "--time-limit"]
+    columns = ["--columns", "age,town,height,weight", "--drop", "id"]
+    return ["anonymize", patients, tmp_path / "out.csv", *columns, "--time-limit"]
 
 
 @pytest.mark.usefixtures("fake_clock")
