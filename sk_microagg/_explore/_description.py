@@ -7,9 +7,9 @@ import pandas as pd
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._identifiers import count_distinct, is_identifier, names_people
-from sk_microagg._explore._distributions import distributions
+from sk_microagg._explore._distributions import FEWEST, distributions
 from sk_microagg._explore._words import on_the_page
-from sk_microagg._utils._shares import fewest_records, share_in_words
+from sk_microagg._utils._shares import share_in_words
 
 K = 5
 KS = (2, 3, 5, 10, 20, 50)
@@ -18,6 +18,13 @@ LONGEST_CELL = 200
 
 # Previews are computed on this many rows at most.
 N_SAMPLE = 5_000
+
+# If no row of the original is to be seen, categories are shown up to this many of a column: more of
+# them may name people, whatever the number of their rows.
+MOST_CATEGORIES = 20
+
+# Fewer values are hardly names, even if the table is small.
+FEWEST_NAMES = 6
 
 
 def describe_table(table, shows_rows):
@@ -69,28 +76,42 @@ def _describe_column(table, name, rows, shows_rows):
     n_records, n_known = table.cells.num_rows, len(known)
     share = 1 - n_known / n_records
     n_distinct = count_distinct(known)[0]
-    may_name_people = not shows_rows and names_people(n_distinct, n_known)
+    seem_names = names_people(n_distinct, n_known)
+    has_many = seem_names or n_distinct > MOST_CATEGORIES
+    hides_values = not shows_rows and has_many and column.kind != "boolean"
+    role = _suggested_role(column, problem, n_distinct, n_known)
     return {
         "name": name,
         "kind": column.kind,
         "recognized": column.how,
         "problem": problem,
-        "missing": share_in_words(share, n_records, fewest_records(K)),
+        "missing": share_in_words(share, n_records, FEWEST),
         "n_distinct": n_distinct,
-        "distribution": _distribution(column, rows, may_name_people),
-        "role": _suggested_role(column, problem, n_distinct, n_known),
+        "hides_values": hides_values,
+        "distribution": _distribution(column, rows, hides_values),
+        "role": role,
+        "hint": _hint(column, role, n_distinct, n_known) if seem_names or hides_values else None,
     }
 
 
-def _distribution(column, rows, may_name_people):
+def _hint(column, role, n_distinct, n_known):
+    """What to think of before values that may be names are released; None if they are no names."""
+    if column.kind != "category" or role == "drop" or n_distinct < FEWEST_NAMES:
+        return None
+    return (
+        f"{n_distinct:,} values in {n_known:,} rows: if they name people, choose Unit or Drop, or "
+        "names will be in the release."
+    )
+
+
+def _distribution(column, rows, hides_values):
     if column.kind == "empty":
         return {"type": "note", "text": column.how}
-    if may_name_people and column.notation is None:
-        return {"type": "note", "text": "not drawn: it may name people"}
     frame = pd.DataFrame({column.name: column.values[rows]})
-    if frame[column.name].notna().sum() < fewest_records(K):
+    if frame[column.name].notna().sum() < FEWEST:
         return {"type": "note", "text": "hardly any value is known"}
-    (drawn,) = distributions(frame, frame, [column], K)
+    hidden = [column.name] if hides_values else []
+    (drawn,) = distributions(frame, frame, [column], hidden=hidden)
     drawn.pop("after", None)
     return drawn
 

@@ -9,7 +9,6 @@ import numpy as np
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
 from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._facts import Fact, method_of
 from sk_microagg._cli._in_memory import (
     anonymize_in_memory,
     check_level,
@@ -24,13 +23,16 @@ from sk_microagg._explore._drafts import Drafts
 from sk_microagg._explore._measures import (
     about_sensitive,
     columns_before_and_after,
+    demands_met,
     groups_in_plane,
+    lines_of,
     risk_of,
     rounded_bound,
     rounded_loss,
 )
 from sk_microagg._explore._progress import SentProgress
 from sk_microagg._explore._settings import parsed
+from sk_microagg._explore._state import state_of
 from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._progress import seconds_left
 from sk_microagg._utils._shares import fewest_records, rounded_share, share_in_words
@@ -40,7 +42,7 @@ from sk_microagg.metrics import anonymity_level, homogeneity
 NO_TRACE = np.empty((0, 2))
 
 
-def preview(send, table, arguments, is_sample):
+def preview(send, table, arguments, is_sample, hidden):
     """Group the records of a table, and measure what a release would be; write nothing.
 
     Parameters
@@ -56,6 +58,9 @@ def preview(send, table, arguments, is_sample):
 
     is_sample : bool
         Whether it is a sample.
+
+    hidden : list of str
+        Names of columns whose categories are not shown.
 
     Returns
     -------
@@ -80,15 +85,16 @@ def preview(send, table, arguments, is_sample):
             "smallest_group": int(estimator.group_sizes_.min()),
             "level": int(level),
             "level_of": "together with its stratum" if plan.choice.strata else "",
-            "loss": rounded_loss(estimator.information_loss_),
+            "loss": rounded_loss(estimator.information_loss_, len(records)),
             "expected_matches": share,
             "words": {"expected_matches": words},
-            "method": method_of(estimator),
             "warnings": progress.said,
-            "columns": columns_before_and_after(plan, estimator, records, released, release),
+            "columns": columns_before_and_after(
+                plan, estimator, records, released, release, hidden
+            ),
             "groups": groups_in_plane(released[[c.name for c in plan.known]], k),
             "sensitive": about_sensitive(plan, release),
-            "privacy": [line for fact in privacy.values() for line in _lines(fact)],
+            "privacy": demands_met(privacy),
         }
 
 
@@ -138,23 +144,23 @@ def certificate(send, table, arguments, is_sample, seconds):
         estimator, records, _ = _grouped(plan, progress)
         if not isinstance(estimator, TableAggregator):
             raise CommandError("A bound is proven for groups that are released as averages.")
-        loss = float(estimator.information_loss_)
+        loss, n_records = float(estimator.information_loss_), len(records)
+
+        def figures(bound):
+            return {
+                "bound": rounded_bound(bound, n_records),
+                "loss": rounded_loss(loss, n_records),
+            }
 
         def tick(after, bound):
             words = Certificate(loss, bound, NO_TRACE, estimator.k).verdict()
-            figures = {"bound": rounded_bound(bound), "loss": rounded_loss(loss)}
-            send({"tick": {"seconds": after, **figures, "words": words}})
+            send({"tick": {"seconds": after, **figures(bound), "words": words}})
 
         proven = estimator._prove(records, seconds, on_rise=tick)
-    return {
-        "bound": rounded_bound(proven.bound),
-        "loss": rounded_loss(loss),
-        "verdict": proven.verdict(),
-        "is_sample": is_sample,
-    }
+    return {**figures(proven.bound), "verdict": proven.verdict(), "is_sample": is_sample}
 
 
-def export(send, arguments, folder):
+def export(send, arguments, read_state, folder):
     """Anonymize the file, by the code of the command line; write both files or none.
 
     Parameters
@@ -164,6 +170,9 @@ def export(send, arguments, folder):
 
     arguments : list of str
         The arguments of `anonymize`.
+
+    read_state : tuple
+        The state of the file that the page shows, see `state_of`.
 
     folder : str
         A new folder for drafts next to the table. It does not stay.
@@ -180,12 +189,18 @@ def export(send, arguments, folder):
     try:
         with SentProgress(lambda message: send(drafts.hidden(message))) as progress:
             facts = anonymize_in_memory(parsed(drafts.arguments), progress)
-        check_targets(options)  # Again, since a file may have been written in the meantime.
+        # What was read may not be what the page shows, and a file may have been written meanwhile.
+        if state_of(options.input) != read_state:
+            raise CommandError(
+                f"{options.input} has changed since the page read it: no file was written. Read it "
+                "again."
+            )
+        check_targets(options)
         drafts.publish()
     finally:
         drafts.remove()
     return {
-        "facts": [[name, "\n".join(_lines(fact))] for name, fact in facts.items()],
+        "facts": [[name, "\n".join(lines_of(fact))] for name, fact in facts.items()],
         "warnings": progress.said,
         "release": Path(options.output).name,
         "report": options.report and Path(options.report).name,
@@ -228,7 +243,7 @@ def _point(table, arguments, k):
     share, words = risk_of(records, released, estimator)
     point = {
         "k": k,
-        "loss": rounded_loss(estimator.information_loss_),
+        "loss": rounded_loss(estimator.information_loss_, len(records)),
         "expected_matches": share,
         "words": {"expected_matches": words},
     }
@@ -238,9 +253,3 @@ def _point(table, arguments, k):
         point["homogeneity"] = rounded_share(share)
         point["words"]["homogeneity"] = share_in_words(share, len(records), fewest_records(k))
     return point
-
-
-def _lines(fact):
-    """The lines of a fact, as the command line prints them."""
-    fact = fact.text if isinstance(fact, Fact) else fact
-    return [str(line) for line in (fact if isinstance(fact, list) else [fact])]

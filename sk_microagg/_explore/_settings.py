@@ -97,6 +97,9 @@ def arguments_of(settings, source):
         ]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CommandError("The settings are incomplete: load the page again.") from error
+    # To a command that names none, all columns are quasi-identifiers.
+    if not any(column["role"] == "quasi_identifier" for column in columns.values()):
+        raise CommandError("No column is a quasi-identifier: choose one.")
     _check_columns(arguments, columns)
     return arguments
 

@@ -12,6 +12,7 @@ from sk_microagg._cli._paths import suffix_of_input
 from sk_microagg._cli._tables import read_table
 from sk_microagg._explore._description import K, describe_table, sampled_rows
 from sk_microagg._explore._settings import Source, arguments_of
+from sk_microagg._explore._state import state_of
 
 # By the kinds that are recognized, those that can be declared.
 KINDS_TO_DECLARE = {
@@ -46,7 +47,7 @@ class OpenTable:
 
     def __init__(self, options):
         self.options = options
-        self._read_state = self._state()
+        self._read_state = state_of(options.input)
         table = read_table(options.input, Format.of(options))
         cells = table.cells
         self._hierarchies = set()
@@ -54,6 +55,7 @@ class OpenTable:
             names = cells.column_names
             self._hierarchies.update(read_hierarchies(options.hierarchies, names, names))
         description = describe_table(table, shows_rows=not options.no_preview)
+        self._hidden = [c["name"] for c in description["columns"] if c["hides_values"]]
         self.source = Source(self.options, cells.column_names)
         self.sample = replace(table, cells=cells.take(sampled_rows(cells.num_rows)))
         self.description = {
@@ -66,7 +68,7 @@ class OpenTable:
 
     def check_unchanged(self, settings):
         """Raise CommandError if the file is no longer what was read for some settings."""
-        if self._state() != self._read_state:
+        if state_of(self.options.input) != self._read_state:
             raise CommandError(
                 f"{self.options.input} has changed since it was read: read it again."
             )
@@ -80,7 +82,8 @@ class OpenTable:
     def arguments_of_job(self, what, settings):
         """Return the arguments of a job, after what it sends to: see `_jobs`."""
         if what == "export":
-            return arguments_of(settings, self.source), self.source.beside(f".{uuid4().hex}")
+            folder = self.source.beside(f".{uuid4().hex}")
+            return arguments_of(settings, self.source), self._read_state, folder
         is_sample = self.description["n_sample"] < self.description["n_records"]
         # Previews do not wait for a long search.
         settings = {**settings, "time_limit": None}
@@ -88,7 +91,7 @@ class OpenTable:
             settings["columns"] = self._with_kinds(settings["columns"])
         arguments = arguments_of(settings, self.source)
         about = {
-            "preview": (is_sample,),
+            "preview": (is_sample, self._hidden),
             "curve": (self.description["ks"],),
             "certificate": (is_sample, settings["certificate"] or 10.0),
         }[what]
@@ -112,14 +115,6 @@ class OpenTable:
         """Return the names of files that would be overwritten."""
         names = [settings["release"], settings["report"]]
         return [n for n in names if n is not None and os.path.lexists(self.source.beside(n))]
-
-    def _state(self):
-        """What changes when the file does."""
-        try:
-            state = os.stat(self.options.input)
-        except OSError as error:
-            raise CommandError(f"{self.options.input} cannot be read: {error.strerror}.") from error
-        return state.st_mtime_ns, state.st_size, state.st_ino
 
     def _first_settings(self, columns):
         suffix = suffix_of_input(self.options.input)

@@ -5,6 +5,8 @@ They quote no value of the table that may be of a single record: the page may be
 
 import re
 
+from sk_microagg._cli._mistyped import SMALLEST_SHARE
+
 # A name as the shell wants it.
 NAME = r"('(?:[^']|'\"'\"')*'|[^\s;,.]+)"
 
@@ -13,7 +15,21 @@ GENERALIZE = (
     "what a group shares."
 )
 
+
+def _without_advice_for_others(found):
+    """Most cells are something else: then these mean something, and their kind was chosen wrong."""
+    n_fit, n_known, what, _, advice = found.groups()
+    if int(n_fit) >= SMALLEST_SHARE * int(n_known):
+        return found[0]
+    return f"{n_fit} of {n_known} cells are {what}: {advice}"
+
+
 REPLACED = [
+    (
+        r"(?s)(\d+) of (\d+) cells are ([^,:]*), "
+        r"(.* is not one: use --na.*; or|\d+ (?:is|are) not: name texts .* --na, or) (.*)",
+        _without_advice_for_others,
+    ),
     (rf"use --categorical {NAME} to take all as categories", "choose the kind category"),
     (rf"use --date {NAME}, or --categorical {NAME}", "choose the kind date or category"),
     (rf"or use --categorical {NAME}", "or choose the kind category"),

@@ -15,6 +15,8 @@ import psutil
 import pytest
 from servers import COMMAND, PATIENT, OpenPage, serve
 
+from sk_microagg._cli._errors import CommandError
+from sk_microagg._explore._workers import JOBS
 from sk_microagg.cli import main
 
 # Seconds of a search or proof that no test waits for.
@@ -80,6 +82,18 @@ def are_the_same_but_for_their_making(one, other):
         if line.startswith(("+ ", "- "))
     ]
     return all(OF_ITS_MAKING.search(line) for line in differ)
+
+
+def test_a_table_that_changes_after_the_start_is_not_released(explored, tmp_path, visits):
+    table = tmp_path / "visits.csv"
+    shutil.copy(visits, table)
+    page = explored(table)
+    arguments = page.table.arguments_of_job("export", page.settings(report=None))
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(lines[:101]))
+    with pytest.raises(CommandError, match="has changed since the page read it: no file was"):
+        JOBS["export"](page.messages.append, *arguments)
+    assert [path.name for path in tmp_path.iterdir()] == ["visits.csv"]
 
 
 @pytest.mark.slow

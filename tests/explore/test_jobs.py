@@ -34,8 +34,8 @@ def same_figures(result, facts):
     assert result["n_groups"] == facts["groups"]
     assert result["n_records"] == facts["records"]
     assert result["smallest_group"] == facts["smallest_group"]
-    assert result["loss"] == round(facts["information_loss"], 4)
-    assert result["method"] == facts["method"]
+    digits = 2 if facts["records"] < 200 else 3
+    assert result["loss"] == round(facts["information_loss"], digits)
     return True
 
 
@@ -100,7 +100,7 @@ def test_a_preview_has_the_figures_of_the_command_line(
         values = original[about["name"]]
         assert about["diversity"] == diversity(classes.to_numpy(), values)
         found = closeness(classes.to_numpy(), values, "equal")
-        assert found - 1e-6 <= about["closeness"] < found + 0.01
+        assert found - 1e-6 <= about["closeness"] < found + max(0.05, 2 / result["k"])
     assert [about["name"] for about in result["sensitive"]] == facts.get("sensitive", [])
     # Never above what k allows.
     assert 0 <= result["expected_matches"] <= 1 / result["k"] + 0.005
@@ -109,7 +109,8 @@ def test_a_preview_has_the_figures_of_the_command_line(
         assert page.names[column["index"]] == column["name"]
         if drawn["type"] != "note":
             assert len(drawn["before"]) == len(drawn["after"])
-            assert sum(drawn["before"]) <= 1 + 1e-9
+            # Each is rounded to five records.
+            assert sum(drawn["before"]) <= 1 + len(drawn["before"]) * 2.5 / result["n_records"]
 
 
 @pytest.mark.slow
@@ -197,7 +198,8 @@ def test_hierarchies(explored, table, facts_of, tmp_path):
         command = page.command(roles, report=None, **changes)
         facts = facts_of([*command[:2], str(tmp_path / "out.csv"), *command[3:], "--force"])
         assert same_figures(result, facts)
-        assert "hierarchies of town" in result["method"]
+        (town,) = [column for column in result["columns"] if column["name"] == "town"]
+        assert town["released"] == "lowest common node, or * for any value"
 
 
 @pytest.mark.parametrize("cell", ["7", "same", "2020-01-01", "{i}", "text {i}"])
@@ -299,17 +301,20 @@ def test_ordinals_are_drawn_as_their_values(explored, write_rows, tmp_path, meth
     shares = dict(zip(drawn["categories"], drawn["after"], strict=True))
     page.run("export", columns=settings["columns"], method=method, report=None)
     written = pd.read_csv(tmp_path / "table_release.csv")["size"].value_counts(normalize=True)
-    assert {one: share for one, share in shares.items() if share} == pytest.approx(dict(written))
+    assert {one: share for one, share in shares.items() if share} == pytest.approx(
+        dict(written), abs=2.5 / len(rows)
+    )
 
 
 @pytest.mark.parametrize(
     ("scale", "first", "last"),
     [
-        (1, "0.2503", "90.25"),
-        (-1, "-90.25", "-0.2503"),
-        (1000, "250.3", "90,250"),
-        (-1000, "-90,250", "-250.3"),
-        (1e14, "25,030,000,000,000", "9.025e+15"),
+        (1, "0", "90"),
+        (-1, "-90", "0"),
+        (1000, "0", "90,000"),
+        (-1000, "-90,000", "0"),
+        (1e12, "0", "90,000,000,000,000"),
+        (1e14, "0", "9e+15"),
     ],
 )
 def test_labels_of_edges(explored, write_rows, tmp_path, scale, first, last):

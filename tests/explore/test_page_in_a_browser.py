@@ -20,7 +20,34 @@ WIDTHS = (390, 768, 1280, 1600)
 TIMEOUT = 120_000
 HACK = "<img src=x onerror=document.title='hacked'>"
 SCRIPT = "<script>document.title='hacked'</script>"
-NAMES = [HACK, SCRIPT, "long " * 100, "\u202eright to left", "😀 emoji", "javascript:alert(1)"]
+NAMES = [HACK, SCRIPT, "long " * 100, "\u202eright to left", "😀 患者", "javascript:alert(1)"]
+
+# Whether the characters of an element are seen in their order.
+IN_ORDER = """element => {
+  const range = document.createRange();
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let before = null;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (let i = 0; i < node.length; i += 1) {
+      range.setStart(node, i);
+      range.setEnd(node, i + 1);
+      const { left, bottom, width } = range.getBoundingClientRect();
+      if (width === 0) continue;
+      if (before && bottom < before.bottom + 5 && left < before.left) return false;
+      before = { left, bottom };
+    }
+  }
+  return true;
+}"""
+
+# Options of a command that are broken into several lines.
+BROKEN_OPTIONS = """element => [...element.querySelectorAll(".word")]
+  .filter(word => word.textContent.startsWith("--") && word.textContent.length < 30)
+  .filter(word => {
+    const lineHeight = 1.8 * parseFloat(getComputedStyle(word).fontSize);
+    return word.getClientRects()[0].height > lineHeight;
+  })
+  .map(word => word.textContent)"""
 
 # Names of controls without a label, as assistive technology sees them.
 UNLABELED = """() => [...document.querySelectorAll("input, select, button, textarea, summary")]
@@ -171,6 +198,7 @@ def test_hostile_names_and_values_are_text(open_tab, tmp_path):
         tab.wait_for_preview()
         tab.change(lambda: tab.role(0).select_option("sensitive"))
         tab.change(lambda: tab.role(1).select_option("stratum"))
+        tab.change(lambda: tab.role(3).select_option("drop"))
         tab.wait_for_curve()
         page = tab.page
         page.click("#export-start")
@@ -184,6 +212,49 @@ def test_hostile_names_and_values_are_text(open_tab, tmp_path):
         assert page.title().startswith("<b>hostile'&.csv")
         assert page.evaluate(UNLABELED) == []
         assert overflow(page, 390) == []
+        command = page.locator("#command")
+        assert "\u202eright to left" in command.inner_text()
+        for shown in (command, page.locator("#exported code")):
+            assert shown.evaluate(IN_ORDER)
+            assert shown.locator(".word", has_text="--report").count() == 1
+            assert shown.evaluate(BROKEN_OPTIONS) == []
+        tab.close()
+
+
+def test_names_of_people_have_a_hint(open_tab, tmp_path):
+    with open(tmp_path / "visits.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(
+            [["patient", "age"], *[[f"Anna {i % 40}", i % 9] for i in range(320)]]
+        )
+    with serve("visits.csv", "--no-preview", cwd=tmp_path) as server:
+        tab = open_tab(server.address)
+        tab.wait_for_preview()
+        assert "Anna" not in tab.page.inner_text("body")
+        assert "average of a group of similar records" in tab.page.inner_text("#preview-note")
+        hint = tab.page.locator('[data-column="0"] .hint')
+        assert "if they name people" in hint.inner_text()
+        tab.role(0).select_option("unit")
+        sync_api.expect(hint).to_be_hidden(timeout=TIMEOUT)
+        tab.close()
+
+
+def test_an_end_in_the_terminal_while_files_are_written(open_tab, here):
+    with serve("visits.csv", cwd=here) as server:
+        tab = open_tab(server.address)
+        page = tab.page
+        tab.wait_for_preview()
+        page.select_option("#time-limit", "300")
+        page.wait_for_selector("#export-start:enabled")
+        page.click("#export-start")
+        sync_api.expect(page.locator("#export-time")).to_contain_text("so far", timeout=TIMEOUT)
+        server.process.send_signal(2)
+        page.wait_for_selector("#connection [data-kind=error]")
+        assert server.process.wait(30) == 0
+        page.wait_for_timeout(1000)  # A change is checked after less.
+        assert page.inner_text("#preview-state") == "ended in the terminal"
+        assert page.inner_text("#export-state") == "Canceled. No file was written."
+        assert page.inner_text("#export-time") == ""
+        assert "does not answer" not in page.inner_text("body")
         tab.close()
 
 

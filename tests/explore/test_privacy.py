@@ -161,14 +161,14 @@ def test_losses_and_bounds_have_few_digits(explored, table):
     for about in (proven, *(message["tick"] for message in page.messages if "tick" in message)):
         assert about["bound"] <= about["loss"]
         figures += [about["loss"], about["bound"]]
-    assert all(figure == round(figure, 4) for figure in figures)
+    assert all(figure == round(figure, 2) for figure in figures)
 
 
 def test_expected_re_identifications_do_not_tell_who_is_not_linked():
     """A share below what is possible would tell that a few records are nearest to another row."""
     for linked in (0.98, 0.04):
         linkage = RecordLinkage(linked, linked / 5, 1 / 5)
-        assert expected_matches(linkage, 100, 5) == (1 / 5, "at most 20.0%")
+        assert expected_matches(linkage, 100, 5) == (1 / 5, "at most 20%")
     assert expected_matches(RecordLinkage(0.8, 0.164, 1 / 5), 100, 5) == (0.16, "16%")
 
 
@@ -215,6 +215,174 @@ def test_no_value_can_be_computed_from_the_ends_of_a_histogram(explored, write_r
         errors.append(errors_of_attacks(ends[-1], ordered[::-1]))
     # A guess is near now and then.
     assert (np.median(errors, axis=0) > 0.03).all()
+
+
+N_INCOMES = 300
+
+
+def incomes(seed):
+    """Incomes in ascending order, of which the highest are far from each other."""
+    return np.sort(np.round(np.random.default_rng(seed).lognormal(10, 0.6, N_INCOMES), 2))
+
+
+@pytest.fixture
+def previews_of(explored, write_rows, tmp_path):
+    """Previews of one column of numbers, by k."""
+
+    def previews_of(values, ks):
+        path = write_rows(tmp_path / "secret.csv", ["income"], *[[f"{v:.2f}"] for v in values])
+        page = explored(path, "--no-preview")
+        return {k: page.run("preview", {"income": "quasi_identifier"}, k=k) for k in ks}
+
+    return previews_of
+
+
+def drawn(preview):
+    return preview["columns"][0]["distribution"]
+
+
+def test_the_ends_of_several_previews_tell_no_value(previews_of):
+    """The first of k values is k times their mean, less k - 1 times the mean of the others."""
+    errors = []
+    for seed in range(3):
+        ordered = incomes(seed)
+        ends = {
+            k: [drawn(preview)["positions"][end] for end in (0, -1)]
+            for k, preview in previews_of(ordered, range(2, 8)).items()
+        }
+        for k in range(3, 8):
+            for end, true in ((0, ordered[k - 1]), (1, ordered[-k])):
+                found = k * ends[k][end] - (k - 1) * ends[k - 1][end]
+                errors.append(abs(found - true) / np.std(ordered))
+    # A value is at most this near to the end that is shown, whatever the end.
+    assert np.median(errors) > 0.1
+
+
+def test_the_counts_of_several_previews_isolate_no_record(previews_of):
+    """Counts below edges that move with k, if subtracted from each other, leave single records."""
+    ordered = incomes(0)
+    below = {}
+    for preview in previews_of(ordered, [*range(2, 11), 15, 20, 30, 50, 100]).values():
+        histogram = drawn(preview)
+        counts = np.cumsum(np.round(np.array(histogram["before"]) * N_INCOMES))
+        below |= dict(zip(histogram["positions"][1:-1], counts[:-1], strict=True))
+    edges = sorted(below)
+    n_between = np.diff([np.count_nonzero(ordered < edge) for edge in edges])
+    assert len(edges) > 5
+    assert n_between.min() >= 5
+    assert np.diff([below[edge] for edge in edges]).min() >= 5
+    assert all(count % 5 == 0 for count in below.values())
+
+
+def test_the_losses_of_several_previews_tell_no_value(previews_of):
+    """With two groups, the losses for k and k + 1 differ by what one record changes."""
+    ordered = incomes(0)
+    scores = (ordered - ordered.mean()) / ordered.std()
+    sums = {}
+    for k, preview in previews_of(ordered, range(125, 151)).items():
+        n_low = N_INCOMES - k  # The group of higher incomes is the smaller one.
+        sums[n_low] = -np.sqrt((1 - preview["loss"]) * n_low * k)
+    errors = [abs(sums[n + 1] - sums[n] - scores[n]) for n in range(150, 175)]
+    assert np.median(errors) > 5 * np.median(np.diff(scores[150:175]))
+
+
+def test_what_is_shown_of_the_original_does_not_depend_on_k(explored, table):
+    page = explored(table, "--no-preview")
+    roles = {"odd": "drop", "count": "quasi_identifier", "person": "drop"}
+    described = {about["name"]: about["distribution"] for about in page.description["columns"]}
+    for k in (2, 3, 5, 9):
+        for method in ("aggregate", "kaim"):
+            for column in page.run("preview", roles, k=k, method=method)["columns"]:
+                shown = column["distribution"]
+                if shown["type"] == "histogram":
+                    same = described[column["name"]]
+                    assert [shown[key] for key in ("positions", "before")] == [
+                        same[key] for key in ("positions", "before")
+                    ]
+
+
+def test_ordinal_values_of_the_original_do_not_depend_on_k(explored, write_rows, tmp_path):
+    values = [1] * 20 + [2] * 3 + [3] * 17 + [4] * 20
+    rows = [[value, i % 7] for i, value in enumerate(values)]
+    page = explored(write_rows(tmp_path / "grades.csv", ["grade", "x"], *rows))
+    shown = [
+        drawn(page.run("preview", {"grade": "quasi_identifier"}, {"grade": "ordinal"}, k=k))
+        for k in (2, 5)
+    ]
+    assert shown[0]["categories"] == shown[1]["categories"]
+    assert shown[0]["before"] == shown[1]["before"]
+
+
+def test_bins_by_people_have_no_edges_of_their_own(explored, write_rows, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [[f"p{i // 8}", f"{rng.normal() + i // 8:.3f}"] for i in range(200)]
+    page = explored(write_rows(tmp_path / "visits.csv", ["person", "x"], *rows))
+    edges = [
+        {*page.run("preview", {"person": role})["columns"][0]["distribution"]["positions"]}
+        for role in ("drop", "unit")
+    ]
+    assert edges[1] < edges[0]
+
+
+def test_the_extreme_value_of_one_person_with_many_rows(explored, write_rows, tmp_path):
+    rows = [[f"{i // 25}", "54321.17" if i < 25 else f"{i}.5"] for i in range(500)]
+    page = explored(write_rows(tmp_path / "visits.csv", ["person", "income"], *rows))
+    del page.description["rows"]
+    assert "54321" not in json.dumps([page.description, page.run("preview", {"person": "unit"})])
+
+
+def test_groups_are_placed_coarsely(explored, table):
+    groups = explored(table).run("preview", {"odd": "drop", "count": "quasi_identifier"})["groups"]
+    points = np.array(groups["points"])
+    assert points.min() == 0
+    assert points.max() == 1
+    assert np.allclose(points * 50, np.round(points * 50))
+    assert groups["axes"] == ["first component", "second component"]
+
+
+def test_distances_from_the_whole_table_are_coarse(explored, write_rows, tmp_path):
+    """In two groups, each record changes the distance: what is shown must not follow it."""
+    shown, roles = set(), {"answer": "sensitive"}
+    for n_yes in (4, 5, 6):
+        rows = [[i, "yes" if i < n_yes or i > 16 else "no"] for i in range(20)]
+        page = explored(write_rows(tmp_path / "asked.csv", ["x", "answer"], *rows))
+        preview = page.run("preview", roles | {"x": "quasi_identifier"}, k=10, t=0.9)
+        shown.add(preview["sensitive"][0]["closeness"])
+        (sentence,) = preview["privacy"]
+        assert sentence.endswith("is at most 0.9, as demanded")
+    assert shown == {0.2}
+
+
+@pytest.mark.parametrize("n_rows", [8, 25])
+def test_names_of_people_with_several_rows(explored, write_rows, tmp_path, n_rows):
+    rows = [[f"Anna Muster{i}", 30 + i % 20, f"{j % 3}"] for i in range(40) for j in range(n_rows)]
+    path = write_rows(tmp_path / "visits.csv", ["patient", "age", "answer"], *rows)
+    page = explored(path, "--no-preview")
+    about = page.description["columns"][0]
+    assert "choose Unit or Drop" in about["hint"]
+    sent = [page.description]
+    for role in ROLES:
+        sent.append(page.run("preview", {"patient": role}))
+    sent.append(page.run("preview", {"patient": "quasi_identifier"}, method="kaim"))
+    for kind in ("number", "date", "ordinal"):
+        with pytest.raises(CommandError) as error:
+            page.run("preview", {"patient": "quasi_identifier"}, {"patient": kind})
+        sent.append(on_the_page(error.value))
+    assert "Anna" not in json.dumps([sent, page.messages])
+    # Categories of which there are few are shown.
+    answers = page.run("preview", {"patient": "drop"}, {"answer": "category"})["columns"][-1]
+    assert answers["distribution"]["type"] == "bars"
+    # If rows are shown, so are names.
+    assert "Anna" in json.dumps(explored(path).description["columns"])
+
+
+def test_numbers_of_people_as_categories(explored, write_rows, tmp_path):
+    rows = [[7_001_000 + 13 * (i % 40), i % 9] for i in range(1000)]
+    path = write_rows(tmp_path / "visits.csv", ["patient", "age"], *rows)
+    sent = explored(path, "--no-preview").run(
+        "preview", {"patient": "quasi_identifier"}, {"patient": "category"}
+    )
+    assert "7001" not in json.dumps(sent)
 
 
 @pytest.mark.slow

@@ -209,7 +209,8 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
         ({"columns": [column(kind="picture")]}, "cannot be named"),
         ({"columns": [column(weight=0)]}, "must be a number above 0"),
         ({"columns": [column(weight=None)]}, "The settings are incomplete"),
-        ({"columns": [column("drop")]}, "There is no column left to anonymize"),
+        ({"columns": [column("drop")]}, "No column is a quasi-identifier: choose one."),
+        ({"columns": [column("keep")]}, "No column is a quasi-identifier: choose one."),
     ],
 )
 def test_impossible_settings_are_explained(changes, words):

@@ -44,6 +44,15 @@ def test_a_pattern_of_dates_that_are_dates(explored, people):
     assert on_the_page(error.value).endswith("by a pattern: leave the pattern empty.")
 
 
+def test_text_as_another_kind(explored, visits):
+    """Most cells are text: they mean something, and are not missing values."""
+    with pytest.raises(CommandError) as error:
+        explored(visits).run("preview", {"sex": "quasi_identifier"}, {"sex": "number"})
+    assert on_the_page(error.value) == "sex: 0 of 300 cells are numbers: choose another kind."
+    few = "x: 9 of 12 cells are numbers, 'n/a' is not one: use --na n/a; or leave out --number."
+    assert "start explore with --na n/a; or choose another kind" in on_the_page(few)
+
+
 def test_names_of_files(explored, people):
     page = explored(people)
     roles = {"remark": "drop"}

@@ -17,6 +17,8 @@ const DETAILS = {
 };
 // Roles of columns whose values are read, so that their kind must be clear.
 const READ = ["quasi_identifier", "sensitive"];
+// Roles of columns that are left out of the release.
+const LEFT_OUT = ["unit", "drop"];
 const NOT_WITH_KAIM = ["unit", "stratum"];
 const KINDS = ["number", "category", "date", "ordinal"];
 const COUNTS = {
@@ -97,13 +99,14 @@ export class Columns {
 
   /** What depends on the method and on other columns. */
   update(isKaim) {
-    for (const { name, row, role, kind, detail, weight, problem } of this.#items) {
+    for (const { name, row, role, kind, detail, weight, problem, hint } of this.#items) {
       row.dataset.role = role.value;
       updateDetail(detail, kind.value, name);
       const isWeighted = role.value === "quasi_identifier" && !isKaim;
       weight.disabled = !isWeighted;
       weight.setAttribute("aria-invalid", isWeighted && !isRight(weight));
       for (const one of role.options) one.disabled = isKaim && NOT_WITH_KAIM.includes(one.value);
+      if (hint) hint.hidden = LEFT_OUT.includes(role.value);
       if (problem) problem.hidden = kind.value !== "" || !READ.includes(role.value);
     }
     const roles = this.#items.map(({ role }) => role.value);
@@ -128,6 +131,7 @@ export class Columns {
     detail.autocomplete = "off";
     [kind.value, role.value, weight.value, detail.value] = [settings.kind ?? "", settings.role, settings.weight, settings.detail ?? ""];
     const problem = column.problem ? make("p", { class: "problem" }, column.problem) : null;
+    const hint = column.hint ? make("p", { class: "hint" }, column.hint) : null;
     const row = make(
       "li",
       { "data-column": i },
@@ -138,9 +142,10 @@ export class Columns {
       labeled("Role", name, role),
       labeled("Weight", name, weight),
       problem,
+      hint,
     );
     for (const one of [kind, detail, role, weight]) one.addEventListener("input", () => this.#changed());
-    return { name, row, kind, detail, role, weight, problem };
+    return { name, row, kind, detail, role, weight, problem, hint };
   }
 
   #filter() {

@@ -2,6 +2,9 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const LONGEST_NAME = 60;
+// Marks, embeddings, overrides and isolates of the direction of text.
+const TURNING = /([\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])/;
+const SHORT = 3; // seconds
 
 export const byId = (id) => document.getElementById(id);
 
@@ -11,8 +14,20 @@ function fill(element, attributes, children) {
       element.setAttribute(name, value === true ? "" : value);
     }
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  const known = children.filter((child) => child !== null && child !== undefined);
+  element.append(...known.flatMap((child) => (typeof child === "string" ? inOrder(child) : child)));
   return element;
+}
+
+/** A text whose characters are seen in their order: each that would turn the text after it is isolated. */
+function inOrder(text) {
+  const parts = text.split(TURNING);
+  return parts.map((part, i) => {
+    if (i % 2 === 0) return part;
+    const isolated = document.createElement("bdi");
+    isolated.textContent = part;
+    return isolated;
+  });
 }
 
 export function make(tag, attributes = {}, ...children) {
@@ -25,7 +40,14 @@ export function makeSvg(tag, attributes = {}, ...children) {
 
 /** Change a text only if it differs, so that screen readers do not repeat it. */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  if (element.textContent !== text) element.replaceChildren(...inOrder(text));
+}
+
+/** Show a command line, of which no word is broken that fits into a line. */
+export function setCommand(element, command) {
+  if (element.textContent === command) return;
+  const words = command.split(/(\s+)/);
+  element.replaceChildren(...words.map((word, i) => (i % 2 === 0 ? make("span", { class: "word" }, word) : word)));
 }
 
 /** Show one of two buttons, and keep the focus if it was on the other. */
@@ -72,6 +94,10 @@ export function percent(share) {
 
 export function duration(seconds) {
   return seconds < 90 ? counted(Math.max(1, Math.round(seconds)), "second") : `${Math.round(seconds / 60)} minutes`;
+}
+
+export function timeSoFar(seconds) {
+  return seconds < SHORT ? "" : `${duration(seconds)} so far`;
 }
 
 export function timeLeft(seconds) {

@@ -25,6 +25,7 @@ const state = {
   warnings: [],
   timer: 0,
   nChecks: 0,
+  isConnected: false,
 };
 
 const columns = new Columns(() => changed());
@@ -77,7 +78,7 @@ function changed() {
     certificate.clear();
     if (key !== state.canceledKey) setPreviewState("computing…");
   }
-  state.timer = setTimeout(check, DELAY);
+  if (state.isConnected) state.timer = setTimeout(check, DELAY);
 }
 
 async function check() {
@@ -261,6 +262,7 @@ function connect() {
     open: () => {
       byId("connection").replaceChildren();
       byId("work").disabled = false;
+      state.isConnected = true;
       if (state.table !== null) changed();
     },
     event: (event) => JOBS[event.what]?.receive(event),
@@ -271,10 +273,12 @@ function connect() {
       if (!isEnded) words.append(again);
       byId("connection").replaceChildren(words);
       byId("work").disabled = true;
+      state.isConnected = false;
       clearTimeout(state.timer);
+      state.nChecks += 1; // the answer to one that is under way says nothing
       for (const job of Object.values(JOBS)) job.forget();
       state.curveKey = "";
-      setPreviewState("not connected");
+      setPreviewState(isEnded ? "ended in the terminal" : "not connected");
     },
   });
 }

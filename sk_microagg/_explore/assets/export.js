@@ -1,6 +1,6 @@
 // Names of files, the command line that does the same, and the release itself.
 import { Job } from "./api.js";
-import { byId, make, setText, showProgress, switchButtons, timeLeft } from "./dom.js";
+import { byId, make, setCommand, setText, showProgress, switchButtons, timeLeft, timeSoFar } from "./dom.js";
 
 function messages(warnings) {
   return warnings.map((words) => make("p", { class: "message", "data-kind": "warning" }, words));
@@ -9,6 +9,7 @@ function messages(warnings) {
 export class Export {
   #exists = [];
   #isPossible = false;
+  #clock = 0; // shows the time so far
 
   /** `changed` is called after a change of a user, `settings` returns those to write with. */
   constructor(changed, settings) {
@@ -26,7 +27,10 @@ export class Export {
     }
     for (const id of ["report-certificate", "overwrite"]) byId(id).addEventListener("input", () => changed());
     byId("copy").addEventListener("click", () => this.#copy());
-    byId("export-start").addEventListener("click", () => this.job.start(settings()));
+    byId("export-start").addEventListener("click", () => {
+      this.#startClock();
+      this.job.start(settings());
+    });
     byId("export-cancel").addEventListener("click", () => this.job.cancel());
   }
 
@@ -64,7 +68,7 @@ export class Export {
     this.#isPossible = answer !== null && answer.error === null;
     if (answer !== null) {
       this.#exists = answer.exists ?? [];
-      setText(byId("command"), answer.command ?? "");
+      setCommand(byId("command"), answer.command ?? "");
       byId("copy").disabled = !answer.command;
       byId("export-problem").hidden = answer.error === null;
       setText(byId("export-problem"), answer.error ?? "");
@@ -80,6 +84,13 @@ export class Export {
     byId("export-start").disabled = !this.#isPossible || !isAllowed;
   }
 
+  /** The time so far is apart from the state, which screen readers announce. */
+  #startClock() {
+    const start = performance.now();
+    clearInterval(this.#clock);
+    this.#clock = setInterval(() => setText(byId("export-time"), timeSoFar((performance.now() - start) / 1000)), 1000);
+  }
+
   #run(event) {
     switchButtons(byId("export-cancel"), byId("export-start"));
     byId("exported").replaceChildren();
@@ -92,6 +103,8 @@ export class Export {
   #stop(words, changed) {
     switchButtons(byId("export-start"), byId("export-cancel"));
     byId("export-progress").hidden = true;
+    clearInterval(this.#clock);
+    setText(byId("export-time"), "");
     setText(byId("export-state"), words);
     byId("overwrite").checked = false;
     changed(); // files may exist now
@@ -99,13 +112,15 @@ export class Export {
 
   #done(result, changed) {
     const files = [result.release, result.report].filter(Boolean);
+    const command = make("code");
+    setCommand(command, result.command);
     const facts = result.facts.map(([name, words]) => make("div", {}, make("dt", {}, name), make("dd", {}, words)));
     byId("exported").replaceChildren(
       make("p", { class: "verdict" }, "Written: ", ...files.flatMap((file, i) => [i ? " and " : "", make("bdi", { "data-file": file }, file)])),
       ...messages(result.warnings),
       make("dl", { class: "facts" }, ...facts),
       make("p", { class: "note" }, "Written with:"),
-      make("pre", {}, make("code", {}, result.command)),
+      make("pre", {}, command),
     );
     if (document.activeElement === byId("export-cancel")) byId("exported").focus();
     this.#stop("The release is written.", changed);

@@ -18,6 +18,11 @@ const LOSS = {
   kaim: "How coarse the values are, on average: 0% if unchanged, 100% if all are *. Less is better.",
 };
 
+const ROWS = {
+  aggregate: "Each row of the release is the average of a group of similar records.",
+  kaim: "Each row of the release is what a group of similar records has in common.",
+};
+
 export function showPreview(result, method) {
   showFigures(result, method);
   showColumns(result.columns);
@@ -38,7 +43,7 @@ function showFigures(result, method) {
   const sample = result.is_sample
     ? `All figures of the preview are of a sample of ${counted(result.n_records, "row")}; the release is made of all rows, and its figures differ a little. `
     : `Computed on all ${counted(result.n_records, "row")}. `;
-  setText(byId("preview-note"), `${sample}Method: ${result.method}.`);
+  setText(byId("preview-note"), sample + ROWS[method]);
 }
 
 function card({ index, name, released, distribution }) {
