@@ -248,13 +248,13 @@ def test_the_ends_of_several_previews_tell_no_value(previews_of):
         ordered = incomes(seed)
         ends = {
             k: [drawn(preview)["positions"][end] for end in (0, -1)]
-            for k, preview in previews_of(ordered, range(2, 8)).items()
+            for k, preview in previews_of(ordered, range(5, 12)).items()
         }
-        for k in range(3, 8):
+        for k in range(6, 12):
             for end, true in ((0, ordered[k - 1]), (1, ordered[-k])):
                 found = k * ends[k][end] - (k - 1) * ends[k - 1][end]
                 errors.append(abs(found - true) / np.std(ordered))
-    # A value is at most this near to the end that is shown, whatever the end.
+    # A guess is near now and then.
     assert np.median(errors) > 0.1
 
 
