@@ -216,9 +216,9 @@ def test_signals_end_the_server_and_all_work(mortal, names_in, name):
     assert page.start("export", mortal.settings(time_limit=LONG)).status == 200
     assert page.start("certificate", mortal.settings(certificate=LONG)).status == 200
     page.until_text("grouping")
+    wait_until(lambda: len(workers(mortal)) == 2)
     process = psutil.Process(mortal.process.pid)
     family = process.children(recursive=True)
-    assert len(workers(mortal)) == 2
     if name == "SIGINT":  # as a terminal sends it
         os.killpg(mortal.process.pid, signal.SIGINT)
     else:
