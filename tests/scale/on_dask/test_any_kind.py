@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sk_microagg import MicroAggregator, TableAggregator, TargetScaler
+from sk_microagg.encoding._lost import LOST
 from sk_microagg.metrics import units_per_group
 from sk_microagg.privacy import LDiversity
 
@@ -188,6 +189,7 @@ def test_people_with_several_rows(shuffle, tmp_path):
     assert_frame_equal(new_rows, in_memory.transform(new))
 
 
+@pytest.mark.filterwarnings(f"ignore:{LOST}")
 @pytest.mark.parametrize("seed", range(3))
 def test_categories_that_one_person_has_most_often(seed):
     """What many rows have, but few people, is not the most frequent category of anything."""
@@ -229,6 +231,7 @@ SIZES = ["small", "medium", "large", "huge"]
     ],
     ids=str,
 )
+@pytest.mark.filterwarnings(f"ignore:{LOST}")
 @pytest.mark.parametrize("unit", [None, "person"])
 def test_orders_and_decimals(parameters, unit):
     rng = np.random.default_rng(0)
