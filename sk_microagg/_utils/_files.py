@@ -15,6 +15,9 @@ from uuid import uuid4
 from sk_microagg._utils._permissions import PRIVATE_FILE, PRIVATE_FOLDER, mode_for, open_folder
 from sk_microagg._utils._typing import FilePath
 
+# Times that the removal of a folder is tried.
+MOST_REMOVALS = 5
+
 
 class TemporaryFolder:
     """A folder that is removed when the last reference to it is gone.
@@ -34,11 +37,13 @@ class TemporaryFolder:
         try:
             if inside is not None:
                 os.makedirs(inside, exist_ok=True)
-            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=inside))
+            self.path = Path(inside or tempfile.gettempdir()) / f"{prefix}{uuid4().hex}"
+            # Before the folder is there: a signal may end the process in between.
+            self.remove = weakref.finalize(self, remove_folder, self.path)
+            self.path.mkdir(PRIVATE_FOLDER)
         except OSError as error:
             where = inside and os.fspath(inside)
             raise OSError(f"folder={where!r} cannot be written: {error.strerror}.") from error
-        self.remove = weakref.finalize(self, remove_folder, self.path)
 
     @contextmanager
     def removed_on_failure(self):
@@ -67,7 +72,11 @@ def remove_folder(path):
     with suppress(OSError):
         os.rename(path, removed)
         path = removed
-    shutil.rmtree(path, ignore_errors=True)
+    # A task that was about to write when it was renamed may still leave a file.
+    for _ in range(MOST_REMOVALS):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            break
 
 
 @contextmanager

@@ -1,10 +1,17 @@
 """Files and folders that appear only when they are complete."""
 
 import errno
+import shutil
+from pathlib import Path
 
 import pytest
 
-from sk_microagg._utils._files import released_folder, written_whole
+from sk_microagg._utils._files import (
+    TemporaryFolder,
+    released_folder,
+    remove_folder,
+    written_whole,
+)
 
 
 def test_a_file_that_cannot_be_written(tmp_path):
@@ -26,4 +33,31 @@ def test_a_folder_that_is_not_completed_leaves_nothing(tmp_path):
 
     with pytest.raises(ValueError, match="below k"):
         write()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_appears_during_the_removal_is_removed(tmp_path, monkeypatch):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    remove = shutil.rmtree
+
+    def remove_too_early(path, **options):
+        monkeypatch.setattr(shutil, "rmtree", remove)
+        (Path(path) / "late").write_text("a row")
+
+    monkeypatch.setattr(shutil, "rmtree", remove_too_early)
+    remove_folder(folder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_right_after_a_folder_was_made(tmp_path, monkeypatch):
+    make = Path.mkdir
+
+    def make_and_leave(path, *arguments):
+        make(path, *arguments)
+        raise SystemExit(143)
+
+    monkeypatch.setattr(Path, "mkdir", make_and_leave)
+    with pytest.raises(SystemExit):
+        TemporaryFolder(tmp_path, "rows-")
     assert list(tmp_path.iterdir()) == []
