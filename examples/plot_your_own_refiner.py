@@ -131,9 +131,9 @@ for name, model in models.items():
 # Every line leads from a record to the centroid of its group. Splitting often makes long and thin
 # groups; swaps make them compact.
 figure, axes = plt.subplots(
-    ncols=3, figsize=(11, 4.5), sharex=True, sharey=True, layout="constrained"
+    ncols=2, figsize=(7.5, 4.5), sharex=True, sharey=True, layout="constrained"
 )
-for panel, name in zip(axes, models, strict=False):
+for panel, name in zip(axes, ["Halves", "Halves, Swaps"], strict=True):
     model = models[name]
     lines = np.stack([wines.to_numpy(), model.centroids_[model.labels_]], axis=1)
     panel.add_collection(LineCollection(lines, color="#888888", linewidth=1))
