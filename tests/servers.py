@@ -5,6 +5,7 @@ import json
 import secrets
 import subprocess
 import sys
+import time
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 from urllib.parse import urlsplit
@@ -16,6 +17,14 @@ PATIENT = "from sk_microagg._explore import _server; _server.SECONDS_WITHOUT_PAG
 
 # Far more than anything takes here, even on a busy machine.
 SECONDS = 120
+
+
+def wait_until(is_so, seconds=60):
+    """Wait for something that must happen soon."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 class Answer:
@@ -173,7 +182,7 @@ class OpenPage:
 
 
 @contextmanager
-def serve(table, *options, code=None, cwd=None):
+def serve(table, *options, code="", cwd=None, browser=None):
     """Serve a table; end the server at the end.
 
     Parameters
@@ -184,19 +193,27 @@ def serve(table, *options, code=None, cwd=None):
     *options : str
         Options of `explore`.
 
-    code : str or None, default=None
+    code : str, default=""
         Python code that runs before the command, to change constants.
 
     cwd : path or None, default=None
         The folder that the server is started in.
+
+    browser : path or None, default=None
+        A file for the address that would be opened in a browser; by default none is.
     """
     command = COMMAND
-    if code is not None:
+    if browser is None:
+        options = ("--no-browser", *options)
+    else:
+        opened = f"lambda address: open({str(browser)!r}, 'w').write(address)"
+        code += f"\nimport webbrowser; webbrowser.open = {opened}"
+    if code:
         main = "import sys; from sk_microagg.cli import main; sys.exit(main())"
         command = [sys.executable, "-P", "-c", f"{code}\n{main}"]
     with TemporaryFile() as errors:
         process = subprocess.Popen(
-            [*command, "explore", str(table), "--no-browser", *options],
+            [*command, "explore", str(table), *options],
             cwd=cwd,
             stdout=subprocess.PIPE,
             stderr=errors,

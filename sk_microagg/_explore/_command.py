@@ -20,11 +20,11 @@ def run(options):
         progress.show(f"reading {options.input}")
         table = OpenTable(options)
 
-    def on_start(address):
+    def on_start(address, address_for_browser):
         print(f"{printable(options.input)} is open at {address}", flush=True)
         print("Only this machine can see it. Ctrl-C ends it, or closing the page.", flush=True)
         if not options.no_browser:
-            webbrowser.open(address)
+            webbrowser.open(address_for_browser)
 
     try:
         Server(table, on_start).serve_page()

@@ -2,7 +2,7 @@
 
 from hmac import compare_digest
 
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 
 # Nothing is loaded from elsewhere, nothing runs but our own scripts, and no other page frames this.
 HEADERS = {
@@ -34,21 +34,26 @@ class Guard:
     token : str
         What addresses begin with.
 
+    ticket : str
+        What stands for the token once: other users of the machine may see which address a browser
+        was started with.
+
     host : str
         The address and port that the server listens on.
     """
 
-    def __init__(self, app, token, host):
+    def __init__(self, app, token, ticket, host):
         self.app = app
         self.token = token
+        self.ticket = ticket
         self.host = host
 
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
             return
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            await refusal(scope, receive, _with_headers(send))
+        answer = self._refusal(scope) or self._admission(scope) or self._refusal_of_path(scope)
+        if answer is not None:
+            await answer(scope, receive, _with_headers(send))
             return
         path = scope["path"].removeprefix(f"/{self.token}")
         inside = {**scope, "path": path, "raw_path": path.encode()}
@@ -64,14 +69,30 @@ class Guard:
             return PlainTextResponse("Other pages are not served.", 403)
         if scope["method"] not in ("GET", "HEAD") and origin is None:
             return PlainTextResponse("Only the page itself may ask for this.", 403)
-        token = scope["path"].lstrip("/").partition("/")[0]
-        is_known = compare_digest(token.encode(), self.token.encode())
-        if not is_known or not scope["path"].startswith(f"/{self.token}/"):
-            return PlainTextResponse("There is nothing here: use the address as printed.", 404)
         length = given.get(b"content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES or b"transfer-encoding" in given:
             return PlainTextResponse("The request is too large.", 413)
         return None
+
+    def _admission(self, scope):
+        """The answer to the first request with the ticket, or None."""
+        is_first = self.ticket is not None and scope["method"] == "GET"
+        if not is_first or not _is_same(scope["path"], f"/{self.ticket}/"):
+            return None
+        self.ticket = None
+        return RedirectResponse(f"/{self.token}/", 303)
+
+    def _refusal_of_path(self, scope):
+        """The answer to a request without the token, or None."""
+        start = f"/{self.token}/"
+        if _is_same(scope["path"][: len(start)], start):
+            return None
+        return PlainTextResponse("There is nothing here: use the address as printed.", 404)
+
+
+def _is_same(given, secret):
+    """Compare without telling by the time how much of it is right."""
+    return compare_digest(given.encode(), secret.encode())
 
 
 def _with_headers(send):

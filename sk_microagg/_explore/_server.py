@@ -159,20 +159,21 @@ class Server(uvicorn.Server):
         The table.
 
     on_start : callable
-        Is called with the address of the page when that can be opened.
+        Is called with the address of the page when that can be opened, and with another one, which
+        leads to it once.
     """
 
     def __init__(self, table, on_start):
         self._socket = socket.create_server((ADDRESS, 0))
         host = f"{ADDRESS}:{self._socket.getsockname()[1]}"
-        token = secrets.token_urlsafe(24)
-        self.address = f"http://{host}/{token}/"
+        token, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+        self._addresses = [f"http://{host}/{secret}/" for secret in (token, ticket)]
         self._on_start = on_start
         self._end_of_waiting = None
         self._site = Site(table, self._end_soon)
         super().__init__(
             uvicorn.Config(
-                Guard(self._site.app, token, host),
+                Guard(self._site.app, token, ticket, host),
                 log_config=None,
                 log_level="error",
                 access_log=False,
@@ -193,7 +194,7 @@ class Server(uvicorn.Server):
         warm_up()
         await super().startup(sockets=sockets)
         # Some browsers run until they are closed: nothing waits for this thread.
-        threading.Thread(target=self._on_start, args=(self.address,), daemon=True).start()
+        threading.Thread(target=self._on_start, args=self._addresses, daemon=True).start()
 
     async def shutdown(self, sockets=None):
         """End all work, then all connections."""

@@ -8,12 +8,11 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import time
 
 import psutil
 import pytest
-from servers import COMMAND, PATIENT, OpenPage, serve
+from servers import COMMAND, PATIENT, OpenPage, serve, wait_until
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._explore._workers import JOBS
@@ -24,14 +23,6 @@ LONG = 3600
 
 # Lines of a report that differ: when it was made, and whether progress was shown.
 OF_ITS_MAKING = re.compile(r"\d{4}-\d\d-\d\d|<code>verbose</code>|Groups refined by")
-
-
-def wait_until(is_so, seconds=60):
-    """Wait for something that must happen soon."""
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def workers(server):
@@ -265,22 +256,3 @@ def test_what_cannot_be_served(arguments, words, tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_the_browser_is_opened_at_the_address(here, tmp_path):
-    said = tmp_path / "said.txt"
-    code = f"import webbrowser; webbrowser.open = lambda a: open({str(said)!r}, 'w').write(a)"
-    code += "\nimport sys; from sk_microagg.cli import main; sys.exit(main())"
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", code, "explore", "visits.csv"],
-        cwd=here,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    line = process.stdout.readline()
-    wait_until(said.exists)
-    wait_until(lambda: said.read_text() == line.split()[-1])
-    process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
-    process.stdout.close()

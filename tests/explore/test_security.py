@@ -4,10 +4,11 @@ import json
 import os
 import secrets
 import socket
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from servers import OpenPage, serve
+from servers import OpenPage, serve, wait_until
 
 TABLE = "\n".join(["id,count,size,class", *(f"{i},{i**2 % 97},{i / 8},{i % 2}" for i in range(60))])
 TABLE += "\n"
@@ -47,6 +48,26 @@ def test_without_the_token_there_is_nothing(visits_server, path):
             assert is_protected(answer)
             assert token not in answer.body.decode()
     assert visits_server.ask("GET", f"/{token}").status == 404
+
+
+def test_what_the_browser_was_started_with_is_valid_once(visits, tmp_path):
+    opened = tmp_path / "opened"
+    with serve(visits, browser=opened) as server:
+        wait_until(lambda: opened.exists() and opened.read_text().endswith("/"))
+        address = urlsplit(opened.read_text())
+        assert address.netloc == server.host
+        assert server.token not in address.path
+        assert server.ask("HEAD", address.path).status == 404
+        assert server.ask("GET", address.path + "api/table").status == 404
+        foreign = {**server.as_page, "Origin": "https://evil.example"}
+        assert server.ask("GET", address.path, headers=foreign).status == 403
+        as_browser = {"Host": server.host, "Sec-Fetch-Site": "none"}
+        answer = server.ask("GET", address.path, headers=as_browser)
+        assert (answer.status, answer.headers["location"]) == (303, f"/{server.token}/")
+        assert is_protected(answer)
+        again = server.ask("GET", address.path, headers=as_browser)
+        assert again.status == 404
+        assert server.token not in again.body.decode() + str(again.headers)
 
 
 @pytest.mark.parametrize(
