@@ -26,6 +26,14 @@ CORE_GROUPS_PER_REGION = 30
 N_CHOICES = (500, 2000)
 N_CHOICES_WITHOUT_LIMIT = (300,)
 
+# One more program replaces nearly all groups on which the relaxation is undecided: those that it
+# uses less than this. They are at most this many, divided by k², with so many groups for each
+# record to choose from. With a larger k, programs of so many groups find nothing in time.
+MAX_USE_OF_UNDECIDED = 0.9
+MAX_UNDECIDED_TIMES_K2 = 2400
+MIN_UNDECIDED = 100
+N_CHOICES_OF_RECORD = 16
+
 # The solver may stop this close to the optimum (relative to its cost); smaller improvements of a
 # partition do not count either.
 RELATIVE_GAP = 1e-9
@@ -103,7 +111,7 @@ class SeenGroups:
             is_open = catalog.is_costly(labels)
             while is_open.any() and not deadline.is_over():
                 record = catalog.choose(labels, np.flatnonzero(is_open), random_state)
-                region = catalog.region(labels, labels[record])
+                region = catalog.region(labels, labels[record], GROUPS_PER_REGION)
                 is_open[np.isin(labels, region[:CORE_GROUPS_PER_REGION])] = False
                 records = np.flatnonzero(np.isin(labels, region))
                 choices = catalog.choices(labels, records, n_choices)
@@ -118,6 +126,30 @@ class SeenGroups:
                     is_open &= catalog.is_costly(better)
                     labels = better
         return labels
+
+    def recombine_undecided(self, labels, node_limit, relaxation, seconds):
+        """Return a better partition into groups seen so far, or `labels` if none is found.
+
+        One integer program replaces all groups on which the relaxation is undecided, or as many of
+        them as one can: where records of outliers are exchanged, the consequences go far.
+        Parameters are as those of `recombine`.
+        """
+        most = MAX_UNDECIDED_TIMES_K2 // self.k**2
+        if most < MIN_UNDECIDED:
+            return labels
+        is_undecided = relaxation.uses(members_of_all(labels)) < MAX_USE_OF_UNDECIDED
+        if not is_undecided.any():
+            return labels
+        catalog = _Catalog(self.cost, len(self.X), relaxation)
+        reduced = catalog.reduced[catalog.numbers_of(labels)]
+        first = np.argmax(np.where(is_undecided, reduced, -1.0))
+        region = catalog.region(labels, first, most, is_undecided)
+        records = np.flatnonzero(np.isin(labels, region))
+        choices = catalog.choices_of_records(labels, records, N_CHOICES_OF_RECORD)
+        part = catalog.best_cover(choices, records, node_limit, seconds)
+        if part is None:
+            return labels
+        return min(labels, with_part(labels, records, part), key=self.cost_of)
 
     def reduced_costs(self, labels, relaxation):
         """Return the reduced cost of each group of a partition, 0 if it is negative."""
@@ -164,19 +196,21 @@ class _Catalog:
         weights = self.reduced[self.numbers_of(labels)][labels[records]]
         return random_state.choice(records, p=weights / weights.sum())
 
-    def region(self, labels, group):
+    def region(self, labels, group, most, among=None):
         """Return the groups most strongly linked with a given group of a partition, and that one.
 
         Every group of the catalog that has records of two groups links these. The region grows by
         the group with the most links to it. Distance does not matter: outliers that are far apart
-        may be exchanged, too.
+        may be exchanged, too. It has `most` groups, and only groups `among` some if these are
+        given.
         """
         n_groups = labels.max() + 1
         order = np.argsort(labels, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
         region = [group]
-        strength = np.zeros(n_groups)
-        while len(region) < min(GROUPS_PER_REGION, n_groups):
+        among = np.ones(n_groups, dtype=bool) if among is None else among
+        strength = np.where(among, 0.0, -np.inf)
+        while len(region) < min(most, among.sum()):
             members = order[starts[region[-1]] : starts[region[-1] + 1]]
             touching = np.unique(_of_rows(self.held_by, members))
             touched = labels[_of_rows(self.holds, touching)]
@@ -193,13 +227,27 @@ class _Catalog:
         groups within this limit, those with the smallest reduced costs are chosen, together with
         the present ones.
         """
+        present, others = self._better_within(labels, records)
+        others = others[np.argsort(self.reduced[others], kind="stable")[:n_choices]]
+        return np.sort(np.concatenate([present, others]))
+
+    def choices_of_records(self, labels, records, n_choices):
+        """Return groups to choose from as `choices` does, but so many for each of the records."""
+        present, others = self._better_within(labels, records)
+        held = self.held_by[records][:, others].tocoo()
+        order = np.lexsort((self.reduced[others[held.col]], held.row))
+        record = held.row[order]
+        rank = np.arange(len(record)) - np.searchsorted(record, record)
+        best = others[held.col[order[rank < n_choices]]]
+        return np.unique(np.concatenate([present, best]))
+
+    def _better_within(self, labels, records):
+        """Return the groups of some records that are present, and others of a better cover."""
         inside, count = np.unique(_of_rows(self.held_by, records), return_counts=True)
         inside = inside[count == self.sizes[inside]]
         present = self._numbers_within(labels, records)
         most = self.reduced[present].sum()
-        others = np.setdiff1d(inside[self.reduced[inside] < most], present)
-        others = others[np.argsort(self.reduced[others], kind="stable")[:n_choices]]
-        return np.sort(np.concatenate([present, others]))
+        return present, np.setdiff1d(inside[self.reduced[inside] < most], present)
 
     @without_lines_of_highs()
     def best_cover(self, inside, records, node_limit, time_limit):

@@ -7,11 +7,14 @@ from the bound, so that good partitions consist of groups of small reduced cost.
 approximate: nothing is proven with them.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
 from sk_microagg._bound._cuts import Cuts
-from sk_microagg._bound._records import near_records, scaled
+from sk_microagg._bound._records import near_records, scaled, sums_of_nearest
+from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._sets import ColumnPool, Sets, squared_errors
 from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._kernels import Ascent, GroupFinder
@@ -25,6 +28,10 @@ PRICED_PER_K = 5
 
 # A group grows by one of this many records nearest to one of its members.
 N_TO_GROW = 16
+
+# Nodes of the exact search around one record, which finds columns that the quick one overlooks.
+# Groups of outliers are among these, and matter most: more nodes find hardly more.
+MAX_NODES = 1_000
 
 # Most iterations of an ascent: more than for a bound, as no repair makes the duals feasible.
 MAX_ASCENT_ITER = 800
@@ -64,6 +71,9 @@ class Relaxation:
         self.pool.add(near[:, :k])
         self.cuts = Cuts(self.records, k)
         self.finder = GroupFinder(self.records, self.near, k)
+        sums = sums_of_nearest(distances[:, : min(k, SETTINGS.max_neighbors_in_sums)], k)
+        sums = np.ascontiguousarray(sums[:, : k - 1])
+        self.search = Repair(self.records, k, sums, 1, replace(SETTINGS, max_nodes=MAX_NODES))
         self.own_cost = squared_errors(self.records, near[:, :k])
         self.duals = distances[:, :k].sum(axis=1) / (2 * k)
         self.scale = np.maximum(self.duals, SETTINGS.scale_by_cost * self.own_cost)
@@ -95,7 +105,7 @@ class Relaxation:
         self.duals = duals
         if deadline.is_over():
             return
-        n_new = self._price_columns()
+        n_new = self._price_columns(deadline)
         is_longest = self.n_iter == MAX_ASCENT_ITER
         if n_new < SETTINGS.few_new_columns * self.n and is_longest:
             n_cuts = self._add_cuts(use)
@@ -122,13 +132,22 @@ class Relaxation:
             np.concatenate([highest, cut_cost]),
         )
 
-    def _price_columns(self):
+    def _price_columns(self, deadline):
         """Add columns of negative reduced cost to the pool; return how many were found."""
         tolerance = SETTINGS.pricing_tolerance * self.duals[: self.n].mean() * self.k
         found = Sets(self.records, known=self.pool)
-        found.add(self.finder.find(self.duals[: self.n], tolerance))
+        self.finder.set_cuts(self.cuts.sets.start, self.cuts.sets.member, self.duals[self.n :])
+        found.add(self.finder.find(self.duals[: self.n], tolerance, deadline=deadline))
         excess = found.excess(self.duals, self.cuts)
-        return self.pool.add(found.of_size(self.k, excess > tolerance))
+        n_new = self.pool.add(found.of_size(self.k, excess > tolerance))
+        n_new += self.pool.add_each(self.cuts.find_larger(self.duals, tolerance, deadline))
+        if n_new < SETTINGS.few_new_columns * self.n:
+            anything = np.zeros_like(self.duals)
+            found, _ = self.search.price(
+                anything, self.duals, self.cuts, np.arange(self.n), tolerance, deadline
+            )
+            n_new += self.pool.add(found)
+        return n_new
 
     def _add_cuts(self, use):
         """Add cuts that the use of columns violates, with duals of 0; return how many."""
@@ -189,6 +208,14 @@ class Relaxation:
         columns = np.flatnonzero(self.pool.use >= min_use)
         order = columns[np.argsort(-self.pool.use[columns], kind="stable")]
         return self._completed([self.pool.members_of(column) for column in order])
+
+    def uses(self, groups):
+        """Return how much of each of some groups, in ascending order, the fractional one has."""
+        use = {
+            tuple(sorted(self.pool.members_of(column).tolist())): self.pool.use[column]
+            for column in np.flatnonzero(self.pool.use)
+        }
+        return np.array([use.get(group, 0.0) for group in groups])
 
     def _completed(self, groups):
         """Return a partition with each of some groups that does not overlap earlier ones.

@@ -15,7 +15,12 @@ SHARE_OF_ALL_ROUNDING = 0.05
 SHARE_OF_PROGRAMS = 0.08
 SHARE_OF_ONE_PROGRAM = 0.03
 
-# Seconds for these programs, if they are more: programs that end early are of no use.
+# Share of the time limit for the program over all that is undecided. It is tried if that, and the
+# time left, are at least so many seconds.
+SHARE_OF_UNDECIDED = 0.15
+MIN_SECONDS_OF_UNDECIDED = 4.0
+
+# Seconds for the other programs, if they are more: programs that end early are of no use.
 MIN_SECONDS_OF_PROGRAMS = 4.0
 MIN_SECONDS_OF_ONE_PROGRAM = 2.0
 
@@ -148,6 +153,7 @@ class Selection:
     def _solve(self, best):
         """Return the best partition that integer programs make of the groups seen."""
         time_limit = self.progress.time_limit
+        best = self._solve_undecided(best)
         seconds = max(SHARE_OF_ONE_PROGRAM * time_limit, MIN_SECONDS_OF_ONE_PROGRAM)
         in_all = max(SHARE_OF_PROGRAMS * time_limit, MIN_SECONDS_OF_PROGRAMS)
         return self.groups.recombine(
@@ -158,6 +164,14 @@ class Selection:
             self.relaxation,
             seconds if self.is_timed else math.inf,
         )
+
+    def _solve_undecided(self, best):
+        """Return the best partition that one large program makes of what is undecided."""
+        seconds = SHARE_OF_UNDECIDED * self.progress.time_limit
+        seconds = min(seconds, self.deadline.seconds_left())
+        if not self.is_timed or seconds < MIN_SECONDS_OF_UNDECIDED:
+            return best
+        return self.groups.recombine_undecided(best, self.node_limit, self.relaxation, seconds)
 
     def _within(self, share):
         return self.deadline.within(share * self.progress.time_limit)

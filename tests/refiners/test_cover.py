@@ -33,6 +33,9 @@ class NoDuals:
     def reduced_costs(self, groups, cost):
         return cost
 
+    def uses(self, groups):
+        return np.zeros(len(groups))
+
 
 def recombined(groups, labels, seed=0, node_limit=PLENTY, deadline=None):
     random_state = np.random.RandomState(seed)
@@ -73,9 +76,12 @@ def test_the_cheapest_of_all_covers_is_found(table, n, k):
         # The tolerance of the solver is a millionth of the mean cost of a group.
         tolerance = 1e-6 * np.mean(list(groups.cost.values()))
         for labels in partitions[:2]:
-            best = recombined(groups, labels, seed)
-            assert_of_seen_groups(groups, best, k)
-            assert groups.cost_of(best) == pytest.approx(min(costs), rel=1e-9, abs=tolerance)
+            for best in (
+                recombined(groups, labels, seed),
+                groups.recombine_undecided(labels, PLENTY, NoDuals(), 60.0),
+            ):
+                assert_of_seen_groups(groups, best, k)
+                assert groups.cost_of(best) == pytest.approx(min(costs), rel=1e-9, abs=tolerance)
 
 
 def test_the_good_halves_of_two_partitions_are_combined():
@@ -124,6 +130,53 @@ def test_small_regions_improve_a_partition_and_never_worsen_it(
     assert np.all(np.array(after) <= before)
     assert min(after) >= (1 - 1e-6) * whole
     assert np.mean(after) < np.mean(before)
+
+
+class Decided(NoDuals):
+    """A relaxation that uses some groups, and no others."""
+
+    def __init__(self, groups):
+        self.groups = set(groups)
+
+    def uses(self, groups):
+        return np.array([float(group in self.groups) for group in groups])
+
+
+def test_what_is_decided_is_kept():
+    X, partitions = local_optima()
+    groups = pooled(X, 3, partitions)
+    labels = partitions[0]
+    kept = members_of_all(labels)[:6]
+    best = groups.recombine_undecided(labels, PLENTY, Decided(kept), 60.0)
+    assert_of_seen_groups(groups, best, 3)
+    assert set(kept) < set(members_of_all(best))
+    free = groups.recombine_undecided(labels, PLENTY, NoDuals(), 60.0)
+    costs = [groups.cost_of(partition) for partition in (free, best, labels)]
+    assert costs == sorted(costs)
+    assert costs[0] < costs[2]
+    everything = Decided(members_of_all(labels))
+    assert groups.recombine_undecided(labels, PLENTY, everything, 60.0) is labels
+
+
+@pytest.mark.parametrize("n_undecided", [1, 5, 40])
+def test_a_large_program_has_no_more_groups_than_it_may(monkeypatch, n_undecided):
+    monkeypatch.setattr(cover, "MAX_UNDECIDED_TIMES_K2", 9 * n_undecided)
+    monkeypatch.setattr(cover, "MIN_UNDECIDED", 0)
+    X, partitions = local_optima()
+    groups = pooled(X, 3, partitions)
+    for labels in partitions:
+        best = groups.recombine_undecided(labels, PLENTY, NoDuals(), 60.0)
+        assert_of_seen_groups(groups, best, 3)
+        assert groups.cost_of(best) <= groups.cost_of(labels)
+        changed = set(members_of_all(labels)).difference(members_of_all(best))
+        assert len(changed) <= n_undecided
+
+
+def test_with_a_large_k_there_is_no_large_program():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    partitions = [np.arange(60) % 6, np.arange(60) // 10]
+    groups = pooled(X, 10, partitions)
+    assert groups.recombine_undecided(partitions[0], PLENTY, None, 60.0) is partitions[0]
 
 
 def test_a_region_of_one_group_changes_nothing(monkeypatch):

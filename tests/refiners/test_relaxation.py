@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from oracles.partition import canonical, total_sse
@@ -70,6 +72,31 @@ def test_reduced_cost_is_the_cost_less_the_duals_of_records_and_plus_those_of_cu
         for group in groups
     ]
     assert reduced_costs(relaxation, X, groups) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_set_is_overlooked(seed, k):
+    # Groups of outliers, which are not among the nearest records of each other, are hard to find.
+    X = np.random.default_rng(seed).standard_cauchy(size=(24, 3))
+    relaxation = solved(X, k)
+    assert relaxation.is_settled
+    sets = [list(chosen) for chosen in combinations(range(24), k)]
+    reduced = reduced_costs(relaxation, X, sets)
+    assert reduced.min() > -1e-3 * bound_of(relaxation) / (24 / k)
+
+
+def test_uses_are_those_of_the_columns():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    relaxation = solved(X, 3)
+    pool = relaxation.pool
+    groups = [tuple(sorted(pool.members_of(c).tolist())) for c in range(len(pool))]
+    assert relaxation.uses(groups).tolist() == pool.use.tolist()
+    assert relaxation.uses([tuple(range(40))]).tolist() == [0.0]
+    covered = np.zeros(60)
+    for group, use in zip(groups, pool.use, strict=True):
+        covered[list(group)] += use
+    assert covered == pytest.approx(np.ones(60), abs=0.2)
 
 
 @pytest.mark.parametrize("table", DIFFERING)
