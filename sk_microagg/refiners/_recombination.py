@@ -31,7 +31,9 @@ class Recombination(CallbackSupportMixin, Refiner):
     groups of each run are preferred in turn. Each round then anneals again in four runs, and
     the program selects again. Two of these runs keep the groups of the best partition on which the
     latest runs agree and whose reduced costs are negligible, and two the groups that the fractional
-    solution uses nearly alone: they anneal the other records. :class:`Exchange` refines the result.
+    solution uses nearly alone: they anneal the other records. Where k is at most 4 and the time
+    limit half a minute or more, one large program also replaces all groups that are not used so.
+    :class:`Exchange` refines the result.
 
     Parameters
     ----------
