@@ -118,6 +118,7 @@ JOBS = {
 
 # Scripts that no job runs, and why.
 NOT_RUN = {
+    "anytime.py": "no page quotes its figures: it watches that no other search is better",
     "constraints.py": "no page quotes its figures: it watches what constraints cost in time",
     "many_values.py": "no page quotes its figures: it watches columns with many values",
     "refresh.py": "runs the others",

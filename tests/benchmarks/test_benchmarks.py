@@ -64,6 +64,16 @@ def test_one_column_benchmark_measures_loss_time_and_memory(tmp_path):
         assert cell["peak_mb"] >= 0
 
 
+def test_anytime_benchmark_compares_all_searches(tmp_path):
+    options = ["--data", "normal 300 x 6", "--search", "0.1", "0.2", "-k", "3", "--seeds", "0", "1"]
+    printed, results = run("anytime.py", *options, "--json", tmp_path / "results.json")
+    assert [line.split()[-2] for line in printed.splitlines()[2:]] == ["ratio", "ratio"]
+    assert len(results["cells"]) == 12
+    for cell in results["cells"]:
+        assert 0 < cell["loss_percent"] < 100
+        assert cell["seconds"] < cell["limit"] + 0.5
+
+
 def test_beyond_k_benchmark_measures_what_constraints_cost(tmp_path):
     path = tmp_path / "results.json"
     printed, results = run("beyond_k.py", "--data", "breast cancer", "--json", path)
