@@ -29,9 +29,12 @@ PRICED_PER_K = 5
 # A group grows by one of this many records nearest to one of its members.
 N_TO_GROW = 16
 
-# Nodes of the exact search around one record, which finds columns that the quick one overlooks.
-# Groups of outliers are among these, and matter most: more nodes find hardly more.
+# Nodes of the exact search around one record, which finds columns that the quick one overlooks:
+# more find hardly more. For a larger k it takes long, and is for outliers only, whose groups matter
+# most: records whose duals are so many times the mean.
 MAX_NODES = 1_000
+MAX_K_TO_SEARCH_AROUND_ALL = 4
+OUTLYING = 2.0
 
 # Most iterations of an ascent: more than for a bound, as no repair makes the duals feasible.
 MAX_ASCENT_ITER = 800
@@ -142,12 +145,20 @@ class Relaxation:
         n_new = self.pool.add(found.of_size(self.k, excess > tolerance))
         n_new += self.pool.add_each(self.cuts.find_larger(self.duals, tolerance, deadline))
         if n_new < SETTINGS.few_new_columns * self.n:
-            anything = np.zeros_like(self.duals)
-            found, _ = self.search.price(
-                anything, self.duals, self.cuts, np.arange(self.n), tolerance, deadline
-            )
-            n_new += self.pool.add(found)
+            n_new += self.pool.add(self._search_exactly(tolerance, deadline))
         return n_new
+
+    def _search_exactly(self, tolerance, deadline):
+        """Return the columns of least reduced cost around records, if it is negative."""
+        least = -np.inf
+        if self.k > MAX_K_TO_SEARCH_AROUND_ALL:
+            least = OUTLYING * self.duals[: self.n].mean()
+        roots = np.flatnonzero(self.duals[: self.n] >= least)
+        nothing_known = np.zeros_like(self.duals)
+        found, _ = self.search.price(
+            nothing_known, self.duals, self.cuts, roots, tolerance, deadline
+        )
+        return found
 
     def _add_cuts(self, use):
         """Add cuts that the use of columns violates, with duals of 0; return how many."""
@@ -175,10 +186,7 @@ class Relaxation:
             Groups, in ascending order of records, that are taken as if they were used more: from
             not at all to as if the fractional partition contained them.
         """
-        use = {
-            tuple(sorted(self.pool.members_of(column).tolist())): self.pool.use[column]
-            for column in np.flatnonzero(self.pool.use >= MIN_USE)
-        }
+        use = self._used(MIN_USE)
         preference, noise = random_state.random_sample(2)
         for group in preferred:
             use[group] = use.get(group, 0.0) + preference
@@ -210,12 +218,19 @@ class Relaxation:
         return self._completed([self.pool.members_of(column) for column in order])
 
     def uses(self, groups):
-        """Return how much of each of some groups, in ascending order, the fractional one has."""
-        use = {
-            tuple(sorted(self.pool.members_of(column).tolist())): self.pool.use[column]
-            for column in np.flatnonzero(self.pool.use)
-        }
+        """Return how much of each of some groups the fractional partition has.
+
+        The records of each group are in ascending order.
+        """
+        use = self._used(0.0)
         return np.array([use.get(group, 0.0) for group in groups])
+
+    def _used(self, least):
+        """Return the columns that are used at least so much, in ascending order, and their uses."""
+        return {
+            tuple(sorted(self.pool.members_of(column).tolist())): self.pool.use[column]
+            for column in np.flatnonzero(self.pool.use >= least)
+        }
 
     def _completed(self, groups):
         """Return a partition with each of some groups that does not overlap earlier ones.
