@@ -8,9 +8,11 @@ from tables.numbers import in_units
 
 
 def pytest_configure(config):
-    """Let Ctrl-C interrupt, which shells ignore in what they run in the background."""
+    """Let signals end what tests start: shells ignore Ctrl-C in the background, nohup SIGHUP."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
