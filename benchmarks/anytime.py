@@ -18,26 +18,11 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from _default import load
-from _measure import machine_facts, measure, run_alone
-from records import make_refiner
-
-from sk_microagg.builders import MDAV
-from sk_microagg.metrics import information_loss
+from _measure import machine_facts
+from records import run
 
 DATA = ["Tarragona", "Census", "EIA-10", "normal 3000 x 6", "blobs 10000 x 8"]
 REFINERS = ["Recombination", "Annealing", "IteratedLocalSearch"]
-
-
-def measure_task(task):
-    """Search in this process."""
-    X, k = load(task["data"]), task["k"]
-    start = MDAV().build(X, k)
-    refiner = make_refiner(task["refiner"], task["limit"])
-    labels, measured = measure(
-        lambda: refiner.refine(X, start, k, random_state=task["seed"]), most_runs=1
-    )
-    return {"loss_percent": 100 * information_loss(X, labels)} | measured
 
 
 def compare(arguments):
@@ -50,7 +35,7 @@ def compare(arguments):
         for name in arguments.refiners:
             task = {"data": data, "k": k, "limit": limit, "refiner": name}
             tasks = [task | {"seed": seed} for seed in arguments.seeds]
-            found = [one | run_alone(__file__, one, timeout=2 * limit + 120) for one in tasks]
+            found = [one | run(one) for one in tasks]
             cells += found
             loss, seconds, peak = (
                 np.mean([cell.get(figure, np.nan) for cell in found])
@@ -78,15 +63,11 @@ def parse_arguments():
     add("--refiners", nargs="+", choices=REFINERS, default=REFINERS)
     add("--seeds", nargs="+", type=int, default=[0, 1, 2], help="seeds (%(default)s)")
     add("--json", type=Path, help="file to write the results to")
-    add("--cell", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def main():
     arguments = parse_arguments()
-    if arguments.cell:
-        print(json.dumps(measure_task(arguments.cell)))
-        return
     facts = machine_facts()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     cells = compare(arguments)

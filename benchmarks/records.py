@@ -6,15 +6,12 @@ lower bound is proven. Both have a time limit::
 
     python benchmarks/records.py --json records.json
     python benchmarks/records.py --data Census -k 5 --seeds 0
-    python benchmarks/records.py --annealing --search 10
 
 "gap" is the increase of the loss over the bound, and thus an upper bound on its increase over the
 optimum. "record" tells whether the loss, rounded as published, is at or below the best published
 one: Bierman (2020), Improvements to iterated local search for microaggregation, dissertation, Nova
 Southeastern University, and the works cited there; for Tarragona, Census and EIA-11 with k = 3 the
-partitions by column generation of Aloise, Hansen, Rocha and Santi (2014), evaluated again. With
---annealing, :class:`Annealing` and :class:`IteratedLocalSearch` are compared instead, with the same
-start and time limit.
+partitions by column generation of Aloise, Hansen, Rocha and Santi (2014), evaluated again.
 """
 
 import argparse
@@ -23,8 +20,8 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from _default import load
 from _measure import machine_facts, measure, run_alone
-from published import standardized
 
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss, loss_bound
@@ -48,7 +45,7 @@ def make_refiner(name, seconds):
 
 def measure_task(task):
     """Search or prove in this process."""
-    X, k = standardized(task["data"]), task["k"]
+    X, k = load(task["data"]), task["k"]
     if "refiner" not in task:
         bound, measured = measure(lambda: loss_bound(X, k, time_limit=task["limit"]), most_runs=1)
         return {
@@ -116,27 +113,6 @@ def print_record(cell):
     )
 
 
-def compare_searches(arguments):
-    """Compare annealing with iterated local search, with the same start and time limit."""
-    names = ("Annealing", "IteratedLocalSearch")
-    print(f"{'data':<12}{'k':>3}{'seed':>6}{names[0]:>15}{names[1]:>22}{'ratio':>9}")
-    cells = []
-    for data, k, seed in product(arguments.data, arguments.k, arguments.seeds):
-        cell = {"data": data, "k": k, "seed": seed}
-        for name in names:
-            cell[name] = run(cell | {"refiner": name, "limit": arguments.search})
-        losses = [cell[name].get("loss_percent", np.nan) for name in names]
-        cell["ratio"] = losses[0] / losses[1]
-        print(
-            f"{data:<12}{k:>3}{seed:>6}{losses[0]:>15.4f}{losses[1]:>22.4f}{cell['ratio']:>9.4f}",
-            flush=True,
-        )
-        cells.append(cell)
-    n_better = sum(cell["ratio"] < 1 for cell in cells)
-    print(f"annealing is better in {n_better} of {len(cells)}")
-    return cells
-
-
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
@@ -151,7 +127,6 @@ def parse_arguments():
     )
     add("--search", type=float, default=60, help="time limit of a search in seconds (%(default)s)")
     add("--prove", type=float, default=10, help="time limit of a proof in seconds (%(default)s)")
-    add("--annealing", action="store_true", help="compare annealing with iterated local search")
     add("--json", type=Path, help="file to write the results to")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -164,7 +139,7 @@ def main():
         return
     facts = machine_facts()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
-    cells = compare_searches(arguments) if arguments.annealing else search_records(arguments)
+    cells = search_records(arguments)
     if arguments.json:
         results = {"machine": facts, "seconds": arguments.search, "cells": cells}
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")

@@ -9,7 +9,7 @@ import numpy as np
 
 from sk_microagg._kernels import Annealer, Descent, Partition, RunningPartition
 from sk_microagg._utils._deadline import Deadline
-from sk_microagg.refiners._cover import with_part
+from sk_microagg.refiners._catalog import with_part
 
 # The temperature is lowered after this many steps, or more often if there are few steps in all.
 STEPS_PER_STAGE = 16_384

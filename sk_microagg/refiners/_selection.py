@@ -2,7 +2,8 @@
 
 import math
 
-from sk_microagg.refiners._cover import SeenGroups, members_of_all
+from sk_microagg.refiners._catalog import members_of_all
+from sk_microagg.refiners._cover import SeenGroups
 from sk_microagg.refiners._exchange import Exchange
 from sk_microagg.refiners._relaxation import Relaxation
 from sk_microagg.refiners._split import split_large_groups

@@ -8,7 +8,8 @@ from tables.numbers import TABLES
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.refiners import LocalSearch
 from sk_microagg.refiners import _cover as cover
-from sk_microagg.refiners._cover import SeenGroups, members_of_all
+from sk_microagg.refiners._catalog import members_of_all
+from sk_microagg.refiners._cover import SeenGroups
 from sk_microagg.refiners._relaxation import Relaxation
 
 PLENTY = 1000

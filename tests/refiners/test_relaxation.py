@@ -9,7 +9,7 @@ from tables.numbers import TABLES
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import Exchange, Recombination
-from sk_microagg.refiners._cover import members_of_all
+from sk_microagg.refiners._catalog import members_of_all
 from sk_microagg.refiners._relaxation import Relaxation
 
 # Where all records are equal there is nothing to relax.

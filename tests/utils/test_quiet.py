@@ -11,7 +11,7 @@ import pytest
 
 from sk_microagg._utils import _quiet
 from sk_microagg._utils._quiet import without_lines_of_highs
-from sk_microagg.refiners import _cover
+from sk_microagg.refiners import _catalog
 from sk_microagg.refiners._relaxation import Relaxation
 
 needs_replaceable_stdout = pytest.mark.skipif(
@@ -135,11 +135,11 @@ def test_the_solver_is_silenced(printed, monkeypatch):
         print_in_c(LINE)
         return milp(*arguments, **settings)
 
-    milp = _cover.milp
-    monkeypatch.setattr(_cover, "milp", talkative_milp)
+    milp = _catalog.milp
+    monkeypatch.setattr(_catalog, "milp", talkative_milp)
     costs = {(0, 1): 1.0, (2, 3): 1.0, (0, 1, 2, 3): 5.0}
-    catalog = _cover._Catalog(costs, 4, Relaxation(np.array([[0.0], [1.4], [9.0], [10.4]]), 2))
-    labels = catalog.best_cover(np.arange(3), np.arange(4), 100, 10.0)
+    catalog = _catalog.Catalog(costs, 4, Relaxation(np.array([[0.0], [1.4], [9.0], [10.4]]), 2))
+    labels = catalog.best_catalog(np.arange(3), np.arange(4), 100, 10.0)
     assert labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     assert printed() == ""
 

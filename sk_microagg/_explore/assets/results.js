@@ -41,7 +41,7 @@ function showFigures(result, method) {
   const most = `With k\u00a0=\u00a0${thousands(result.k)}, it is at most ${Number((100 / result.k).toFixed(1))}%.`;
   figure("expected_matches", result.words.expected_matches, `${meaning} ${most}`);
   const sample = result.is_sample
-    ? `All figures of the preview are of a sample of ${counted(result.n_records, "row")}; the release is made of all rows, which are more similar to each other: it usually loses less, with a million rows far less. `
+    ? `All figures of the preview are of a sample of ${counted(result.n_records, "row")}; the release is made of all rows, which are more similar to each other: it usually loses less, and far less if they are many. `
     : `Computed on all ${counted(result.n_records, "row")}. `;
   setText(byId("preview-note"), sample + ROWS[method]);
 }
