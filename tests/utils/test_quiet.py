@@ -139,7 +139,7 @@ def test_the_solver_is_silenced(printed, monkeypatch):
     monkeypatch.setattr(_catalog, "milp", talkative_milp)
     costs = {(0, 1): 1.0, (2, 3): 1.0, (0, 1, 2, 3): 5.0}
     catalog = _catalog.Catalog(costs, 4, Relaxation(np.array([[0.0], [1.4], [9.0], [10.4]]), 2))
-    labels = catalog.best_catalog(np.arange(3), np.arange(4), 100, 10.0)
+    labels = catalog.best_cover(np.arange(3), np.arange(4), 100, 10.0)
     assert labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     assert printed() == ""
 
