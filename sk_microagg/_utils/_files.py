@@ -37,7 +37,8 @@ class TemporaryFolder:
         try:
             if inside is not None:
                 os.makedirs(inside, exist_ok=True)
-            self.path = Path(inside or tempfile.gettempdir()) / f"{prefix}{uuid4().hex}"
+            parent = Path(inside or tempfile.gettempdir()).absolute()
+            self.path = parent / f"{prefix}{uuid4().hex}"
             # Before the folder is there: a signal may end the process in between.
             self.remove = weakref.finalize(self, remove_folder, self.path)
             self.path.mkdir(PRIVATE_FOLDER)

@@ -50,6 +50,16 @@ def test_a_file_that_appears_during_the_removal_is_removed(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_is_removed_from_another_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = TemporaryFolder("rows", "part-")
+    assert len(list((tmp_path / "rows").iterdir())) == 1
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    folder.remove()
+    assert list((tmp_path / "rows").iterdir()) == []
+
+
 def test_a_signal_right_after_a_folder_was_made(tmp_path, monkeypatch):
     make = Path.mkdir
 
