@@ -16,6 +16,7 @@ from sk_microagg.privacy import LDiversity
 from sk_microagg.refiners import IteratedLocalSearch
 from sk_microagg.scale import _bundles
 
+dask = pytest.importorskip("dask", reason="Dask is an extra")
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 distributed = pytest.importorskip("distributed", reason="Dask is an extra")
 
@@ -55,13 +56,15 @@ def release_of_threads(X, new):
 
 @pytest.fixture(name="cluster", scope="module")
 def start_two_workers(threads):
-    with start(n_workers=2) as cluster, distributed.Client(cluster) as client:
+    # A killed worker may take longer to come back than a cluster waits for it, on a busy machine.
+    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"})
+    with patience, start(n_workers=2) as cluster, distributed.Client(cluster) as client:
         yield client
 
 
 @pytest.fixture(name="client")
 def wait_for_two_workers(cluster):
-    cluster.wait_for_workers(2, timeout=30)  # One may just have been killed.
+    cluster.wait_for_workers(2, timeout=240)  # One may just have been killed.
     return cluster
 
 
