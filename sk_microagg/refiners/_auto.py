@@ -35,6 +35,12 @@ STEPS_IN_PYTHON = 100
 # where there are nearly as many columns as groups.
 FEW_RECORDS = 5_000
 
+# With more records and many columns, records may be about equally far from each other. Lists of
+# neighbors then tell little, and annealing along them gains little: if less than this share of the
+# loss, exchanges alone take its place.
+MANY_COLUMNS = 30
+SMALL_GAIN = 0.05
+
 
 class Auto(CallbackSupportMixin, Refiner):
     """Anneal for a short time, then exchange records until the partition is a power diagram.
@@ -120,16 +126,24 @@ class Auto(CallbackSupportMixin, Refiner):
             finally:
                 progress.stopped = True
                 progress.finish()
-            is_better = trace[-1][2] <= trace[0][2]
-            refined = FinalExchange(deadline, math.inf).run(
-                neighborhoods, annealed if is_better else labels
-            )
-            if len(X) <= FEW_RECORDS and not rules:
-                refined = min(refined, exchange(X, labels, k)[0], key=partial(_sse, X, k))
+            before, after = trace[0][2], trace[-1][2]
+            if not rules and _gained_little(X, before, after):
+                refined = exchange(X, labels, k)[0]
+            else:
+                start = annealed if after <= before else labels
+                refined = FinalExchange(deadline, math.inf).run(neighborhoods, start)
+                if len(X) <= FEW_RECORDS and not rules:
+                    refined = min(refined, exchange(X, labels, k)[0], key=partial(_sse, X, k))
             warn_if_interrupted("the result is the best partition found so far")
         self.n_iter_ = n_iter
         context.call_on_fit_task_end(estimator=self, X=X)
         return refined
+
+
+def _gained_little(X: Floats, before: float, after: float) -> bool:
+    """Return whether exchanges alone are a better choice than what was annealed."""
+    is_large = len(X) > FEW_RECORDS and X.shape[1] >= MANY_COLUMNS
+    return is_large and after > (1 - SMALL_GAIN) * before
 
 
 def _sse(X: Floats, k: int, labels: Labels) -> float:

@@ -16,7 +16,7 @@ from tables.numbers import TABLES
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
-from sk_microagg.refiners import Annealing, Auto, DecomposeShrink, Exchange
+from sk_microagg.refiners import Annealing, Auto, DecomposeShrink, Exchange, _auto
 from sk_microagg.refiners._auto import default_max_iter
 from sk_microagg.refiners._progress import N_STEPS
 
@@ -51,6 +51,26 @@ def test_less_loss_than_exchange(table, k):
         total_sse(X, refiner.refine(X, labels, k)) for refiner in (Auto(), Exchange())
     )
     assert annealed < exchanged
+
+
+# Records of many unrelated columns have no neighbors that are much nearer than others.
+@pytest.mark.parametrize("d", [40, 100])
+@pytest.mark.parametrize("k", [2, 3])
+def test_with_many_records_of_unrelated_columns_it_is_no_worse_than_exchange(monkeypatch, d, k):
+    monkeypatch.setattr(_auto, "FEW_RECORDS", 0)
+    X = np.random.default_rng(0).normal(size=(1000, d))
+    labels = MDAV().build(X, k)
+    refined, exchanged = (refiner.refine(X, labels, k) for refiner in (Auto(), Exchange()))
+    assert total_sse(X, refined) <= total_sse(X, exchanged)
+
+
+def test_with_many_records_of_related_columns_it_is_better_than_exchange(monkeypatch):
+    monkeypatch.setattr(_auto, "FEW_RECORDS", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4)) @ rng.normal(size=(4, 40)) + rng.normal(size=(1000, 40)) / 4
+    labels = MDAV().build(X, 3)
+    refined, exchanged = (refiner.refine(X, labels, 3) for refiner in (Auto(), Exchange()))
+    assert total_sse(X, refined) < 0.97 * total_sse(X, exchanged)
 
 
 @pytest.mark.parametrize("seed", range(3))
