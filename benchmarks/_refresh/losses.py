@@ -1,5 +1,7 @@
 """Tables of losses: refiners, builders, records, constraints, and attacks on models."""
 
+from statistics import fmean
+
 from records import PUBLISHED_BEST
 
 from _refresh.formats import (
@@ -78,6 +80,28 @@ def how_long(kept):
     bounds = [found[table, None]["bound_percent"] for table in NAMES_OF_HOW_LONG]
     rows.append(["proven lower bound", *(f"{rounded_down(of, 3)}%" for of in bounds)])
     return Table(["search", *NAMES_OF_HOW_LONG.values()], rows, note(kept))
+
+
+def anytime(kept):
+    """Return mean losses of Recombination, and how far they are from the least of the others."""
+    cells = kept["results"]["cells"]
+    losses = {}
+    for cell in cells:
+        of_refiner = losses.setdefault((cell["limit"], cell["data"]), {})
+        of_refiner.setdefault(cell["refiner"], []).append(cell["loss_percent"])
+    data = list(dict.fromkeys(of for _, of in losses))
+    rows = [
+        [f"{limit:g} s", *(loss_and_lead(losses[limit, of]) for of in data)]
+        for limit in dict.fromkeys(limit for limit, _ in losses)
+    ]
+    return Table(["limit", *map(name_of_data, data)], rows, note(kept))
+
+
+def loss_and_lead(losses):
+    means = {name: fmean(of_seeds) for name, of_seeds in losses.items()}
+    ours = means.pop("Recombination")
+    lead = round(100 * (ours / min(means.values()) - 1), 1)
+    return f"{loss(ours)}, {f'{lead:+.1f}'.replace('-', '−') if lead else '0.0'}%"
 
 
 def loss_and_gap(cell):

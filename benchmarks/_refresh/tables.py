@@ -7,6 +7,7 @@ from _refresh import columns, large, losses
 
 TABLES = {
     "refiners": ("refiners", losses.refiners),
+    "anytime": ("anytime", losses.anytime),
     "builder_losses": ("published", losses.builder_losses),
     "builders": ("builders", losses.builders),
     "growth": ("growth", large.growth),
