@@ -14,11 +14,12 @@ from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._neighborhoods import MIN_NEIGHBORS, Neighborhoods
+from sk_microagg.refiners._neighborhoods import MAX_NEIGHBORS, MIN_NEIGHBORS, Neighborhoods
 from sk_microagg.refiners._split import split_large_groups
 
 # With as many columns, most groups may gain from a swap, as far as a quick test can tell. If there
-# are many records, too, swaps are tried between the groups of near records only.
+# are many records, too, swaps are tried between the groups of near records only: as many as there
+# are columns, within the limits of all lists of neighbors.
 COLUMNS_FOR_NEIGHBORS = 8
 RECORDS_FOR_NEIGHBORS = 5_000
 
@@ -137,7 +138,8 @@ def exchange(
         and len(X) >= RECORDS_FOR_NEIGHBORS
         and X.shape[1] >= COLUMNS_FOR_NEIGHBORS
     ):
-        neighbors = Pool(X).near_each(MIN_NEIGHBORS, deadline=deadline)
+        n_neighbors = min(max(X.shape[1], MIN_NEIGHBORS), MAX_NEIGHBORS)
+        neighbors = Pool(X).near_each(n_neighbors, deadline=deadline)
     partition = Partition(X, split_large_groups(X, labels, k, deadline), k)
     descent = Descent(partition, neighbors=neighbors)
     descent.run(partition.groups(), deadline=deadline)

@@ -63,6 +63,21 @@ def test_nearest_among_many_records(search, table, n, d):
         assert pool.nearest(point, 7).tolist() == scan(X, weights, point, 7)
 
 
+# Products skip zeros, and take several points and records at a time if they can.
+@pytest.mark.parametrize("share_of_zeros", [0.0, 0.3, 0.95])
+@pytest.mark.parametrize(("n", "d"), [(501, 8), (640, 9), (1001, 33)])
+@pytest.mark.parametrize("n_points", [1, 3, 67, 130])
+def test_nearest_by_products(share_of_zeros, n, d, n_points):
+    rng = np.random.default_rng([n, n_points])
+    X, points = rng.normal(size=(n, d)), rng.normal(size=(n_points, d))
+    X[rng.random(X.shape) < share_of_zeros] = 0.0
+    points[rng.random(points.shape) < share_of_zeros] = 0.0
+    points[::5] = rng.normal(size=points[::5].shape)  # some without zeros among the others
+    weights = rng.random(n)
+    expected = [scan(X, weights, point, 1)[0] for point in points]
+    assert Pool(X, weights=weights).nearest_each(points).tolist() == expected
+
+
 @every_search
 def test_records_that_left_are_not_found(search):
     rng = np.random.default_rng(0)

@@ -4,6 +4,9 @@ With many columns, boxes spare few distances. |x - y|² - w = |x|² + |y|² - w 
 half the arithmetic of the differences, and vector instructions do several records at a time. Points
 of categories are mostly 0, and take much less. Large terms cancel, so callers measure again where
 rounding could matter.
+
+Only the least of each chunk of records is kept: what all of them have would have to go through
+memory, which takes longer than to compute it anew where it matters.
 """
 
 import numpy as np
@@ -11,6 +14,7 @@ import numpy as np
 cimport cython
 
 cdef enum:
+    PANEL = 8
     CHUNK = 64
     # With fewer columns, or more records, a tree is faster.
     COLUMNS_FOR_PRODUCTS = 8
@@ -19,56 +23,19 @@ cdef enum:
 # Share of the squared norms and weights behind a key that may be rounding.
 cdef double PRODUCT_ROUNDING = 1e-12
 
-cdef extern from *:
-    """
-    // Not BLAS, whose threads would compete with those that work on other blocks. Compiled for
-    // several vector widths, of which the widest that the machine has is used; they may round
-    // differently.
-    #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) \\
-        && !defined(__SANITIZE_ADDRESS__)
-    __attribute__((target_clones("avx512f", "avx2", "default")))
-    #endif
-    static void skm_lower_keys(const double *factors, const double *squares, const double *points,
-                               const int *columns, const Py_ssize_t *n_used,
-                               const double *own_squares, Py_ssize_t n_points, Py_ssize_t n_columns,
-                               Py_ssize_t n_chunks, double *__restrict keys,
-                               double *__restrict least) {
-        // The factors of a chunk stay in the nearest cache while all points meet them.
-        for (Py_ssize_t chunk = 0; chunk < n_chunks; ++chunk)
-            for (Py_ssize_t row = 0; row < n_points; ++row) {
-                const double *base = factors + chunk * n_columns * 64;
-                const double *x = points + row * n_columns;
-                const int *column = columns + row * n_columns;
-                double *key = keys + (row * n_chunks + chunk) * 64;
-                double low[8];
-                for (int i = 0; i < 64; ++i) key[i] = squares[chunk * 64 + i] + own_squares[row];
-                Py_ssize_t j = 0;
-                // Without zeros, four columns at a time take a third of the time.
-                if (n_used[row] == n_columns)
-                    for (const double *f = base; j + 4 <= n_columns; j += 4, f += 4 * 64) {
-                        const double x0 = x[j], x1 = x[j + 1], x2 = x[j + 2], x3 = x[j + 3];
-                        for (int i = 0; i < 64; ++i)
-                            key[i] += (x0 * f[i] + x1 * f[64 + i])
-                                      + (x2 * f[128 + i] + x3 * f[192 + i]);
-                    }
-                for (; j < n_used[row]; ++j) {
-                    const double *f = base + column[j] * 64;
-                    for (int i = 0; i < 64; ++i) key[i] += x[j] * f[i];
-                }
-                for (int lane = 0; lane < 8; ++lane) low[lane] = key[lane];
-                for (int i = 8; i < 64; i += 8)
-                    for (int lane = 0; lane < 8; ++lane)
-                        low[lane] = key[i + lane] < low[lane] ? key[i + lane] : low[lane];
-                for (int lane = 1; lane < 8; ++lane)
-                    low[0] = low[lane] < low[0] ? low[lane] : low[0];
-                least[row * n_chunks + chunk] = low[0];
-            }
-    }
-    """
-    void skm_lower_keys(const double *factors, const double *squares, const double *points,
-                        const int *columns, const Py_ssize_t *n_used, const double *own_squares,
-                        Py_ssize_t n_points, Py_ssize_t n_columns, Py_ssize_t n_chunks,
-                        double *keys, double *least) noexcept nogil
+cdef extern from "points/_least_keys.h":
+    cdef struct skm_products:
+        const double *factors
+        const double *squares
+        const double *points
+        const int *columns
+        const Py_ssize_t *n_used
+        const double *own_squares
+        Py_ssize_t n_points
+        Py_ssize_t n_columns
+        Py_ssize_t n_chunks
+
+    void skm_least_keys(const skm_products &of, double *least) noexcept nogil
 
 
 @cython.final
@@ -89,16 +56,15 @@ cdef class KeyProducts:
         factors[: len(centered)] = -2.0 * centered
         self.squares = np.full(self.n_chunks * CHUNK, np.inf)
         np.asarray(self.squares)[: len(squares)] = squares
-        # Chunk by chunk, and column by column in each.
-        chunks = factors.reshape(self.n_chunks, CHUNK, n_columns).transpose(0, 2, 1)
-        self.factors = np.ascontiguousarray(chunks).ravel()
+        # Panel by panel, and column by column in each.
+        panels = factors.reshape(-1, PANEL, n_columns).transpose(0, 2, 1)
+        self.factors = np.ascontiguousarray(panels).ravel()
         self.middle = middle
         self.are_finite = bool(np.isfinite(squares).all())
         self.points.resize(PRODUCT_POINTS * n_columns)
         self.columns.resize(PRODUCT_POINTS * n_columns)
         self.n_used.resize(PRODUCT_POINTS)
         self.own_squares.resize(PRODUCT_POINTS)
-        self.keys.resize(PRODUCT_POINTS * self.n_chunks * CHUNK)
         self.least.resize(PRODUCT_POINTS * self.n_chunks)
 
     @staticmethod
@@ -130,44 +96,61 @@ cdef class KeyProducts:
     cdef void multiply(self, Py_ssize_t n_points) noexcept nogil:
         """Find bounds from below on the squared distances of points to all records, less weights.
 
-        These are the `keys`; `least` has the least one of each chunk of records.
+        `least` has the least of each chunk of records.
         """
-        skm_lower_keys(
-            &self.factors[0],
-            &self.squares[0],
-            self.points.data(),
-            self.columns.data(),
-            self.n_used.data(),
-            self.own_squares.data(),
-            n_points,
-            self.middle.shape[0],
-            self.n_chunks,
-            self.keys.data(),
-            self.least.data(),
-        )
+        cdef skm_products products
+        products.factors = &self.factors[0]
+        products.squares = &self.squares[0]
+        products.points = self.points.data()
+        products.columns = self.columns.data()
+        products.n_used = self.n_used.data()
+        products.own_squares = self.own_squares.data()
+        products.n_points = n_points
+        products.n_columns = self.middle.shape[0]
+        products.n_chunks = self.n_chunks
+        skm_least_keys(products, self.least.data())
 
     cdef int below(self, Py_ssize_t row, double limit,
                    vector[Py_ssize_t] &records) except -1 nogil:
-        """The records whose key for a point is at most a limit, in ascending order."""
-        cdef const double *keys = &self.keys[row * self.n_chunks * CHUNK]
-        cdef Py_ssize_t chunk, record
+        """The records whose bound for a point is at most a limit, in ascending order."""
+        cdef double keys[CHUNK]
+        cdef Py_ssize_t chunk, i
         records.clear()
         for chunk in range(self.n_chunks):
             if self.least[row * self.n_chunks + chunk] <= limit:
-                for record in range(chunk * CHUNK, (chunk + 1) * CHUNK):
-                    if keys[record] <= limit:
-                        records.push_back(record)
+                self._find_keys(row, chunk, keys)
+                for i in range(CHUNK):
+                    if keys[i] <= limit:
+                        records.push_back(chunk * CHUNK + i)
         return 0
 
     cdef Py_ssize_t likely_nearest(self, Py_ssize_t row) noexcept nogil:
-        """The record with the least key for a point."""
-        cdef const double *keys = &self.keys[row * self.n_chunks * CHUNK]
+        """The record with the least bound for a point."""
         cdef const double *least = &self.least[row * self.n_chunks]
-        cdef Py_ssize_t chunk, record, best = 0
+        cdef double keys[CHUNK]
+        cdef Py_ssize_t chunk, i, best_chunk = 0, best = 0
         for chunk in range(1, self.n_chunks):
-            if least[chunk] < least[best]:
-                best = chunk
-        record = best * CHUNK
-        while keys[record] > least[best]:
-            record += 1
-        return record
+            if least[chunk] < least[best_chunk]:
+                best_chunk = chunk
+        self._find_keys(row, best_chunk, keys)
+        for i in range(1, CHUNK):
+            if keys[i] < keys[best]:
+                best = i
+        return best_chunk * CHUNK + best
+
+    cdef void _find_keys(self, Py_ssize_t row, Py_ssize_t chunk, double *keys) noexcept nogil:
+        """The bounds for one point and the records of one chunk."""
+        cdef Py_ssize_t panel, lane, j, n_columns = self.middle.shape[0]
+        cdef const double *factors
+        for lane in range(CHUNK):
+            keys[lane] = self.squares[chunk * CHUNK + lane] + self.own_squares[row]
+        for panel in range(CHUNK // PANEL):
+            for j in range(self.n_used[row]):
+                factors = &self.factors[
+                    (chunk * CHUNK + panel * PANEL) * n_columns
+                    + self.columns[row * n_columns + j] * PANEL
+                ]
+                for lane in range(PANEL):
+                    keys[panel * PANEL + lane] += (
+                        self.points[row * n_columns + j] * factors[lane]
+                    )

@@ -112,7 +112,7 @@ cdef class PointTree(BoxTree):
 
 
 cdef enum:
-    PRODUCT_POINTS = 16
+    PRODUCT_POINTS = 64
 
 
 cdef class KeyProducts:
@@ -125,7 +125,6 @@ cdef class KeyProducts:
     cdef vector[int] columns
     cdef vector[Py_ssize_t] n_used
     cdef vector[double] own_squares
-    cdef vector[double] keys
     cdef vector[double] least
 
     cdef void set_point(self, Py_ssize_t row, const double *point) noexcept nogil
@@ -133,6 +132,7 @@ cdef class KeyProducts:
     cdef int below(self, Py_ssize_t row, double limit,
                    vector[Py_ssize_t] &records) except -1 nogil
     cdef Py_ssize_t likely_nearest(self, Py_ssize_t row) noexcept nogil
+    cdef void _find_keys(self, Py_ssize_t row, Py_ssize_t chunk, double *keys) noexcept nogil
 
 
 cdef class AnchoredFarthest:
