@@ -17,7 +17,13 @@ from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
 from ..common._interrupt cimport Watch, is_over, watch_until
-from ..points._points cimport AUTO, PRODUCT_POINTS, KeyProducts, PointTree
+from ..points._points cimport (
+    AUTO,
+    PRODUCT_POINTS,
+    PRODUCTS_BETWEEN_SIGNALS,
+    KeyProducts,
+    PointTree,
+)
 
 cdef enum:
     RECORDS_BETWEEN_SIGNALS = 4096
@@ -142,7 +148,7 @@ cdef class Arcs:
     cdef Py_ssize_t _multiply_for_rivals(self, KeyProducts products, const double[::1] potential,
                                          double margin, deadline) except -2:
         """Add arcs to all rivals of records, found by matrix products."""
-        cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
+        cdef Watch watch = watch_until(deadline, PRODUCTS_BETWEEN_SIGNALS)
         cdef Py_ssize_t record = 0, own, n_rows, row, n_added = 0
         cdef Py_ssize_t rows[PRODUCT_POINTS]
         with nogil:
@@ -156,8 +162,7 @@ cdef class Arcs:
                         rows[n_rows] = record
                         n_rows += 1
                     record += 1
-                products.multiply(n_rows)
-                if is_over(&watch, PRODUCT_POINTS):
+                if is_over(&watch, products.multiply(n_rows)):
                     return -1
                 for row in range(n_rows):
                     n_added += self._add_rivals_in_row(products, row, rows[row], potential, margin)

@@ -93,10 +93,10 @@ cdef class KeyProducts:
         self.n_used[row] = n_used
         self.own_squares[row] *= 1.0 - PRODUCT_ROUNDING
 
-    cdef void multiply(self, Py_ssize_t n_points) noexcept nogil:
+    cdef Py_ssize_t multiply(self, Py_ssize_t n_points) noexcept nogil:
         """Find bounds from below on the squared distances of points to all records, less weights.
 
-        `least` has the least of each chunk of records.
+        `least` has the least of each chunk of records. Returns the number of products, at most.
         """
         cdef skm_products products
         products.factors = &self.factors[0]
@@ -109,6 +109,7 @@ cdef class KeyProducts:
         products.n_columns = self.middle.shape[0]
         products.n_chunks = self.n_chunks
         skm_least_keys(products, self.least.data())
+        return n_points * self.squares.shape[0] * self.middle.shape[0]
 
     cdef int below(self, Py_ssize_t row, double limit,
                    vector[Py_ssize_t] &records) except -1 nogil:

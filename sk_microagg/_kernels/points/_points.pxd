@@ -113,6 +113,7 @@ cdef class PointTree(BoxTree):
 
 cdef enum:
     PRODUCT_POINTS = 64
+    PRODUCTS_BETWEEN_SIGNALS = 1 << 27
 
 
 cdef class KeyProducts:
@@ -128,7 +129,7 @@ cdef class KeyProducts:
     cdef vector[double] least
 
     cdef void set_point(self, Py_ssize_t row, const double *point) noexcept nogil
-    cdef void multiply(self, Py_ssize_t n_points) noexcept nogil
+    cdef Py_ssize_t multiply(self, Py_ssize_t n_points) noexcept nogil
     cdef int below(self, Py_ssize_t row, double limit,
                    vector[Py_ssize_t] &records) except -1 nogil
     cdef Py_ssize_t likely_nearest(self, Py_ssize_t row) noexcept nogil

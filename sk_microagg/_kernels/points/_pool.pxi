@@ -309,7 +309,7 @@ cdef class Pool:
     cdef int _multiply_for_nearest(self, KeyProducts products, const double[:, ::1] points,
                                    Py_ssize_t[::1] records) except -1:
         """Find the nearest by matrix products; where rounding could matter, measure again."""
-        cdef Watch watch = new_watch(POINTS_BETWEEN_SIGNALS)
+        cdef Watch watch = new_watch(PRODUCTS_BETWEEN_SIGNALS)
         cdef vector[Py_ssize_t] likely
         cdef Py_ssize_t start = 0, row, n_rows
         cdef size_t i
@@ -317,10 +317,9 @@ cdef class Pool:
         with nogil:
             while start < points.shape[0]:
                 n_rows = min(<Py_ssize_t>PRODUCT_POINTS, points.shape[0] - start)
-                is_over(&watch, n_rows)
                 for row in range(n_rows):
                     products.set_point(row, &points[start + row, 0])
-                products.multiply(n_rows)
+                is_over(&watch, products.multiply(n_rows))
                 for row in range(n_rows):
                     best = self._key(&points[start + row, 0], products.likely_nearest(row))
                     products.below(row, best.first, likely)
