@@ -41,7 +41,7 @@ class Accuracies:
             for model, accuracy in cell["accuracy"].items():
                 self._of[cell["table"], model, cell["method"], cell["k"]][cell["split"]] = accuracy
             self.columns["pure", *place].append(cell.get("pure_percent", np.nan))
-            for model, found in cell["member"].items():
+            for model, found in cell.get("member", {}).items():
                 self.columns[model, *place].append(found["confidence"])
 
     def places(self):
@@ -157,33 +157,46 @@ def print_against_mondrian(honest):
             print("below: " + (", ".join(outcomes["below"]) or "none"))
 
 
+def published_leads(published):
+    """Return by how many points plain groups are above the best published method in each cell."""
+    leads = {}
+    for (table, model, k), figures in published_accuracies().items():
+        if plain := published.mean(table, model, "plain", k):
+            # They have three decimals.
+            leads[table, model, k] = round(plain[0], 3) - max(figures.values())
+    return leads
+
+
+def claimed(leads):
+    """Return those of the models and k that claims are about."""
+    return {place: lead for place, lead in leads.items() if is_claimed(*place)}
+
+
+def is_claimed(_, model, k):
+    return model in MODELS and k in CLAIMED_KS
+
+
 def print_published(published):
     """Print our accuracies beside the published ones, and the cells where we are below."""
-    if not published.places()[0]:
+    leads = published_leads(published)
+    if not leads:
         return
     methods = ("mondrian", "ola", "tdg", "cb")
     print("\nPublished: the whole table is anonymized, then split; accuracy in percent")
     print(f"{'table':<11}{'model':<11}{'k':>4}{'raw':>8}{'plain':>8}{'Mondrian':>10}", end="")
     print("".join(f"{name:>10}" for name in methods) + f"{'above best':>12}")
-    lost, n_cells = [], 0
-    for (table, model, k), figures in published_accuracies().items():
-        raw, plain, mondrian = (
-            (published.mean(table, model, *pair) or (np.nan,))[0]
-            for pair in (("raw", 1), ("plain", k), ("Mondrian", k))
-        )
-        if np.isnan(plain):
-            continue
-        above = round(plain, 3) - max(figures.values())  # They have three decimals.
+    for (table, model, k), lead in leads.items():
+        pairs = ("raw", 1), ("plain", k), ("Mondrian", k)
+        ours = [(published.mean(table, model, *pair) or (np.nan,))[0] for pair in pairs]
+        figures = published_accuracies()[table, model, k]
         theirs = "".join(f"{figures[name]:10.2f}" for name in methods)
-        print(f"{table:<11}{model:<11}{k:>4}{raw:8.2f}{plain:8.2f}{mondrian:10.2f}{theirs}", end="")
-        print(f"{above:+12.2f}")
-        if model in MODELS and k in CLAIMED_KS:
-            n_cells += 1
-            lost += [f"{table}/{model}/{k} {above:+.2f}"] if above < 0 else []
-    if n_cells:
-        won = n_cells - len(lost)
-        print(f"at or above the best of the four published methods in {won} of {n_cells} cells")
-        print("below: " + ", ".join(lost))
+        print("{:<11}{:<11}{:>4}{:8.2f}{:8.2f}{:10.2f}".format(table, model, k, *ours), end="")
+        print(f"{theirs}{lead:+12.2f}")
+    of_claims = claimed(leads)
+    lost = [f"{'/'.join(map(str, place))} {of:+.2f}" for place, of in of_claims.items() if of < 0]
+    won, n_cells = len(of_claims) - len(lost), len(of_claims)
+    print(f"at or above the best of the four published methods in {won} of {n_cells} cells")
+    print("below: " + (", ".join(lost) or "none"))
 
 
 def print_diaz(cells):

@@ -3,11 +3,12 @@
 from collections import defaultdict
 
 import numpy as np
-from _train_summary import MODELS, Accuracies
+from _train_summary import CLAIMED_KS, MODELS, Accuracies, published_leads
+from _train_tables import DIAZ_MODELS, DIAZ_PUBLISHED
 from _train_tables import NAMES as TRAIN_NAMES
 from _train_tables import TABLES as TRAIN_TABLES
 
-from _refresh.formats import cells_by, note, percent, seconds
+from _refresh.formats import cells_by, note, percent, seconds, signed
 from _refresh.pages import Table
 
 METHODS_OF_MIXED = {
@@ -120,7 +121,7 @@ def accuracy(splits):
 
 def train_losses(kept):
     """Return the points below the original data, on average over tables and models."""
-    cells = [cell | {"member": {}} for cell in kept["results"]["cells"]]
+    cells = kept["results"]["cells"]
     honest = Accuracies(cells, "honest")
     ks = sorted(SHOWN_KS.intersection(honest.places()[1]))
     rows = []
@@ -138,3 +139,28 @@ def train_losses(kept):
         if {*row[1:]} != {"–"}:
             rows.append(row)
     return Table(["groups", *(f"k = {k}" for k in ks)], rows)
+
+
+def train_published(kept):
+    """Return accuracies in the published protocol, and how far above the best published ones."""
+    published = Accuracies(kept["results"]["cells"], "published")
+    leads = published_leads(published)
+    rows = []
+    for table, name in TRAIN_NAMES.items():
+        for model in MODELS:
+            row = [f"{name}, {model}"]
+            for k in CLAIMED_KS:
+                found, lead = published.mean(table, model, "plain", k), leads.get((table, model, k))
+                row.append(f"{found[0]:.1f}, {signed(lead, 2)}" if found else "–")
+            rows.append(row)
+    return Table(["accuracy in percent", *(f"k = {k}" for k in CLAIMED_KS)], rows)
+
+
+def train_diaz(kept):
+    """Return accuracies on Adult beside those of Díaz and García."""
+    rows = []
+    for cell in kept["results"].get("diaz", []):
+        theirs = zip(DIAZ_MODELS, DIAZ_PUBLISHED[cell["release"]], strict=True)
+        pairs = [f"{cell['accuracy'][model]:.1f}, {figure:.1f}" for model, figure in theirs]
+        rows.append([cell["release"].replace("raw", "original"), *pairs])
+    return Table(["accuracy in percent", *DIAZ_MODELS], rows)

@@ -33,6 +33,12 @@ def percent(value, digits=2):
     return f"{value:.{digits}f}%".replace("-", "−")
 
 
+def signed(value, digits):
+    """Return a difference with its sign, and zero without one."""
+    value = round(value, digits)
+    return f"{value:+.{digits}f}".replace("-", "−") if value else f"{0:.{digits}f}"
+
+
 def cells_by(cells, *keys):
     return {tuple(cell[key] for key in keys): cell for cell in cells}
 

@@ -12,6 +12,7 @@ from _refresh.formats import (
     rounded_down,
     rounded_up,
     seconds,
+    signed,
     spaced,
 )
 from _refresh.pages import Table
@@ -100,8 +101,8 @@ def anytime(kept):
 def loss_and_lead(losses):
     means = {name: fmean(of_seeds) for name, of_seeds in losses.items()}
     ours = means.pop("Recombination")
-    lead = round(100 * (ours / min(means.values()) - 1), 1)
-    return f"{loss(ours)}, {f'{lead:+.1f}'.replace('-', '−') if lead else '0.0'}%"
+    lead = 100 * (ours / min(means.values()) - 1)
+    return f"{loss(ours)}, {signed(lead, 1)}%"
 
 
 def loss_and_gap(cell):

@@ -2,6 +2,7 @@
 
 import math
 
+from _train_summary import Accuracies, claimed, published_leads
 from published import agrees
 
 from _refresh.formats import about, cells_by, rounded_down, rounded_up
@@ -178,6 +179,12 @@ def forest(results):
         return sum(found) / len(found)
 
     return mean("raw", 1), mean("target", 10), mean("target", 100)
+
+
+def won_published(results):
+    """Return the cells in which models on our releases are at or above the best, and all cells."""
+    leads = claimed(published_leads(Accuracies(results["cells"], "published"))).values()
+    return sum(lead >= 0 for lead in leads), len(leads)
 
 
 def default(results):

@@ -118,6 +118,12 @@ METHODS = [
         "a forest drops from {:.1f}% to {:.1f}% at k = 10, and to {:.1f}% at k = 100",
         numbers.forest,
     ),
+    Quote(
+        "doc/train.rst",
+        "train",
+        "are at or above the best of the four in {:d} of {:d} cells",
+        numbers.won_published,
+    ),
 ]
 QUESTIONS = [
     Quote(

@@ -23,4 +23,6 @@ TABLES = {
     "walls": ("disclosure", losses.walls),
     "train": ("train", columns.train),
     "train_losses": ("train", columns.train_losses),
+    "train_published": ("train", columns.train_published),
+    "train_diaz": ("train", columns.train_diaz),
 }
