@@ -18,8 +18,9 @@ from sk_microagg.refiners._neighborhoods import MAX_NEIGHBORS, MIN_NEIGHBORS, Ne
 from sk_microagg.refiners._split import split_large_groups
 
 # With as many columns, most groups may gain from a swap, as far as a quick test can tell. If there
-# are many records, too, swaps are tried between the groups of near records only: as many as there
-# are columns, within the limits of all lists of neighbors.
+# are many records, too, swaps are tried between the groups of near records only. Each record has as
+# many of these as there are columns, within limits: the more columns, the more records are about
+# equally near.
 COLUMNS_FOR_NEIGHBORS = 8
 RECORDS_FOR_NEIGHBORS = 5_000
 

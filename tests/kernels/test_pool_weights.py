@@ -72,10 +72,30 @@ def test_nearest_by_products(share_of_zeros, n, d, n_points):
     X, points = rng.normal(size=(n, d)), rng.normal(size=(n_points, d))
     X[rng.random(X.shape) < share_of_zeros] = 0.0
     points[rng.random(points.shape) < share_of_zeros] = 0.0
-    points[::5] = rng.normal(size=points[::5].shape)  # some without zeros among the others
+    points[10:31] = rng.normal(size=points[10:31].shape)  # some without zeros among the others
     weights = rng.random(n)
     expected = [scan(X, weights, point, 1)[0] for point in points]
     assert Pool(X, weights=weights).nearest_each(points).tolist() == expected
+
+
+# Where squares overflow there is no nearest record, but the answer must be one of the pool.
+def test_points_too_far_away_to_be_measured_find_some_record():
+    table = np.random.default_rng(0).normal(size=(512, 8))
+    table[505] = 1e200
+    assert Pool(table[:501]).nearest_each(np.full((1, 8), 1e200))[0] < 501
+
+
+@pytest.mark.parametrize("scale", [1e-161, 1e-155, 1e-30, 1e130])
+def test_nearest_by_products_at_any_scale(scale):
+    rng = np.random.default_rng(3)
+    X, points = scale * rng.normal(size=(600, 8)), scale * rng.normal(size=(70, 8))
+    expected = Pool(X, search="scan").nearest_each(points)
+    assert np.array_equal(Pool(X).nearest_each(points), expected)
+
+
+def test_nearest_among_equal_records_is_the_first():
+    X, points = np.ones((1300, 9)), np.random.default_rng(4).normal(size=(70, 9))
+    assert not Pool(X).nearest_each(points).any()
 
 
 @every_search

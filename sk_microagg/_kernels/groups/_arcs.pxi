@@ -154,7 +154,7 @@ cdef class Arcs:
         with nogil:
             while record < self.partition.n_records:
                 n_rows = 0
-                while record < self.partition.n_records and n_rows < PRODUCT_POINTS:
+                while record < self.partition.n_records and n_rows < products.n_together:
                     own = self.partition.group_of[record]
                     # Potentials only fall: other groups became weaker rivals, only its own matters.
                     if potential[own] < self.checked[own]:
@@ -162,19 +162,22 @@ cdef class Arcs:
                         rows[n_rows] = record
                         n_rows += 1
                     record += 1
-                if is_over(&watch, products.multiply(n_rows)):
-                    return -1
+                is_over(&watch, products.multiply(n_rows))
                 for row in range(n_rows):
-                    n_added += self._add_rivals_in_row(products, row, rows[row], potential, margin)
+                    n_added += self._add_rivals_in_row(
+                        products, row, rows[row], potential, margin, &watch
+                    )
+                    if watch.is_late:
+                        return -1
         return n_added
 
     cdef Py_ssize_t _add_rivals_in_row(self, KeyProducts products, Py_ssize_t row,
                                        Py_ssize_t record, const double[::1] potential,
-                                       double margin) except -1 nogil:
+                                       double margin, Watch *watch) except -1 nogil:
         cdef Py_ssize_t own = self.partition.group_of[record], n_added = 0
         cdef double limit = self.partition.own_distance[record] - potential[own] + margin
         cdef size_t i
-        products.below(row, limit, self.likely)
+        is_over(watch, products.below(row, limit, self.likely))
         for i in range(self.likely.size()):
             n_added += self._add_if_rival(record, self.likely[i], potential, limit)
         return n_added

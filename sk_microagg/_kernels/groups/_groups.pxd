@@ -387,7 +387,7 @@ cdef class Arcs:
                                          double margin, deadline) except -2
     cdef Py_ssize_t _add_rivals_in_row(self, KeyProducts products, Py_ssize_t row,
                                        Py_ssize_t record, const double[::1] potential,
-                                       double margin) except -1 nogil
+                                       double margin, Watch *watch) except -1 nogil
     cdef bint _add_if_rival(self, Py_ssize_t record, Py_ssize_t group, const double[::1] potential,
                             double limit) except -1 nogil
     cdef Py_ssize_t _add_rivals(self, Py_ssize_t record, PointTree tree,

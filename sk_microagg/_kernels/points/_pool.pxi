@@ -316,13 +316,13 @@ cdef class Pool:
         cdef Hit best
         with nogil:
             while start < points.shape[0]:
-                n_rows = min(<Py_ssize_t>PRODUCT_POINTS, points.shape[0] - start)
+                n_rows = min(products.n_together, points.shape[0] - start)
                 for row in range(n_rows):
                     products.set_point(row, &points[start + row, 0])
                 is_over(&watch, products.multiply(n_rows))
                 for row in range(n_rows):
                     best = self._key(&points[start + row, 0], products.likely_nearest(row))
-                    products.below(row, best.first, likely)
+                    is_over(&watch, products.below(row, best.first, likely))
                     for i in range(likely.size()):
                         best = min(best, self._key(&points[start + row, 0], likely[i]))
                     records[start + row] = best.second
