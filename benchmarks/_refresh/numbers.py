@@ -187,6 +187,17 @@ def won_published(results):
     return sum(lead >= 0 for lead in leads), len(leads)
 
 
+def above_mondrian(results):
+    """Return the cells in the published protocol that are above Mondrian, and all cells."""
+    published = Accuracies(results["cells"], "published")
+    leads = [
+        published.difference(table, model, ("plain", k), ("Mondrian", k))
+        for table, model, k in claimed(published_leads(published))
+    ]
+    leads = [lead[0] for lead in leads if lead]
+    return sum(lead > 0 for lead in leads), len(leads)
+
+
 def default(results):
     ratios = [cell["loss_ratio"] for cell in results["default"]]
     return (100 * (1 - sum(ratios) / len(ratios)),)

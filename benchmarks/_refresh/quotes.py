@@ -124,6 +124,12 @@ METHODS = [
         "are at or above the best of the four in {:d} of {:d} cells",
         numbers.won_published,
     ),
+    Quote(
+        "doc/train.rst",
+        "train",
+        "above those on groups of anonypyx's Mondrian in {:d} of {:d}",
+        numbers.above_mondrian,
+    ),
 ]
 QUESTIONS = [
     Quote(
