@@ -169,11 +169,11 @@ def published_leads(published):
 
 def claimed(leads):
     """Return those of the models and k that claims are about."""
-    return {place: lead for place, lead in leads.items() if is_claimed(*place)}
-
-
-def is_claimed(_, model, k):
-    return model in MODELS and k in CLAIMED_KS
+    return {
+        (table, model, k): lead
+        for (table, model, k), lead in leads.items()
+        if model in MODELS and k in CLAIMED_KS
+    }
 
 
 def print_published(published):

@@ -110,7 +110,7 @@ JOBS = {
         None,
         None,
         "--parts honest published diaz --ks 5 10 25 100 --splits 3 --models forest neighbors SVM",
-        80,
+        120,
         plot="train.png",
         packages=("anonypyx",),
         drop=("cpu_seconds", "smallest_group", "seconds"),

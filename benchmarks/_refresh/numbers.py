@@ -2,7 +2,7 @@
 
 import math
 
-from _train_summary import Accuracies, claimed, published_leads
+from _train_summary import MODELS, Accuracies, claimed, published_leads
 from published import agrees
 
 from _refresh.formats import about, cells_by, rounded_down, rounded_up
@@ -179,6 +179,21 @@ def forest(results):
         return sum(found) / len(found)
 
     return mean("raw", 1), mean("target", 10), mean("target", 100)
+
+
+def cost_of_two_labels(results):
+    """Return points below target weights alone, and the records in groups of one label without."""
+    honest = Accuracies(results["cells"], "honest")
+
+    def points(table, k):
+        found = [
+            honest.difference(table, model, ("target", k), ("diverse", k))[0] for model in MODELS
+        ]
+        return sum(found) / len(found)
+
+    pure = honest.columns["pure", "cahousing", "target", 2]
+    of_housing = points("cahousing", 2), sum(pure) / len(pure), points("cahousing", 5)
+    return *of_housing, points("cmc", 50)
 
 
 def won_published(results):

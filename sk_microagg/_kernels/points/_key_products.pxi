@@ -21,6 +21,7 @@ cdef enum:
     MANY_RECORDS = 16384
     # Products that take as long as one column of an exact distance.
     PRODUCTS_PER_DIFFERENCE = 16
+    # With fewer points at a time, they would not share what is loaded.
     FEWEST_POINTS = 8
 
 # Share of the squared norms and weights behind a key that may be rounding, in all and per column.
