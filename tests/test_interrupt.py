@@ -1,5 +1,6 @@
 """Ctrl-C ends a search with the best partition so far, and a warning; a second one raises."""
 
+import gc
 import itertools
 import signal
 
@@ -20,6 +21,15 @@ JOBS = pytest.mark.parametrize("n_jobs", [None, 2])
 
 def press():
     signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_of_other_tests():
+    """Leave nothing to be collected meanwhile: Python drops a Ctrl-C that meets a destructor."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(name="X")
