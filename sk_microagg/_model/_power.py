@@ -15,6 +15,12 @@ N_ROUNDS = 5
 # Records to try first: most partitions that are not power diagrams are recognized by these.
 N_TO_TRY = 2_000
 
+# If more than this share of the weights has changed, all records are looked at again.
+MAX_CHANGED = 0.25
+
+# Share of a squared distance and a weight that may be rounding.
+ROUNDING = 1e-12
+
 
 def nearest_cells(X, centroids, weights):
     """Return the cell of a power diagram that each record lies in."""
@@ -82,15 +88,46 @@ def power_weights(X, labels, centroids, twins, has_other_points=False):
         graph.start()
         if not graph.find_potentials():
             return None, None
+    weights = _centered(graph.walls(), graph.weights())
+    cells = nearest_cells(X, centroids, weights)
     while True:
-        weights = _centered(graph.walls(), graph.weights())
-        cells = nearest_cells(X, centroids, weights)
         elsewhere = np.flatnonzero(cells != labels)
         # Initially there are arcs to near groups only; groups farther away may matter, too.
         if not graph.add(elsewhere, cells[elsewhere]):
             return weights, cells
         if not graph.find_potentials():
             return None, None
+        before, weights = weights, _centered(graph.walls(), graph.weights())
+        cells = _cells_after_change(X, centroids, weights, before, cells)
+
+
+def _cells_after_change(X, centroids, weights, weights_before, cells_before):
+    """Return the cells of all records after some weights have changed.
+
+    A record leaves its cell only if the weight of that cell fell, or that of another one rose.
+    """
+    has_risen = weights > weights_before
+    has_fallen = weights < weights_before
+    if np.mean(has_risen | has_fallen) > MAX_CHANGED:
+        return nearest_cells(X, centroids, weights)
+    in_doubt = has_fallen[cells_before]
+    if has_risen.any():
+        risen = np.flatnonzero(has_risen)
+        rivals = risen[nearest_cells(X, centroids[risen], weights[risen])]
+        own, own_rounding = _power_distances(X, centroids, weights, cells_before)
+        of_rivals, rounding = _power_distances(X, centroids, weights, rivals)
+        in_doubt |= ~(of_rivals - rounding > own + own_rounding)
+    cells = cells_before.copy()
+    if in_doubt.any():
+        cells[in_doubt] = nearest_cells(X[in_doubt], centroids, weights)
+    return cells
+
+
+def _power_distances(X, centroids, weights, cells):
+    """Return the power distance of each record to a cell, and how much of it may be rounding."""
+    gaps = X - centroids[cells]
+    squares = np.einsum("ij,ij->i", gaps, gaps)
+    return squares - weights[cells], ROUNDING * (squares + np.abs(weights[cells]))
 
 
 def weights_of_points(X, labels, points):
