@@ -43,10 +43,17 @@ def with_constant(X, value=0.0):
     return np.column_stack([X, np.full(len(X), value)])
 
 
+def nearest_groups(X, labels, m):
+    """The m groups with the nearest centroids of each record."""
+    distances = [squared_distances(X, centroid(X, members)) for members in groups_of(labels)]
+    return np.argsort(np.transpose(distances), axis=1, kind="stable")[:, :m]
+
+
 def sparse_graph(X, labels):
     """A graph with few arcs, and potentials that hold for these."""
     graph = ExchangeGraph(Partition(X, labels, 1), twins_of(X))
-    graph.add_near(2)
+    near = nearest_groups(X, labels, 2)
+    graph.add(np.repeat(np.arange(len(X)), near.shape[1]), near.ravel())
     graph.start()
     assert graph.find_potentials()
     return graph
@@ -70,6 +77,26 @@ def pairs_of_rivals(X, labels, weights, margin):
         if a != b and not has_twin:
             pairs.add((a, b))
     return pairs
+
+
+@pytest.mark.parametrize(("n", "d", "m"), [(1600, 8, 8), (1530, 20, 3), (1900, 9, 200)])
+def test_in_many_columns_arcs_lead_to_the_nearest_groups(n, d, m):
+    X = np.random.default_rng(m).normal(size=(n, d))
+    labels = MDAV().build(X, 3)
+    graph = ExchangeGraph(Partition(X, labels, 3), twins_of(X))
+    graph.add_near(m)
+    near = nearest_groups(X, labels, m)
+    expected = {(min(a, b), max(a, b)) for a, row in zip(labels, near, strict=True) for b in row}
+    assert pairs_with_arcs(graph) == {(a, b) for a, b in expected if a != b}
+
+
+@pytest.mark.parametrize("table", sorted(HARD_TABLES.keys() - {"constant"}))  # one group
+@pytest.mark.parametrize("d", [2, 8])
+def test_every_group_has_arcs_to_near_ones(table, d):
+    X, labels = exchanged(table, 1700, d, 3)
+    graph = ExchangeGraph(Partition(X, labels, 1), twins_of(X))
+    assert graph.add_near(3) == len(pairs_with_arcs(graph))
+    assert {group for pair in pairs_with_arcs(graph) for group in pair} == set(labels)
 
 
 @pytest.mark.parametrize("table", HARD_TABLES)
@@ -131,7 +158,7 @@ def test_searches_for_arcs_end_at_their_deadline(d):
     graph.start(0.0, with_paths=True)
     assert graph.add_missing(deadline=Deadline(0.0)) == -1
     # They can be taken up again.
-    assert graph.add_near(4, n_records=5000, deadline=Deadline()) > 0
+    assert graph.add_near(4, deadline=Deadline()) > 0
     assert partition.n_groups == 2800
 
 

@@ -93,6 +93,21 @@ def test_nearest_by_products_at_any_scale(scale):
     assert np.array_equal(Pool(X).nearest_each(points), expected)
 
 
+# Where single precision would leave nearly all records in doubt, the answers are the same, and as
+# quick: products are in double precision then.
+@pytest.mark.parametrize("apart", [0.0, 1e3, 1e7])
+@pytest.mark.parametrize("weight", [0.0, 1.0, 1e6])
+def test_nearest_among_clusters_that_are_far_apart(apart, weight):
+    rng = np.random.default_rng(5)
+    X, points = rng.normal(size=(900, 10)), rng.normal(size=(150, 10))
+    X[::2] += apart
+    points[::3] += apart
+    points[7] = 1e30  # too far away for single precision
+    weights = weight * rng.random(900)
+    expected = [scan(X, weights, point, 1)[0] for point in points]
+    assert Pool(X, weights=weights).nearest_each(points).tolist() == expected
+
+
 def test_nearest_among_equal_records_is_the_first():
     X, points = np.ones((1300, 9)), np.random.default_rng(4).normal(size=(70, 9))
     assert not Pool(X).nearest_each(points).any()

@@ -77,20 +77,54 @@ cdef class Arcs:
 
         Returns the number of pairs of groups with new arcs; -1 if the deadline came first.
         """
-        cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
-        cdef Py_ssize_t record, n_added = 0
-        cdef size_t i, j
+        self.partition.update()
         m = min(m, self.n_groups)
+        products = KeyProducts.if_faster(self.partition.centroids[: self.n_groups])
+        if products is None:
+            return self._search_near(m, n_records, deadline)
+        return self._multiply_for_near(products, m, n_records, deadline)
+
+    cdef Py_ssize_t _search_near(self, Py_ssize_t m, Py_ssize_t n_records, deadline) except -2:
+        """Add arcs to near groups, found in a tree of the centroids."""
+        cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
+        cdef Py_ssize_t n_added = 0
+        cdef size_t i
         self._order_records(n_records)
         with nogil:
             for i in range(self.order.size()):
                 if is_over(&watch, 1):
                     break
-                record = self.order[i]
-                self.partition.index.nearest_about(&self.partition.X[record, 0], m, self.hits)
-                for j in range(self.hits.size()):
-                    n_added += self.add(self.partition.group_of[record], self.hits[j].second)
+                self.partition.index.nearest_about(
+                    &self.partition.X[self.order[i], 0], m, self.hits
+                )
+                n_added += self._add_hits(self.order[i])
         return -1 if watch.is_late else n_added
+
+    cdef Py_ssize_t _multiply_for_near(self, KeyProducts products, Py_ssize_t m,
+                                       Py_ssize_t n_records, deadline) except -2:
+        """Add arcs to near groups, found by matrix products."""
+        cdef Watch watch = watch_until(deadline, PRODUCTS_BETWEEN_SIGNALS)
+        cdef Py_ssize_t start = 0, row, n_rows, n_added = 0
+        with nogil:
+            while start < n_records:
+                n_rows = min(products.n_together, n_records - start)
+                for row in range(n_rows):
+                    products.set_point(row, &self.partition.X[start + row, 0])
+                if is_over(&watch, products.multiply(n_rows)):
+                    break
+                for row in range(n_rows):
+                    products.nearest_about(row, m, self.hits)
+                    n_added += self._add_hits(start + row)
+                start += n_rows
+        return -1 if watch.is_late else n_added
+
+    cdef Py_ssize_t _add_hits(self, Py_ssize_t record) except -1 nogil:
+        """Add arcs from the group of a record to those that were found for it."""
+        cdef Py_ssize_t n_added = 0
+        cdef size_t i
+        for i in range(self.hits.size()):
+            n_added += self.add(self.partition.group_of[record], self.hits[i].second)
+        return n_added
 
     cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin,
                                 deadline) except -2:

@@ -118,25 +118,37 @@ cdef enum:
     PRODUCTS_BETWEEN_SIGNALS = 1 << 27
 
 
+cdef extern from "points/_least_keys.h":
+    cdef cppclass skm_key_table:
+        void set_point(Py_ssize_t, const double *, const int *, Py_ssize_t) noexcept nogil
+        void find_least(Py_ssize_t, double *) noexcept nogil
+        void find_keys(Py_ssize_t, Py_ssize_t, double *) noexcept nogil
+
+
 cdef class KeyProducts:
     cdef const double[::1] middle
-    cdef const double[::1] factors
-    cdef const double[::1] squares
+    cdef skm_key_table *table
+    cdef bint is_single
     cdef bint are_finite
     cdef double rounding
+    cdef double most
+    cdef Py_ssize_t n_records
     cdef Py_ssize_t n_chunks
     cdef Py_ssize_t n_together
-    cdef vector[double] points
+    cdef vector[double] values
     cdef vector[int] columns
-    cdef vector[Py_ssize_t] n_used
     cdef vector[double] own_squares
     cdef vector[double] least
+    cdef vector[double] in_order
 
+    cdef _squares(self, norms, weights, double tiny)
     cdef void set_point(self, Py_ssize_t row, const double *point) noexcept nogil
     cdef Py_ssize_t multiply(self, Py_ssize_t n_points) noexcept nogil
     cdef Py_ssize_t below(self, Py_ssize_t row, double limit,
                           vector[Py_ssize_t] &records) except -1 nogil
     cdef Py_ssize_t likely_nearest(self, Py_ssize_t row) noexcept nogil
+    cdef int nearest_about(self, Py_ssize_t row, Py_ssize_t m,
+                           vector[Hit] &hits) except -1 nogil
     cdef void _find_keys(self, Py_ssize_t row, Py_ssize_t chunk, double *keys) noexcept nogil
 
 
