@@ -44,8 +44,8 @@ Which object holds which:
 
     RootSearch ─▶ RootCandidates ─▶ PointTree
 
-`center_weights`, `optimal_runs`, and the `Ascent`, `GroupFinder`, `CutFinder` and `CutCheck` of the
-bound stand alone.
+`center_weights`, `optimal_runs`, `records_to_visit`, and the `Ascent`, `GroupFinder`, `CutFinder`
+and `CutCheck` of the bound stand alone.
 
 Each folder is one extension module: its .pyx file includes a .pxi file per class, and its .pxd file
 declares the state of all of them. A module of its own for each class would take three times as long
@@ -69,6 +69,7 @@ from sk_microagg._kernels.groups._groups import (
     TreeGuard,
     center_weights,
     optimal_runs,
+    records_to_visit,
 )
 from sk_microagg._kernels.points._points import Pool
 from sk_microagg._kernels.ranges._ranges import (
@@ -106,4 +107,5 @@ __all__ = [
     "TreeGuard",
     "center_weights",
     "optimal_runs",
+    "records_to_visit",
 ]

@@ -151,6 +151,14 @@ def center_weights(
     n_rounds: SupportsIndex,
 ) -> _Floats: ...
 def optimal_runs(X: _Floats, k: SupportsIndex) -> _Labels: ...
+def records_to_visit(
+    scales: _Floats,
+    lowest: float,
+    highest: float,
+    *,
+    first_other: SupportsIndex,
+    step: SupportsIndex,
+) -> _Codes: ...
 
 Annealer: Any
 Ascent: Any

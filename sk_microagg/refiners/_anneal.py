@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._kernels import Annealer, Descent, Partition, RunningPartition
+from sk_microagg._kernels import (
+    Annealer,
+    Descent,
+    Partition,
+    RunningPartition,
+    records_to_visit,
+)
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.refiners._catalog import with_part
 
@@ -71,7 +77,9 @@ class Schedule:
     jump_rate: float = 4.0
 
 
-def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress):
+def anneal(
+    neighborhoods, labels, seed, schedule, max_iter, time_limit, progress, *, descends=True
+):
     """Anneal once, and finish with a local search among near groups.
 
     Parameters
@@ -96,6 +104,9 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
 
     progress : Progress
         Receives the share of the run that is done; the run ends early if it says so.
+
+    descends : bool, default=True
+        Whether there is a local search in the end.
 
     Returns
     -------
@@ -156,9 +167,10 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
             trace.append((n_steps, seconds, partition.measure()))
         progress.advance(trace[-1][2], min(done, 1.0) - before)
     final = Partition(neighborhoods.X, partition.labels(), neighborhoods.k)
-    deadline = Deadline(SHARE_OF_DESCENT * time_limit, heeds_interrupts=False)
-    descent = Descent(final, neighbors=neighborhoods.neighbors, guards=guards)
-    descent.run(final.groups(), deadline=deadline)
+    if descends:
+        deadline = Deadline(SHARE_OF_DESCENT * time_limit, heeds_interrupts=False)
+        descent = Descent(final, neighbors=neighborhoods.neighbors, guards=guards)
+        descent.run(final.groups(), deadline=deadline)
     trace.append((n_steps, time.monotonic() - start, final.sse))
     progress.note(final.sse)
     return neighborhoods.labels_of_table(final.labels()), trace, n_steps
@@ -256,13 +268,13 @@ class Cooling:
     def _records(self, first, last):
         """Return the active records and a few others, in ascending order."""
         n_others = len(self.scales) - (last - first)
-        lowest, highest = self.sorted_scales[[first, last - 1]]
-        is_visited = (self.scales >= lowest) & (self.scales <= highest)
+        first_other = step = len(self.scales)
         if n_others > 0:
             n_visited = SHARE_OF_OTHERS / (1 - SHARE_OF_OTHERS) * (last - first)
             step = max(round(n_others / n_visited), 1)
-            is_visited[self._rng.randint(step) :: step] = True
-        return np.flatnonzero(is_visited).astype(np.int32)
+            first_other = self._rng.randint(step)
+        lowest, highest = self.sorted_scales[[first, last - 1]]
+        return records_to_visit(self.scales, lowest, highest, first_other=first_other, step=step)
 
     def _active(self, temperature):
         """Return the range of active records, in the order of scales, as (first, last + 1)."""

@@ -36,10 +36,11 @@ STEPS_IN_PYTHON = 100
 FEW_RECORDS = 5_000
 
 # With more records and many columns, records may be about equally far from each other. Lists of
-# neighbors then tell little, and annealing along them gains little: if less than this share of the
-# loss, exchanges alone take its place.
-MANY_COLUMNS = 30
-SMALL_GAIN = 0.05
+# neighbors then tell little, and exchanges alone lose less than annealing along these lists. That is
+# so if a trial of few steps per record, without a local search, raises the loss by this share.
+MANY_COLUMNS = 20
+TRIAL_STEPS_PER_RECORD = 30
+RAISED_BY_TRIAL = 0.04
 
 
 class Auto(CallbackSupportMixin, Refiner):
@@ -47,8 +48,8 @@ class Auto(CallbackSupportMixin, Refiner):
 
     This is the default refiner. It takes up to 2000 random steps per record, and 300 from 7000
     records on. The loss is lower than that of :class:`Exchange` alone, often by 5 to 30%; up to
-    5000 records it is never higher. With more records and at least 30 columns, exchanges alone are
-    made if annealing gains less than 5%. :class:`Recombination` finds still less loss if it is
+    5000 records it is never higher. With more records and at least 20 columns, exchanges alone are
+    made if a short trial tells that annealing would not help. :class:`Recombination` finds still less loss if it is
     given more time. Ctrl-C ends the annealing; the exchanges follow, and a second Ctrl-C raises.
 
     Parameters
@@ -113,38 +114,52 @@ class Auto(CallbackSupportMixin, Refiner):
         with interruptible():
             deadline = Deadline()
             neighborhoods = Neighborhoods.of(X, k, deadline, rules)
-            progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
+            has_trial = not rules and len(X) > FEW_RECORDS and X.shape[1] >= MANY_COLUMNS
+            n_runs = 1 + has_trial
+            progress = Progress(n_runs, total, math.inf, self.verbose, self, context, unit="run")
+            run = _Run(neighborhoods, labels, seed, progress)
             try:
-                annealed, trace, n_iter = anneal(
-                    neighborhoods,
-                    labels,
-                    seed,
-                    Schedule(),
-                    default_max_iter(len(X), rules),
-                    math.inf,
-                    progress,
-                )
+                if not has_trial or run.trial_succeeds():
+                    run.anneal(default_max_iter(len(X), rules))
             finally:
                 progress.stopped = True
                 progress.finish()
-            before, after = trace[0][2], trace[-1][2]
-            if not rules and _gained_little(X, before, after):
+            if run.annealed is None:
                 refined = exchange(X, labels, k)[0]
             else:
-                start = annealed if after <= before else labels
-                refined = FinalExchange(deadline, math.inf).run(neighborhoods, start)
+                refined = FinalExchange(deadline, math.inf).run(neighborhoods, run.annealed)
                 if len(X) <= FEW_RECORDS and not rules:
                     refined = min(refined, exchange(X, labels, k)[0], key=partial(_sse, X, k))
             warn_if_interrupted("the result is the best partition found so far")
-        self.n_iter_ = n_iter
+        self.n_iter_ = run.n_iter
         context.call_on_fit_task_end(estimator=self, X=X)
         return refined
 
 
-def _gained_little(X: Floats, before: float, after: float) -> bool:
-    """Return whether exchanges alone are a better choice than what was annealed."""
-    is_large = len(X) > FEW_RECORDS and X.shape[1] >= MANY_COLUMNS
-    return is_large and after > (1 - SMALL_GAIN) * before
+class _Run:
+    """The annealing of a partition: a trial, the result, and the number of steps."""
+
+    def __init__(
+        self, neighborhoods: Neighborhoods, labels: Labels, seed: int, progress: Progress
+    ) -> None:
+        self.start = neighborhoods, labels, seed, Schedule()
+        self.progress = progress
+        self.annealed: Labels | None = None
+        self.n_iter = 0
+
+    def trial_succeeds(self) -> bool:
+        """Return whether annealing is likely to lose less than exchanges alone."""
+        n_steps = TRIAL_STEPS_PER_RECORD * len(self.start[0].X)
+        _, trace, self.n_iter = anneal(
+            *self.start, n_steps, math.inf, self.progress, descends=False
+        )
+        return trace[-1][2] <= (1 + RAISED_BY_TRIAL) * trace[0][2]
+
+    def anneal(self, max_iter: int) -> None:
+        """Anneal; keep the given partition if that is better."""
+        labels, trace, n_iter = anneal(*self.start, max_iter, math.inf, self.progress)
+        self.annealed = labels if trace[-1][2] <= trace[0][2] else self.start[1]
+        self.n_iter += n_iter
 
 
 def _sse(X: Floats, k: int, labels: Labels) -> float:

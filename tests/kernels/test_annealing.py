@@ -9,7 +9,7 @@ from oracles.annealing import PlainAnnealer
 from oracles.partition import canonical, total_sse
 from tables.numbers import TABLES
 
-from sk_microagg._kernels import Annealer, Pool, RunningPartition
+from sk_microagg._kernels import Annealer, Pool, RunningPartition, records_to_visit
 
 ALL_STAGES = {
     "very cold": [1e-12],
@@ -332,3 +332,26 @@ def test_a_long_run_can_be_interrupted_and_leaves_a_partition():
         timeout=60,
     )
     assert done.stdout == "True\n"
+
+
+@settings(deadline=None)
+@given(
+    scales=st.lists(st.integers(1, 6), min_size=1, max_size=40),
+    ends=st.tuples(st.integers(0, 7), st.integers(0, 7)),
+    first_other=st.integers(0, 45),
+    step=st.integers(1, 45),
+)
+def test_records_to_visit_are_those_in_the_range_and_some_others(scales, ends, first_other, step):
+    lowest, highest = sorted(ends)
+    others = range(first_other, len(scales), step)
+    expected = [i for i, scale in enumerate(scales) if lowest <= scale <= highest or i in others]
+    scales = np.array(scales, dtype=np.float64)
+    visited = records_to_visit(scales, lowest, highest, first_other=first_other, step=step)
+    assert visited.dtype == np.int32
+    assert visited.tolist() == expected
+
+
+@pytest.mark.parametrize(("first_other", "step"), [(-1, 1), (0, 0)])
+def test_others_to_visit_must_be_records(first_other, step):
+    with pytest.raises(ValueError, match=rf"^first_other={first_other} and step={step} must be"):
+        records_to_visit(np.ones(3), 0.0, 1.0, first_other=first_other, step=step)

@@ -7,6 +7,8 @@ to begin with. They are visited in order, not drawn: if each is near to the one 
 a step needs is in the cache.
 """
 
+import numpy as np
+
 cimport cython
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport uint64_t
@@ -29,6 +31,47 @@ cdef double K_OF_FULL_CHANCE = 10.0
 
 # A move that raises the SSE by more than this many temperatures is never accepted.
 cdef double HOPELESS = 20.0
+
+
+def records_to_visit(const double[::1] scales, double lowest, double highest, *,
+                     Py_ssize_t first_other, Py_ssize_t step):
+    """Records with a scale in a range, and a few of the others.
+
+    Parameters
+    ----------
+    scales : ndarray of shape (n_records,)
+        The scale of each record.
+
+    lowest, highest : float
+        The range, both ends included.
+
+    first_other, step : int
+        The first record that is among them whatever its scale, and how many records later the next
+        one follows.
+
+    Returns
+    -------
+    records : ndarray of shape (n_visited,), int32
+        The records, in ascending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg._kernels import records_to_visit
+    >>> records_to_visit(np.array([9.0, 2.0, 3.0, 8.0, 4.0, 7.0]), 2.0, 4.0, first_other=0, step=3)
+    array([0, 1, 2, 3, 4], dtype=int32)
+    """
+    cdef Py_ssize_t record, other = first_other, n_visited = 0
+    cdef int[::1] records = np.empty(scales.shape[0], dtype=np.int32)
+    if first_other < 0 or step < 1:
+        raise ValueError(f"first_other={first_other} and step={step} must be at least 0 and 1.")
+    with nogil:
+        for record in range(scales.shape[0]):
+            # Written in any case, and kept if it counts: no branch to predict.
+            records[n_visited] = <int>record
+            n_visited += (lowest <= scales[record]) & (scales[record] <= highest) | (record == other)
+            other += step if record == other else 0
+    return records.base[:n_visited].copy()
 
 
 @cython.final

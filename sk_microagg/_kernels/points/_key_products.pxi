@@ -60,7 +60,6 @@ cdef class KeyProducts:
         cdef Py_ssize_t n_records = X.shape[0], n_columns = X.shape[1]
         cdef const double[:, ::1] records
         cdef const double[::1] squares
-        self.n_records = n_records
         self.n_chunks = (n_records + CHUNK - 1) // CHUNK
         # A batch of points does not take longer than signals may wait.
         self.n_together = PRODUCTS_BETWEEN_SIGNALS // (self.n_chunks * CHUNK * n_columns)
@@ -178,7 +177,7 @@ cdef class KeyProducts:
         """About the `m` nearest records of a point, those with the least keys, in any order."""
         cdef const double *least = &self.least[row * self.n_chunks]
         cdef double keys[CHUNK]
-        cdef double limit = INFINITY
+        cdef double limit = INFINITY, worst = INFINITY
         cdef Py_ssize_t chunk, i
         if m < self.n_chunks:
             # As many chunks have a record below the limit.
@@ -189,8 +188,9 @@ cdef class KeyProducts:
         for chunk in range(self.n_chunks):
             if least[chunk] <= limit:
                 self._find_keys(row, chunk, keys)
-                for i in range(min(CHUNK, self.n_records - chunk * CHUNK)):
-                    _keep_least(hits, m, Hit(keys[i], chunk * CHUNK + i))
+                for i in range(CHUNK):
+                    if keys[i] < worst:
+                        worst = _keep_least(hits, m, Hit(keys[i], chunk * CHUNK + i))
         return 0
 
     cdef void _find_keys(self, Py_ssize_t row, Py_ssize_t chunk, double *keys) noexcept nogil:
@@ -205,17 +205,15 @@ cdef class KeyProducts:
             keys[i] += self.own_squares[row]
 
 
-cdef inline int _keep_least(vector[Hit] &heap, Py_ssize_t m, Hit hit) except -1 nogil:
-    """Add a hit to a heap of the `m` least ones."""
+cdef double _keep_least(vector[Hit] &heap, Py_ssize_t m, Hit hit) except? -1 nogil:
+    """Add a hit to a heap of the `m` least ones; return the key that the next one must be below."""
     if <Py_ssize_t>heap.size() < m:
         heap.push_back(hit)
-    elif hit < heap.front():
+    else:
         pop_heap(heap.begin(), heap.end())
         heap[m - 1] = hit
-    else:
-        return 0
     push_heap(heap.begin(), heap.end())
-    return 0
+    return heap.front().first if <Py_ssize_t>heap.size() == m else INFINITY
 
 
 cdef double _unit_for_singles(norms, weights):

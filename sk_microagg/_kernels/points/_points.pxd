@@ -132,7 +132,6 @@ cdef class KeyProducts:
     cdef bint are_finite
     cdef double rounding
     cdef double most
-    cdef Py_ssize_t n_records
     cdef Py_ssize_t n_chunks
     cdef Py_ssize_t n_together
     cdef vector[double] values
