@@ -76,6 +76,9 @@ def twins_of(X: Floats) -> Labels:
 
 def distinct_records(X: Floats) -> tuple[Labels, Labels, Labels]:
     """Return the first of each set of equal records, the set of each record, and their sizes."""
+    # Mostly a single column tells all records apart, which takes a third of the time to see.
+    if len(np.unique(X[:, 0])) == len(X):
+        return np.arange(len(X)), np.arange(len(X)), np.ones(len(X), dtype=np.intp)
     # Adding 0 turns -0.0 into 0.0.
     rows = np.ascontiguousarray(X + 0.0)
     if X.shape[1] > 1:  # A single column of numbers is sorted much faster than one of bytes.

@@ -19,7 +19,7 @@ from sk_microagg.refiners._catalog import with_part
 
 # The temperature is lowered after this many steps, or more often if there are few steps in all.
 STEPS_PER_STAGE = 16_384
-MIN_STAGES = 500
+MIN_STAGES = 250
 
 # Running means are recomputed exactly, and the trace gets a row, after this many stages.
 STAGES_PER_TRACE_ROW = 32
@@ -77,9 +77,7 @@ class Schedule:
     jump_rate: float = 4.0
 
 
-def anneal(
-    neighborhoods, labels, seed, schedule, max_iter, time_limit, progress, *, descends=True
-):
+def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress, *, descends=True):
     """Anneal once, and finish with a local search among near groups.
 
     Parameters
@@ -279,6 +277,6 @@ class Cooling:
     def _active(self, temperature):
         """Return the range of active records, in the order of scales, as (first, last + 1)."""
         return (
-            np.searchsorted(self.sorted_scales, temperature / self.schedule.hottest, side="left"),
-            np.searchsorted(self.sorted_scales, temperature / self.schedule.coldest, side="right"),
+            self.sorted_scales.searchsorted(temperature / self.schedule.hottest, side="left"),
+            self.sorted_scales.searchsorted(temperature / self.schedule.coldest, side="right"),
         )

@@ -22,7 +22,7 @@ from sk_microagg.refiners._split import split_large_groups
 
 # Steps of the annealing: MIN_STEPS_PER_RECORD at least; with few records more, up to
 # MAX_STEPS_PER_RECORD, as long as they are no more than FEW_STEPS in all.
-MIN_STEPS_PER_RECORD = 300
+MIN_STEPS_PER_RECORD = 200
 MAX_STEPS_PER_RECORD = 2_000
 FEW_STEPS = 2_000_000
 
@@ -36,8 +36,8 @@ STEPS_IN_PYTHON = 100
 FEW_RECORDS = 5_000
 
 # With more records and many columns, records may be about equally far from each other. Lists of
-# neighbors then tell little, and exchanges alone lose less than annealing along these lists. That is
-# so if a trial of few steps per record, without a local search, raises the loss by this share.
+# neighbors then tell little, and exchanges alone lose less than annealing along these lists. So it
+# is if a trial of few steps per record, without a local search, raises the loss by this share.
 MANY_COLUMNS = 20
 TRIAL_STEPS_PER_RECORD = 30
 RAISED_BY_TRIAL = 0.04
@@ -46,11 +46,12 @@ RAISED_BY_TRIAL = 0.04
 class Auto(CallbackSupportMixin, Refiner):
     """Anneal for a short time, then exchange records until the partition is a power diagram.
 
-    This is the default refiner. It takes up to 2000 random steps per record, and 300 from 7000
+    This is the default refiner. It takes up to 2000 random steps per record, and 200 from 10 000
     records on. The loss is lower than that of :class:`Exchange` alone, often by 5 to 30%; up to
     5000 records it is never higher. With more records and at least 20 columns, exchanges alone are
-    made if a short trial tells that annealing would not help. :class:`Recombination` finds still less loss if it is
-    given more time. Ctrl-C ends the annealing; the exchanges follow, and a second Ctrl-C raises.
+    made if a short trial tells that annealing would not help. :class:`Recombination` finds still
+    less loss if it is given more time. Ctrl-C ends the annealing; the exchanges follow, and a
+    second Ctrl-C raises.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
 from sk_microagg._utils._deadline import Deadline, level_of_user
-from sk_microagg._utils._statistics import group_means, twins_of
+from sk_microagg._utils._statistics import distinct_records, group_means, twins_of
 from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
@@ -234,7 +234,5 @@ def _cancel_cycles(
 
 def _merge_equal_groups(X: Floats, labels: Labels) -> Labels:
     """Merge groups with equal centroids; the order of the groups is kept."""
-    _, first, merged = np.unique(
-        group_means(X, labels), axis=0, return_index=True, return_inverse=True
-    )
-    return np.argsort(np.argsort(first))[merged.ravel()][labels]
+    first, merged, _ = distinct_records(group_means(X, labels))
+    return np.argsort(np.argsort(first))[merged][labels]

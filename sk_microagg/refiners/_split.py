@@ -4,6 +4,7 @@ import numpy as np
 
 from sk_microagg._kernels import Partition
 from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._statistics import group_sizes
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._cbfs import grow_from_outside
 from sk_microagg.builders._fixed_size import FixedSizeGroups
@@ -22,6 +23,8 @@ def split_large_groups(
     Where the deadline leaves no time for that, groups are cut along their widest column. With rules
     beyond k, a group stays whole if one of its parts would violate them.
     """
+    if group_sizes(labels).max() < 2 * k:
+        return labels
     partition = Partition(X, labels, k)
     for group in partition.groups():
         if partition.size(group) >= 2 * k:

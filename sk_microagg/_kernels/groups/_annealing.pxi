@@ -61,16 +61,22 @@ def records_to_visit(const double[::1] scales, double lowest, double highest, *,
     >>> records_to_visit(np.array([9.0, 2.0, 3.0, 8.0, 4.0, 7.0]), 2.0, 4.0, first_other=0, step=3)
     array([0, 1, 2, 3, 4], dtype=int32)
     """
-    cdef Py_ssize_t record, other = first_other, n_visited = 0
+    cdef Py_ssize_t record = 0, other = first_other, n_visited = 0
     cdef int[::1] records = np.empty(scales.shape[0], dtype=np.int32)
     if first_other < 0 or step < 1:
         raise ValueError(f"first_other={first_other} and step={step} must be at least 0 and 1.")
     with nogil:
-        for record in range(scales.shape[0]):
-            # Written in any case, and kept if it counts: no branch to predict.
-            records[n_visited] = <int>record
-            n_visited += (lowest <= scales[record]) & (scales[record] <= highest) | (record == other)
-            other += step if record == other else 0
+        while record < scales.shape[0]:
+            if record == other:
+                records[n_visited] = <int>record
+                n_visited += 1
+                record += 1
+                other += step
+            while record < min(other, scales.shape[0]):
+                # Written in any case, and kept if it counts: no branch to predict.
+                records[n_visited] = <int>record
+                n_visited += (lowest <= scales[record]) & (scales[record] <= highest)
+                record += 1
     return records.base[:n_visited].copy()
 
 
