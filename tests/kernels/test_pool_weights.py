@@ -52,7 +52,7 @@ def test_nearest_is_by_squared_distance_less_weight(search, table, seed, n, d):
 def test_nearest_among_many_records(search, table, n, d):
     rng = np.random.default_rng(n)
     X = TABLES[table](rng, n, d)
-    weights, points = some_weights(rng, X), some_points(rng, X, 40)
+    weights, points = some_weights(rng, X), some_points(rng, X, 50)
     pool = Pool(X, weights=weights, search=search)
     # Points in any order, many of them equal: one answer is the guess for the next.
     expected = [scan(X, weights, point, 1)[0] for point in points]
@@ -66,7 +66,7 @@ def test_nearest_among_many_records(search, table, n, d):
 # Products skip zeros, and take several points and records at a time if they can.
 @pytest.mark.parametrize("share_of_zeros", [0.0, 0.3, 0.95])
 @pytest.mark.parametrize(("n", "d"), [(501, 8), (640, 9), (1001, 33)])
-@pytest.mark.parametrize("n_points", [1, 3, 67, 130])
+@pytest.mark.parametrize("n_points", [3, 128, 131, 195])
 def test_nearest_by_products(share_of_zeros, n, d, n_points):
     rng = np.random.default_rng([n, n_points])
     X, points = rng.normal(size=(n, d)), rng.normal(size=(n_points, d))
@@ -82,13 +82,13 @@ def test_nearest_by_products(share_of_zeros, n, d, n_points):
 def test_points_too_far_away_to_be_measured_find_some_record():
     table = np.random.default_rng(0).normal(size=(512, 8))
     table[505] = 1e200
-    assert Pool(table[:501]).nearest_each(np.full((1, 8), 1e200))[0] < 501
+    assert Pool(table[:501]).nearest_each(np.full((130, 8), 1e200)).max() < 501
 
 
 @pytest.mark.parametrize("scale", [1e-161, 1e-155, 1e-30, 1e130])
 def test_nearest_by_products_at_any_scale(scale):
     rng = np.random.default_rng(3)
-    X, points = scale * rng.normal(size=(600, 8)), scale * rng.normal(size=(70, 8))
+    X, points = scale * rng.normal(size=(600, 8)), scale * rng.normal(size=(140, 8))
     expected = Pool(X, search="scan").nearest_each(points)
     assert np.array_equal(Pool(X).nearest_each(points), expected)
 
@@ -109,7 +109,7 @@ def test_nearest_among_clusters_that_are_far_apart(apart, weight):
 
 
 def test_nearest_among_equal_records_is_the_first():
-    X, points = np.ones((1300, 9)), np.random.default_rng(4).normal(size=(70, 9))
+    X, points = np.ones((1300, 9)), np.random.default_rng(4).normal(size=(140, 9))
     assert not Pool(X).nearest_each(points).any()
 
 

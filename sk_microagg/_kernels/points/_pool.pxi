@@ -12,6 +12,8 @@ from ..common._interrupt cimport Watch, is_over, new_watch, watch_until
 cdef enum:
     POINTS_BETWEEN_SIGNALS = 1024
     POINTS_AT_A_TIME = 65536
+    # For fewer points, products do not pay.
+    POINTS_FOR_PRODUCTS = 128
 
 _SEARCHES = {"auto": AUTO, "tree": TREE, "scan": SCAN}
 
@@ -296,7 +298,11 @@ cdef class Pool:
         cdef Py_ssize_t[::1] records = np.empty(points.shape[0], dtype=np.intp)
         self._check_point(points.shape[1])
         self._check_size(1)
-        if self.tree.search == AUTO and self.tree.size == self.X.shape[0]:
+        if (
+            self.tree.search == AUTO
+            and self.tree.size == self.X.shape[0]
+            and points.shape[0] >= POINTS_FOR_PRODUCTS
+        ):
             products = KeyProducts.if_faster(self.X, self.tree.values)
             if products is not None:
                 self._multiply_for_nearest(products, points, records)
