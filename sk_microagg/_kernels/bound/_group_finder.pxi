@@ -196,7 +196,7 @@ cdef class GroupFinder:
         cdef Py_ssize_t n_near = self.near.shape[1], size, place, cheapest = 0
         cdef double *cost = self.cost.data()
         cdef double *distance = self.distance.data()
-        cdef double total = 0.0
+        cdef double total = 0.0, share = 1.0 / self.k
         for place in range(n_near):
             cost[place] = -self.dual[place]
         for size in range(self.k):
@@ -205,7 +205,7 @@ cdef class GroupFinder:
             cost[cheapest] = INFINITY
             self._measure(&self.coordinates[cheapest], n_near, distance)
             for place in range(n_near):
-                cost[place] += distance[place] / self.k
+                cost[place] += share * distance[place]
             cheapest = 0
             for place in range(n_near):
                 if cost[place] < cost[cheapest]:
@@ -323,13 +323,14 @@ cdef class GroupFinder:
         cdef Py_ssize_t n_near = self.near.shape[1], i, place
         cdef double *cost = self.cost.data()
         cdef double *pairs
+        cdef double share = 1.0 / self.k
         for place in range(n_near):
             cost[place] = -self.dual[place]
         for i in range(self.k):
             pairs = &self.pairs[i * n_near]
             self._measure(&self.coordinates[self.members[i]], n_near, pairs)
             for place in range(n_near):
-                pairs[place] /= self.k
+                pairs[place] *= share
                 cost[place] += pairs[place]
 
     cdef bint _is_in_set(self, int32_t place) noexcept nogil:
