@@ -76,6 +76,8 @@ cdef class CutCheck:
     cdef Py_ssize_t n_members
     cdef int32_t members[MAX_MEMBERS]
     cdef double dual[MAX_MEMBERS]
+    # A set that loses this by one member does not violate its constraint: no loss need be larger.
+    cdef double most_gain
     cdef double distances[MAX_MEMBERS][MAX_MEMBERS]
     # At each depth, the squared distances from each member to those chosen, summed up.
     cdef double to_chosen[MAX_MEMBERS + 1][MAX_MEMBERS]
@@ -269,9 +271,11 @@ cdef class CutCheck:
                 )
             self.ranked.push_back(Ranked(-total, self.member[first + i]))
         sort(self.ranked.begin(), self.ranked.end())
+        self.most_gain = 0.0
         for i in range(self.n_members):
             self.members[i] = self.ranked[i].second
             self.dual[i] = self.duals[self.members[i]]
+            self.most_gain += max(self.dual[i], 0.0)
         return 0
 
     cdef uint32_t _bit_of(self, int32_t record) noexcept nogil:
@@ -301,7 +305,7 @@ cdef class CutCheck:
         # All of them are at least as good as the best ones, which take longer to find.
         if excess - total <= 0.0:
             return 0
-        excess -= sum_of_smallest(
+        excess -= sum_without_largest(
             &self.loss[place], self.n_members - place, most - size, self.smallest
         )
         if excess <= 0.0:
@@ -343,14 +347,16 @@ cdef class CutCheck:
             if need > 0:
                 gains = 0.0
                 for i in range(place, self.n_members):
-                    self.loss[i] = (
-                        self.to_chosen[place][i] + self.spread[need - 1][i]
-                    ) * share - self.dual[i]
+                    self.loss[i] = min(
+                        (self.to_chosen[place][i] + self.spread[need - 1][i]) * share
+                        - self.dual[i],
+                        self.most_gain,
+                    )
                     gains -= min(self.loss[i], 0.0)
                 # Most sizes are excluded even if all could join that make the excess larger.
                 if excess + gains <= 0.0:
                     continue
-                excess -= sum_of_smallest(&self.loss[place], n_left, need, self.smallest)
+                excess -= sum_without_largest(&self.loss[place], n_left, need, self.smallest)
             if excess > 0.0:
                 return True
         return False
