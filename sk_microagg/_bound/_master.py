@@ -147,8 +147,7 @@ class Master:
         roots = None if self.focus.is_everywhere() else starts
         for _ in range(settings.max_pricings):
             best = self.completed(best)
-            duals = self._run_first_order_method(best)
-            self.ceiling = float(self.signed(duals).sum())
+            duals = self._run_first_order_method(best, self._n_iter)
             if self._proof.deadline.is_over() or is_hopeless():
                 break
             n_new = self._price_columns(duals, starts)
@@ -167,6 +166,11 @@ class Master:
                 self._n_iter = max(self._n_iter // 2, settings.min_ascent_iter)
             if patience.is_over():
                 break
+        if roots is not None and not patience.is_over():
+            # In a focus, it is known columns that the duals violate most: more iterations help,
+            # and there they take little time.
+            n_iter = settings.more_iter_in_focus * self._n_iter
+            duals = self._run_first_order_method(self.completed(best), n_iter)
         return self.completed(duals), n_cuts
 
     def _box(self, best):
@@ -195,8 +199,11 @@ class Master:
         """From now on, keep duals near the best ones; before, any that can be feasible will do."""
         self._has_started = True
 
-    def _run_first_order_method(self, best):
-        """Iterate on the columns in focus, within the box; return the mean duals."""
+    def _run_first_order_method(self, best, n_iter):
+        """Iterate on the columns in focus, within the box; return the mean duals.
+
+        The ceiling becomes what they would prove.
+        """
         scale, lowest, highest = self._box(best)
         self._duals = np.clip(self.completed(self._duals), lowest, highest)
         chosen = self.focus.columns(self.pool, self.cuts)
@@ -209,14 +216,16 @@ class Master:
             lowest,
             highest,
             weight=weight / scale[: self.n][self.focus.records].mean(),
-            n_iter=self._n_iter,
+            n_iter=n_iter,
             deadline=self._proof.deadline,
         )
         self.pool.use[chosen] = use
         self._mean_use = self._use()
         self._mean_use[chosen] = mean_use
         # A mean of equal numbers can differ from them by rounding.
-        return np.where(self.focus.free(self.cuts), duals, best)
+        duals = np.where(self.focus.free(self.cuts), duals, best)
+        self.ceiling = float(self.signed(duals).sum())
+        return duals
 
     def _price_columns(self, duals, starts):
         """Find sets that violate their dual constraints, and add them to the pool; how many."""

@@ -131,6 +131,7 @@ class Scheme:
         self.target = None
         self.adds_cuts = False
         self.gain_elsewhere = np.inf
+        self.seconds_of_round = 0.0
         self.step_share = 1.0
         self.inertia = settings.inertia
 
@@ -177,6 +178,7 @@ class Scheme:
         """
         self.n_iter += 1
         if self.target is None:
+            self.began = self.proof.deadline.seconds_gone()
             self.target = self._ascend()
         duals, n_cuts = self.target
         repaired, n_new = self.repair.run(
@@ -240,6 +242,7 @@ class Scheme:
             Number of cuts that were added, and of columns that the repair added.
         """
         settings, bound = self.settings, self.proof.squared_errors
+        self.seconds_of_round = self.proof.deadline.seconds_gone() - self.began
         self.gain_elsewhere = max(self.ceiling - bound, 0.0)
         rose_little = bound < (1 + settings.cut_when_below) * before
         if rose_little and self.adds_cuts:
@@ -277,7 +280,10 @@ class Scheme:
         """Whether a round with all duals free promises more for its time.
 
         Its time is taken to be proportional to the number of records in focus, plus a part that
-        each round takes.
+        each round takes. Where too little time is left for such a round, nothing is wasted.
         """
+        needed = self.settings.longer_with_cuts * self.seconds_of_round
+        if self.proof.deadline.seconds_left() < needed:
+            return False
         time = self.master.focus.n_free() / self.n + self.settings.focus_overhead
         return self.ceiling - self.proof.squared_errors <= time * self.gain_elsewhere
