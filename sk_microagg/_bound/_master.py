@@ -210,15 +210,24 @@ class Master:
         start, entry = self.pool.entries(self.cuts, chosen, self._proof.deadline)
         cost, use = self.pool.cost[chosen], self.pool.use[chosen]
         weight = self.settings.ascent_weight * len(chosen) / self.focus.n_free() / self.k
-        duals, mean_use = Ascent(start, entry, cost, self.n, scale, self.cuts.limits()).run(
-            self._duals,
+        # Duals in none of these columns stay as they are: in a focus, that is most of them.
+        present = np.flatnonzero(np.bincount(entry, minlength=len(scale)))
+        place = np.zeros(len(scale), dtype=np.int32)
+        place[present] = np.arange(len(present))
+        n_records = np.searchsorted(present, self.n)
+        limits = self.cuts.limits()[present[n_records:] - self.n]
+        ascent = Ascent(start, place[entry], cost, n_records, scale[present], limits)
+        duals, last = self._duals.copy(), self._duals[present]
+        duals[present], mean_use = ascent.run(
+            last,
             use,
-            lowest,
-            highest,
+            lowest[present],
+            highest[present],
             weight=weight / scale[: self.n][self.focus.records].mean(),
             n_iter=n_iter,
             deadline=self._proof.deadline,
         )
+        self._duals[present] = last
         self.pool.use[chosen] = use
         self._mean_use = self._use()
         self._mean_use[chosen] = mean_use

@@ -146,6 +146,9 @@ class Settings:
     focus_gain : float
         Cuts are in focus that promise this share of what all violated ones do.
 
+    spare_time : float
+        It is less if there is less time left than so many times that of the last round.
+
     max_focus : float
         Share of the records that may be in focus; where there are more, all duals are raised.
 
@@ -219,6 +222,7 @@ class Settings:
     max_cut_members: int = 32
     max_nodes_of_cut: int = 100_000
     focus_gain: float = 0.7
+    spare_time: float = 1.5
     max_focus: float = 0.5
     focus_overhead: float = 0.25
     longer_with_cuts: float = 2.0
