@@ -211,12 +211,10 @@ class Master:
         cost, use = self.pool.cost[chosen], self.pool.use[chosen]
         weight = self.settings.ascent_weight * len(chosen) / self.focus.n_free() / self.k
         # Duals in none of these columns stay as they are: in a focus, that is most of them.
-        present = np.flatnonzero(np.bincount(entry, minlength=len(scale)))
-        place = np.zeros(len(scale), dtype=np.int32)
-        place[present] = np.arange(len(present))
+        present, entry = _numbered(entry, len(scale))
         n_records = np.searchsorted(present, self.n)
         limits = self.cuts.limits()[present[n_records:] - self.n]
-        ascent = Ascent(start, place[entry], cost, n_records, scale[present], limits)
+        ascent = Ascent(start, entry, cost, n_records, scale[present], limits)
         duals, last = self._duals.copy(), self._duals[present]
         duals[present], mean_use = ascent.run(
             last,
@@ -256,3 +254,11 @@ class Master:
     def _tolerance(self):
         """By how much a new column must violate its constraint."""
         return self.settings.pricing_tolerance * self._proof.squared_errors / self.n * self.k
+
+
+def _numbered(entries, n_numbers):
+    """The numbers below `n_numbers` that occur, in ascending order, and the place of each entry."""
+    present = np.flatnonzero(np.bincount(entries, minlength=n_numbers))
+    place = np.zeros(n_numbers, dtype=np.int32)
+    place[present] = np.arange(len(present))
+    return present, place[entries]

@@ -131,7 +131,7 @@ class Scheme:
         self.target = None
         self.adds_cuts = False
         self.gain_elsewhere = np.inf
-        self.seconds_of_round = self.seconds_everywhere = 0.0
+        self.began = self.seconds_of_round = self.seconds_everywhere = 0.0
         self.step_share = 1.0
         self.inertia = settings.inertia
 

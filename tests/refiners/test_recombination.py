@@ -14,8 +14,7 @@ from sk_microagg import microaggregate
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
-from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination
-from sk_microagg.refiners import _anneal
+from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination, _anneal
 from sk_microagg.refiners import _recombine as recombination
 from sk_microagg.refiners._selection import Selection
 from sk_microagg.refiners._split import split_large_groups
@@ -240,12 +239,15 @@ def test_a_trial_decides_whether_to_recombine(X, labels, gap, recombines, monkey
         assert seconds[1] > 8.0
 
 
-@pytest.mark.parametrize(("gaps", "is_near", "n_asked"), [
-    # The last cuts brought it nearer by 0.1, and 0.2 is missing; then by too little.
-    ([0.5, 0.4, 0.39], False, 3),
-    ([0.5, 0.3, 0.25, 0.2], True, 4),
-    ([0.5, 0.5], False, 2),
-])
+@pytest.mark.parametrize(
+    ("gaps", "is_near", "n_asked"),
+    [
+        # The last cuts brought it nearer by 0.1, and 0.2 is missing; then by too little.
+        ([0.5, 0.4, 0.39], False, 3),
+        ([0.5, 0.3, 0.25, 0.2], True, 4),
+        ([0.5, 0.5], False, 2),
+    ],
+)
 def test_cuts_that_do_too_little_end_the_trial(X, labels, gaps, is_near, n_asked, monkeypatch):
     class Relaxed:
         cuts = ()
