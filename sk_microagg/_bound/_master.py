@@ -147,8 +147,7 @@ class Master:
         roots = None if self.focus.is_everywhere() else starts
         for _ in range(settings.max_pricings):
             best = self.completed(best)
-            duals = self._run_first_order_method(best)
-            self.ceiling = float(self.signed(duals).sum())
+            duals = self._run_first_order_method(best, self._n_iter)
             if self._proof.deadline.is_over() or is_hopeless():
                 break
             n_new = self._price_columns(duals, starts)
@@ -167,6 +166,11 @@ class Master:
                 self._n_iter = max(self._n_iter // 2, settings.min_ascent_iter)
             if patience.is_over():
                 break
+        if roots is not None and not patience.is_over():
+            # In a focus, it is known columns that the duals violate most: more iterations help,
+            # and there they take little time.
+            n_iter = settings.more_iter_in_focus * self._n_iter
+            duals = self._run_first_order_method(self.completed(best), n_iter)
         return self.completed(duals), n_cuts
 
     def _box(self, best):
@@ -195,28 +199,40 @@ class Master:
         """From now on, keep duals near the best ones; before, any that can be feasible will do."""
         self._has_started = True
 
-    def _run_first_order_method(self, best):
-        """Iterate on the columns in focus, within the box; return the mean duals."""
+    def _run_first_order_method(self, best, n_iter):
+        """Iterate on the columns in focus, within the box; return the mean duals.
+
+        The ceiling becomes what they would prove.
+        """
         scale, lowest, highest = self._box(best)
         self._duals = np.clip(self.completed(self._duals), lowest, highest)
         chosen = self.focus.columns(self.pool, self.cuts)
         start, entry = self.pool.entries(self.cuts, chosen, self._proof.deadline)
         cost, use = self.pool.cost[chosen], self.pool.use[chosen]
         weight = self.settings.ascent_weight * len(chosen) / self.focus.n_free() / self.k
-        duals, mean_use = Ascent(start, entry, cost, self.n, scale, self.cuts.limits()).run(
-            self._duals,
+        # Duals in none of these columns stay as they are: in a focus, that is most of them.
+        present, entry = _numbered(entry, len(scale))
+        n_records = np.searchsorted(present, self.n)
+        limits = self.cuts.limits()[present[n_records:] - self.n]
+        ascent = Ascent(start, entry, cost, n_records, scale[present], limits)
+        duals, last = self._duals.copy(), self._duals[present]
+        duals[present], mean_use = ascent.run(
+            last,
             use,
-            lowest,
-            highest,
+            lowest[present],
+            highest[present],
             weight=weight / scale[: self.n][self.focus.records].mean(),
-            n_iter=self._n_iter,
+            n_iter=n_iter,
             deadline=self._proof.deadline,
         )
+        self._duals[present] = last
         self.pool.use[chosen] = use
         self._mean_use = self._use()
         self._mean_use[chosen] = mean_use
         # A mean of equal numbers can differ from them by rounding.
-        return np.where(self.focus.free(self.cuts), duals, best)
+        duals = np.where(self.focus.free(self.cuts), duals, best)
+        self.ceiling = float(self.signed(duals).sum())
+        return duals
 
     def _price_columns(self, duals, starts):
         """Find sets that violate their dual constraints, and add them to the pool; how many."""
@@ -238,3 +254,11 @@ class Master:
     def _tolerance(self):
         """By how much a new column must violate its constraint."""
         return self.settings.pricing_tolerance * self._proof.squared_errors / self.n * self.k
+
+
+def _numbered(entries, n_numbers):
+    """The numbers below `n_numbers` that occur, in ascending order, and the place of each entry."""
+    present = np.flatnonzero(np.bincount(entries, minlength=n_numbers))
+    place = np.zeros(n_numbers, dtype=np.int32)
+    place[present] = np.arange(len(present))
+    return present, place[entries]

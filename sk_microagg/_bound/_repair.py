@@ -110,8 +110,9 @@ class Repair:
         """
         if not self._prepare(duals, raised_records(best, duals, cuts), cuts, deadline):
             return np.empty((0, self._k), dtype=np.int32), roots[:0]
+        limit = self._settings.max_nodes_to_price
         _, members, _ = self._searches[0].sweep(
-            roots, tolerance=tolerance, node_limit=self._settings.max_nodes, deadline=deadline
+            roots, tolerance=tolerance, node_limit=limit, deadline=deadline
         )
         found = np.flatnonzero(members[:, 0] >= 0)
         members, first = np.unique(np.sort(members[found], axis=1), axis=0, return_index=True)

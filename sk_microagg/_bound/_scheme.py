@@ -131,6 +131,7 @@ class Scheme:
         self.target = None
         self.adds_cuts = False
         self.gain_elsewhere = np.inf
+        self.began = self.seconds_of_round = self.seconds_everywhere = 0.0
         self.step_share = 1.0
         self.inertia = settings.inertia
 
@@ -177,6 +178,7 @@ class Scheme:
         """
         self.n_iter += 1
         if self.target is None:
+            self.began = self.proof.deadline.seconds_gone()
             self.target = self._ascend()
         duals, n_cuts = self.target
         repaired, n_new = self.repair.run(
@@ -197,6 +199,7 @@ class Scheme:
             self.step_share = min(self.settings.longer_step * self.step_share, 1.0)
             return
         self.n_rounds += 1
+        self.seconds_of_round = self.proof.deadline.seconds_gone() - self.began
         self.target = None
         self.master.leave_first_box()
         if n_new < self.settings.few_repaired_columns * self.master.focus.n_free():
@@ -240,6 +243,7 @@ class Scheme:
             Number of cuts that were added, and of columns that the repair added.
         """
         settings, bound = self.settings, self.proof.squared_errors
+        self.seconds_everywhere = self.seconds_of_round
         self.gain_elsewhere = max(self.ceiling - bound, 0.0)
         rose_little = bound < (1 + settings.cut_when_below) * before
         if rose_little and self.adds_cuts:
@@ -260,7 +264,7 @@ class Scheme:
         """
         master, n_cuts, is_focused = self.master, 0, False
         if self.adds_cuts:
-            n_cuts = master.add_cuts(self.settings.focus_gain)
+            n_cuts = master.add_cuts(self._share_in_focus())
             is_focused = master.narrow_focus(n_cuts)
         if is_focused:
             duals, _ = master.raise_duals(self.best, False, self._is_focus_a_waste)
@@ -273,11 +277,23 @@ class Scheme:
             self.inertia = self.settings.inertia
         return duals, n_cuts
 
+    def _share_in_focus(self):
+        """The share of what all violated cuts promise that is to be in focus.
+
+        It is less where there may be too little time for one more round like the last one.
+        """
+        needed = self.settings.spare_time * self.seconds_of_round
+        left = self.proof.deadline.seconds_left()
+        return self.settings.focus_gain * (left / needed if left < needed else 1.0)
+
     def _is_focus_a_waste(self):
         """Whether a round with all duals free promises more for its time.
 
         Its time is taken to be proportional to the number of records in focus, plus a part that
-        each round takes.
+        each round takes. Where too little time is left for such a round, nothing is wasted.
         """
+        needed = self.settings.longer_with_cuts * self.seconds_everywhere
+        if self.proof.deadline.seconds_left() < needed:
+            return False
         time = self.master.focus.n_free() / self.n + self.settings.focus_overhead
         return self.ceiling - self.proof.squared_errors <= time * self.gain_elsewhere

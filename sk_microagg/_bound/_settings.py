@@ -35,6 +35,9 @@ class Settings:
         Fewest and most iterations of the first-order method between two pricings. The number is
         doubled while few columns are found, and halved while many are.
 
+    more_iter_in_focus : int
+        How many times as many iterations end an ascent in a focus.
+
     many_new_columns, few_new_columns : float
         Share of the records. Below the first, a pricing has found few columns. Below the second it
         has found so few that the ascent may end, or that the search may be over.
@@ -108,6 +111,9 @@ class Settings:
     max_nodes_to_rank : int
         Nodes of the search for one root, when roots are only ranked.
 
+    max_nodes_to_price : int
+        Nodes of the search for one root, when columns are looked for that are violated.
+
     max_nodes : int
         Nodes of the search for one root, after which the least bound of the open ones is taken:
         one root must not take the time of all.
@@ -140,11 +146,18 @@ class Settings:
     focus_gain : float
         Cuts are in focus that promise this share of what all violated ones do.
 
+    spare_time : float
+        It is less if there is less time left than so many times that of the last round.
+
     max_focus : float
         Share of the records that may be in focus; where there are more, all duals are raised.
 
     focus_overhead : float
         Time of a round that does not depend on the focus, as a share of one with all duals free.
+
+    longer_with_cuts : float
+        How many times as long a round with all duals free takes as the one before, which had fewer
+        cuts.
 
     min_mean_dual : float
         With a mean dual below this, squares of duals would underflow, and the first bound is kept.
@@ -164,6 +177,7 @@ class Settings:
 
     min_ascent_iter: int = 100
     max_ascent_iter: int = 400
+    more_iter_in_focus: int = 4
     many_new_columns: float = 0.3
     few_new_columns: float = 0.03
     max_pricings: int = 25
@@ -195,6 +209,7 @@ class Settings:
     longer_step: float = 2.0
     root_preference: float = 0.5
     max_nodes_to_rank: int = 0
+    max_nodes_to_price: int = 4_000
     max_nodes: int = 200_000
 
     cut_when_below: float = 2e-3
@@ -207,8 +222,10 @@ class Settings:
     max_cut_members: int = 32
     max_nodes_of_cut: int = 100_000
     focus_gain: float = 0.7
+    spare_time: float = 1.5
     max_focus: float = 0.5
     focus_overhead: float = 0.25
+    longer_with_cuts: float = 2.0
 
     min_mean_dual: float = 1e-140
     same_bound: float = 1e-7

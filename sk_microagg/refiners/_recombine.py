@@ -27,7 +27,7 @@ MIN_STEPS_TO_RECOMBINE = 6_000
 # be this share of the loss, times the square of how many times as many steps there are.
 MAX_DOUBT = 4.0
 SHARE_OF_TRIAL = 0.03
-SMALL_GAP = 0.0065
+SMALL_GAP = 0.008
 
 # About the number of annealing steps per second: these decisions need no exact number.
 STEPS_PER_SECOND = 15_000_000
@@ -132,14 +132,14 @@ class Search:
     def run(self, labels):
         """Return the best partition found, starting from a given one."""
         self.note(labels)
+        if self.n_runs == 0:
+            return self._anneal_once(labels, self._seconds_left())
         self.groups.add(labels)
         best = labels
-        if 1.0 <= self.room < MAX_DOUBT:
-            best, is_worthwhile = self._try(labels)
-            if not is_worthwhile:
-                self.n_runs = 0
-        if self.n_runs == 0:
-            return self._anneal_once(best, self._max_iter(1.0), self._seconds_left())
+        if self.room < MAX_DOUBT:
+            best = self._anneal_once(labels, SHARE_OF_TRIAL * self.time_limit)
+            if not self._is_worthwhile(best):
+                return self._anneal_once(best, self._seconds_left())
         best = self._improve(best, [(best, np.arange(len(self.X)))], self.n_runs)
         while (
             self.trace[-1][2] > 0
@@ -186,21 +186,34 @@ class Search:
         n_runs = min(n_batches * effective_n_jobs(self.parameters.n_jobs), n_init)
         return n_runs, seconds / n_batches if is_full else min(share_of_run, 1.0) * seconds
 
-    def _try(self, labels):
-        """Return the partition of a short run, and whether recombination is worthwhile."""
-        best = self._anneal_once(labels, math.inf, SHARE_OF_TRIAL * self.time_limit)
-        if self.groups.cost_of(best) == 0:
-            return best, False
-        return best, self.selection.relative_gap(best) <= SMALL_GAP * self.room**2
+    def _is_worthwhile(self, labels):
+        """Whether recombination is worthwhile, given the partition of a short run."""
+        self.groups.add(labels)
+        if self.groups.cost_of(labels) == 0:
+            return False
+        return self.selection.is_near(labels, SMALL_GAP * self.room**2)
 
-    def _anneal_once(self, labels, max_iter, seconds):
-        """Return the better one of a partition and of what a run makes of it."""
-        everything = np.arange(len(self.X))
-        (run,) = self._anneal(labels, everything, 1, max_iter, seconds)
-        self.groups.add(run)
-        if self.groups.cost_of(run) >= self.groups.cost_of(labels):
+    def _anneal_once(self, labels, seconds):
+        """Return the better one of a partition and of what a run makes of it.
+
+        With the seconds of the whole search, it is the run of `Annealing`: it gets the same seed,
+        and nothing else takes time.
+        """
+        (seed,) = self.random_state.randint(np.iinfo(np.int32).max, size=1)
+        run, trace, _ = anneal(
+            self.neighborhoods,
+            labels,
+            seed,
+            SCHEDULES[0],
+            self._max_iter(1.0),
+            seconds,
+            self.progress,
+        )
+        before, after = trace[0][2], trace[-1][2]
+        if after > before:
             return labels
-        self.note(run)
+        if after < before:
+            self.note(run)
         return run
 
     def _improve(self, labels, parts, n_runs):

@@ -76,7 +76,9 @@ class Relaxation:
         self.finder = GroupFinder(self.records, self.near, k)
         sums = sums_of_nearest(distances[:, : min(k, SETTINGS.max_neighbors_in_sums)], k)
         sums = np.ascontiguousarray(sums[:, : k - 1])
-        self.search = Repair(self.records, k, sums, 1, replace(SETTINGS, max_nodes=MAX_NODES))
+        self.search = Repair(
+            self.records, k, sums, 1, replace(SETTINGS, max_nodes_to_price=MAX_NODES)
+        )
         self.own_cost = squared_errors(self.records, near[:, :k])
         self.duals = distances[:, :k].sum(axis=1) / (2 * k)
         self.scale = np.maximum(self.duals, SETTINGS.scale_by_cost * self.own_cost)

@@ -37,6 +37,9 @@ N_PROMISING = 12
 # Calls of `Relaxation.advance` at most.
 MAX_ASCENTS = 50
 
+# All further cuts together are expected to do at most so many times as much as the last ones.
+HOPE = 3.0
+
 
 class Selection:
     """The groups seen so far, and the linear relaxation that tells which of them fit together.
@@ -83,9 +86,23 @@ class Selection:
         self.groups = SeenGroups(X, k)
         self.relaxation = None
 
-    def relative_gap(self, labels):
-        """Solve the relaxation; return how far it is below the cost of a partition, as a share."""
-        self._relax(labels)
+    def is_near(self, labels, gap):
+        """Whether the relaxation is below the cost of a partition by at most a share of it.
+
+        Cuts bring it nearer, but each time by less: where the last ones did so by far too little,
+        time is not spent on more.
+        """
+        before, n_cuts = math.inf, 0
+        for relaxation in self._ascents(labels):
+            if len(relaxation.cuts) > n_cuts:
+                now = self._relative_gap(labels)
+                if now - gap > HOPE * (before - now):
+                    return False
+                before, n_cuts = now, len(relaxation.cuts)
+        return self._relative_gap(labels) <= gap
+
+    def _relative_gap(self, labels):
+        """Return how far the relaxation is below the cost of a partition, as a share of it."""
         reduced = self.groups.reduced_costs(labels, self.relaxation)
         return reduced.sum() / self.groups.cost_of(labels)
 
@@ -97,12 +114,13 @@ class Selection:
         best = min(partitions, key=self.groups.cost_of)
         if self.groups.cost_of(best) == 0 or self.deadline.is_over():
             return best
-        self._relax(best)
+        for _ in self._ascents(best):
+            pass
         self._add_promising(best)
         return self._solve(self._round_all(partitions))
 
-    def _relax(self, labels):
-        """Solve the relaxation, with the groups of a partition among its columns."""
+    def _ascents(self, labels):
+        """Solve the relaxation, with the groups of a partition among its columns, step by step."""
         if self.relaxation is None:
             self.relaxation = Relaxation(self.X, self.k)
         relaxation = self.relaxation
@@ -112,6 +130,7 @@ class Selection:
             if relaxation.is_settled or deadline.is_over():
                 break
             relaxation.advance(deadline)
+            yield relaxation
 
     def _add_promising(self, labels):
         """Add groups of small reduced cost to those seen."""

@@ -1,7 +1,9 @@
 """Tests of recombination only; test_annealing.py tests what it shares with annealing."""
 
+import itertools
 import math
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import published
@@ -12,7 +14,7 @@ from sk_microagg import microaggregate
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
-from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination
+from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination, _anneal
 from sk_microagg.refiners import _recombine as recombination
 from sk_microagg.refiners._selection import Selection
 from sk_microagg.refiners._split import split_large_groups
@@ -197,6 +199,20 @@ def test_with_little_time_one_run_takes_all_of_it(X, labels, monkeypatch):
     assert len(search.trace_) == 3
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_one_run_is_the_run_of_annealing(X, seed, set_clock, monkeypatch):
+    # Time passes in annealing runs only, where every stage takes a hundredth of a second.
+    set_clock(0.0)
+    clock = SimpleNamespace(monotonic=itertools.count(step=0.01).__next__)
+    monkeypatch.setattr(_anneal, "time", clock)
+    # With so large a k, time is too short to recombine.
+    labels = MDAV().build(X, 20)
+    searches = Annealing(time_limit=2.0), Recombination(time_limit=2.0)
+    one, other = (search.refine(X, labels, 20, random_state=seed) for search in searches)
+    assert information_loss(X, one) < information_loss(X, labels)
+    assert np.array_equal(one, other)
+
+
 @pytest.mark.usefixtures("fake_clock")
 @pytest.mark.parametrize(("gap", "recombines"), [(0.005, True), (0.5, False)])
 def test_a_trial_decides_whether_to_recombine(X, labels, gap, recombines, monkeypatch):
@@ -211,7 +227,7 @@ def test_a_trial_decides_whether_to_recombine(X, labels, gap, recombines, monkey
     # About twice as many steps as recombination needs.
     least = recombination.MIN_STEPS_TO_RECOMBINE * 4**2 * len(X)
     monkeypatch.setattr(recombination, "STEPS_PER_SECOND", 2 * least / 10)
-    monkeypatch.setattr(Selection, "relative_gap", lambda *_: gap)
+    monkeypatch.setattr(Selection, "_relative_gap", lambda *_: gap)
     search = Recombination(time_limit=10.0)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
     assert seconds[0] < 1.0
@@ -223,6 +239,32 @@ def test_a_trial_decides_whether_to_recombine(X, labels, gap, recombines, monkey
         assert seconds[1] > 8.0
 
 
+@pytest.mark.parametrize(
+    ("gaps", "is_near", "n_asked"),
+    [
+        # The last cuts brought it nearer by 0.1, and 0.2 is missing; then by too little.
+        ([0.5, 0.4, 0.39], False, 3),
+        ([0.5, 0.3, 0.25, 0.2], True, 4),
+        ([0.5, 0.5], False, 2),
+    ],
+)
+def test_cuts_that_do_too_little_end_the_trial(X, labels, gaps, is_near, n_asked, monkeypatch):
+    class Relaxed:
+        cuts = ()
+
+    def ascents(*_):
+        for n_cuts in range(1, 4):
+            relaxation.cuts = n_cuts * ("cut",)
+            yield relaxation
+
+    relaxation, asked = Relaxed(), iter(gaps)
+    monkeypatch.setattr(Selection, "_ascents", ascents)
+    monkeypatch.setattr(Selection, "_relative_gap", lambda *_: next(asked))
+    selection = Selection(X, 4, None, 10, Endless(), Deadline(), is_timed=True)
+    assert selection.is_near(labels, 0.2) == is_near
+    assert len(list(asked)) == len(gaps) - n_asked
+
+
 def test_the_gap_is_the_distance_from_the_relaxation(X, labels):
     deadline = Deadline()
     selection = Selection(X, 4, np.random.RandomState(0), 10, Endless(), deadline, is_timed=False)
@@ -230,7 +272,8 @@ def test_the_gap_is_the_distance_from_the_relaxation(X, labels):
     gaps = []
     for partition in (good, labels):
         selection.groups.add(partition)
-        gaps.append(selection.relative_gap(partition))
+        list(selection._ascents(partition))
+        gaps.append(selection._relative_gap(partition))
     assert 0 < gaps[0] < 0.05
     # It is about the same relaxation for both.
     costs = [total_sse(X, partition) for partition in (good, labels)]

@@ -147,20 +147,22 @@ cdef class Ascent:
 
     cdef void _step_of_use(self, double[::1] use, double weight) noexcept nogil:
         """Use columns more if they violate their constraint, else less; sum up `used`."""
+        cdef const int32_t *start = &self.start[0]
         cdef const int32_t *entry
         cdef Py_ssize_t column, i, n_entries
         cdef const double *ahead = self.ahead.data()
+        cdef const double *step = self.step_of_use.data()
         cdef double *used
         cdef double excess, value
         self.used.assign(self.ahead.size(), 0.0)
         used = self.used.data()
         for column in range(use.shape[0]):
-            entry = &self.entry[self.start[column]]
-            n_entries = self.start[column + 1] - self.start[column]
+            entry = &self.entry[start[column]]
+            n_entries = start[column + 1] - start[column]
             excess = -self.cost[column]
             for i in range(n_entries):
                 excess += ahead[entry[i]]
-            value = use[column] + weight * self.step_of_use[column] * excess
+            value = use[column] + weight * step[column] * excess
             if value <= 0.0:
                 use[column] = 0.0
                 continue

@@ -90,6 +90,41 @@ cdef inline double sum_of_smallest(const double *values, Py_ssize_t n, Py_ssize_
     return total
 
 
+cdef inline double sum_without_largest(const double *values, Py_ssize_t n, Py_ssize_t m,
+                                       double *buffer) noexcept nogil:
+    """Sum of the m smallest of n values: that of all less the largest ones if these are fewer.
+
+    Where one value is far larger than the result, it rounds away digits of that.
+    """
+    cdef double total = 0.0
+    cdef Py_ssize_t i
+    if m <= n - m:
+        return sum_of_smallest(values, n, m, buffer)
+    for i in range(n):
+        total += values[i]
+    return total if m >= n else total - sum_of_largest(values, n, n - m, buffer)
+
+
+cdef inline double sum_of_largest(const double *values, Py_ssize_t n, Py_ssize_t m,
+                                  double *largest) noexcept nogil:
+    """Sum of the m largest of n values, and these in falling order in `largest`."""
+    cdef double total = 0.0, value
+    cdef Py_ssize_t i, place
+    for i in range(m):
+        largest[i] = -INFINITY
+    for i in range(n):
+        value = values[i]
+        if value > largest[m - 1]:
+            place = m - 1
+            while place > 0 and largest[place - 1] < value:
+                largest[place] = largest[place - 1]
+                place -= 1
+            largest[place] = value
+    for i in range(m):
+        total += largest[i]
+    return total
+
+
 ctypedef pair[double, int32_t] Ranked
 
 

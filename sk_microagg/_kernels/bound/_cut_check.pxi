@@ -75,10 +75,13 @@ cdef class CutCheck:
     # The present cut.
     cdef Py_ssize_t n_members
     cdef int32_t members[MAX_MEMBERS]
+    cdef double dual[MAX_MEMBERS]
+    # A set that loses this by one member does not violate its constraint: no loss need be larger.
+    cdef double most_gain
     cdef double distances[MAX_MEMBERS][MAX_MEMBERS]
     # At each depth, the squared distances from each member to those chosen, summed up.
     cdef double to_chosen[MAX_MEMBERS + 1][MAX_MEMBERS]
-    # Half the sums of the 0, 1, 2, ... smallest squared distances from each member to others.
+    # Half the sums of the 0, 1, 2, ... smallest squared distances (row) from each member to others.
     cdef double spread[MAX_MEMBERS][MAX_MEMBERS]
     cdef double own_dual
     cdef vector[Overlap] overlaps
@@ -213,7 +216,7 @@ cdef class CutCheck:
                     most, best = excess, chosen
             least = INFINITY
             for i in range(self.n_members):
-                cost = to_chosen[i] / (size + 1) - self.duals[self.members[i]]
+                cost = to_chosen[i] / (size + 1) - self.dual[i]
                 if cost < least and not chosen >> i & 1:
                     least, joining = cost, i
         if best:
@@ -236,9 +239,9 @@ cdef class CutCheck:
         for i in range(self.n_members):
             # The distance to itself, 0, comes first.
             sum_of_smallest(self.distances[i], self.n_members, self.n_members, self.smallest)
-            self.spread[i][0] = 0.0
+            self.spread[0][i] = 0.0
             for j in range(1, self.n_members):
-                self.spread[i][j] = self.spread[i][j - 1] + self.smallest[j] / 2.0
+                self.spread[j][i] = self.spread[j - 1][i] + self.smallest[j] / 2.0
         self.overlaps.clear()
         for i in range(self.n_members):
             for other in self.cuts_of[self.members[i]]:
@@ -268,8 +271,11 @@ cdef class CutCheck:
                 )
             self.ranked.push_back(Ranked(-total, self.member[first + i]))
         sort(self.ranked.begin(), self.ranked.end())
+        self.most_gain = 0.0
         for i in range(self.n_members):
             self.members[i] = self.ranked[i].second
+            self.dual[i] = self.duals[self.members[i]]
+            self.most_gain += max(self.dual[i], 0.0)
         return 0
 
     cdef uint32_t _bit_of(self, int32_t record) noexcept nogil:
@@ -288,14 +294,18 @@ cdef class CutCheck:
         cdef Py_ssize_t i, most = min(size + self.n_members - place, 2 * self.k - 1)
         cdef size_t n_lowered
         cdef double per_member = pairs / size if size > 0 else 0.0
-        cdef double excess
+        cdef double excess = dual_sum - self.own_dual - per_member, total = 0.0, share = 1.0 / most
         if most <= self.k:
             return 0
         for i in range(place, self.n_members):
             self.loss[i] = min(
-                (self.to_chosen[place][i] - per_member) / most - self.duals[self.members[i]], 0.0
+                (self.to_chosen[place][i] - per_member) * share - self.dual[i], 0.0
             )
-        excess = dual_sum - self.own_dual - per_member - sum_of_smallest(
+            total += self.loss[i]
+        # All of them are at least as good as the best ones, which take longer to find.
+        if excess - total <= 0.0:
+            return 0
+        excess -= sum_without_largest(
             &self.loss[place], self.n_members - place, most - size, self.smallest
         )
         if excess <= 0.0:
@@ -314,7 +324,7 @@ cdef class CutCheck:
         n_lowered = self.n_lowered
         self._choose(
             place + 1, size + 1, chosen | (<uint32_t>1) << place,
-            dual_sum + self.duals[self.members[place]], pairs + self.to_chosen[place][place],
+            dual_sum + self.dual[place], pairs + self.to_chosen[place][place],
         )
         for i in range(place + 1, self.n_members):
             self.to_chosen[place + 1][i] = self.to_chosen[place][i]
@@ -328,19 +338,25 @@ cdef class CutCheck:
 
         Those that join are at least as far from each other as from their nearest in the cut.
         """
-        cdef Py_ssize_t total_size, need, i
-        cdef double excess
+        cdef Py_ssize_t total_size, need, i, n_left = self.n_members - place
+        cdef double excess, share, gains
         for total_size in range(max(size, self.k + 1), most + 1):
             need = total_size - size
-            excess = dual_sum - self.own_dual - pairs / total_size
+            share = 1.0 / total_size
+            excess = dual_sum - self.own_dual - pairs * share
             if need > 0:
+                gains = 0.0
                 for i in range(place, self.n_members):
-                    self.loss[i] = (
-                        self.to_chosen[place][i] + self.spread[i][need - 1]
-                    ) / total_size - self.duals[self.members[i]]
-                excess -= sum_of_smallest(
-                    &self.loss[place], self.n_members - place, need, self.smallest
-                )
+                    self.loss[i] = min(
+                        (self.to_chosen[place][i] + self.spread[need - 1][i]) * share
+                        - self.dual[i],
+                        self.most_gain,
+                    )
+                    gains -= min(self.loss[i], 0.0)
+                # Most sizes are excluded even if all could join that make the excess larger.
+                if excess + gains <= 0.0:
+                    continue
+                excess -= sum_without_largest(&self.loss[place], n_left, need, self.smallest)
             if excess > 0.0:
                 return True
         return False
@@ -351,7 +367,7 @@ cdef class CutCheck:
         cdef Py_ssize_t i
         for i in range(self.n_members):
             if chosen >> i & 1:
-                total += self.duals[self.members[i]]
+                total += self.dual[i]
         return total
 
     cdef double _excess(self, Py_ssize_t size, uint32_t chosen, double pairs) noexcept nogil:
@@ -377,11 +393,10 @@ cdef class CutCheck:
         """Lower the highest dual among the chosen."""
         cdef Py_ssize_t i, highest = -1
         for i in range(self.n_members):
-            if chosen >> i & 1 and (
-                highest < 0 or self.duals[self.members[i]] > self.duals[self.members[highest]]
-            ):
+            if chosen >> i & 1 and (highest < 0 or self.dual[i] > self.dual[highest]):
                 highest = i
-        self.duals[self.members[highest]] -= excess
+        self.dual[highest] -= excess
+        self.duals[self.members[highest]] = self.dual[highest]
         self.n_lowered += 1
         return 0
 

@@ -17,7 +17,6 @@ from libcpp.algorithm cimport nth_element
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from ..common._distances cimport squared_distance
 from ..common._interrupt cimport Watch, is_over, watch_until
 
 cdef enum:
@@ -58,10 +57,21 @@ cdef class GroupFinder:
     cdef const double[:, ::1] X
     cdef const int32_t[:, ::1] near
     cdef Py_ssize_t k
-    cdef vector[double] mean
-    cdef vector[double] cost
-    cdef vector[Ranked] ranked
+
+    # The neighbors of the present record, which places in its row of `near` stand for: their
+    # coordinates, column after column such that loops over neighbors are vectorized, and duals.
+    cdef const int32_t *neighbors
+    cdef vector[double] coordinates
+    cdef vector[double] dual
+    cdef vector[double] distance
+
+    # The present set, as places, and its mean.
     cdef vector[int32_t] members
+    cdef vector[double] mean
+
+    cdef vector[double] cost
+    cdef vector[double] pairs
+    cdef vector[Ranked] ranked
     cdef vector[int32_t] found
 
     # Cuts with a dual above 0: their members, and for each record the cuts that it is in.
@@ -82,10 +92,14 @@ cdef class GroupFinder:
         self.X = X
         self.near = near
         self.k = k
+        self.coordinates.resize(near.shape[1] * X.shape[1])
+        self.dual.resize(near.shape[1])
+        self.distance.resize(near.shape[1])
+        self.members.resize(k)
         self.mean.resize(X.shape[1])
         self.cost.resize(near.shape[1])
-        self.ranked.resize(near.shape[1])
-        self.members.resize(k)
+        self.pairs.resize(k * near.shape[1])
+        self.ranked.reserve(near.shape[1])
         self.cuts_of.resize(X.shape[0])
         self.place_of.assign(X.shape[0], -1)
 
@@ -127,7 +141,7 @@ cdef class GroupFinder:
         members : ndarray of shape (n_found, k), int32
             The sets; one may occur many times.
         """
-        cdef Py_ssize_t record, start, i
+        cdef Py_ssize_t start, i
         cdef int32_t[:, ::1] members
         cdef Watch watch = watch_until(deadline, FINDER_WORK_BETWEEN_SIGNALS)
         cdef Py_ssize_t work = self.near.shape[1] * self.X.shape[1] * (self.k + 2 * MAX_ROUNDS)
@@ -138,61 +152,72 @@ cdef class GroupFinder:
             for start in range(around.shape[0]):
                 if is_over(&watch, work):
                     break
-                record = around[start]
-                for i in range(self.X.shape[1]):
-                    self.mean[i] = self.X[record, i]
-                self._improve(record, duals, tolerance)
-                if self._grow(record, duals) < -tolerance:
-                    self._note(record, duals, tolerance)
+                self._gather(around[start], duals)
+                self._improve(tolerance)
+                if self._grow() < -tolerance:
+                    self._note(tolerance)
                 self._take_mean()
-                self._improve(record, duals, tolerance)
+                self._improve(tolerance)
         members = np.empty((self.found.size() // self.k, self.k), dtype=np.int32)
         for i in range(<Py_ssize_t>self.found.size()):
             members[i // self.k, i % self.k] = self.found[i]
         return members.base
 
-    cdef double _grow(self, Py_ssize_t record, const double[::1] duals) noexcept nogil:
-        """Let a set grow from a record; return its SSE less its duals."""
-        cdef Py_ssize_t n_near = self.near.shape[1], size, place, cheapest = 0
-        cdef const int32_t *near = &self.near[record, 0]
-        cdef const double *joined
-        cdef double total = 0.0
+    cdef void _gather(self, Py_ssize_t record, const double[::1] duals) noexcept nogil:
+        """Lay out the neighbors of a record, and let those nearest to it be the set around it."""
+        cdef Py_ssize_t n_near = self.near.shape[1], place, i, j
+        self.neighbors = &self.near[record, 0]
         for place in range(n_near):
-            self.cost[place] = -duals[near[place]]
+            self.dual[place] = duals[self.neighbors[place]]
+            for j in range(self.X.shape[1]):
+                self.coordinates[j * n_near + place] = self.X[self.neighbors[place], j]
+        for j in range(self.X.shape[1]):
+            self.mean[j] = self.X[record, j]
+        for i in range(self.k):
+            self.members[i] = i
+
+    cdef void _measure(self, const double *point, Py_ssize_t stride,
+                       double *distance) noexcept nogil:
+        """Squared distances from a point, whose coordinates are `stride` apart, to all places."""
+        cdef Py_ssize_t n_near = self.near.shape[1], place, j
+        cdef const double *column
+        cdef double own, gap
+        for place in range(n_near):
+            distance[place] = 0.0
+        for j in range(self.X.shape[1]):
+            column = &self.coordinates[j * n_near]
+            own = point[j * stride]
+            for place in range(n_near):
+                gap = column[place] - own
+                distance[place] += gap * gap
+
+    cdef double _grow(self) noexcept nogil:
+        """Let a set grow from the record; return its SSE less its duals."""
+        cdef Py_ssize_t n_near = self.near.shape[1], size, place, cheapest = 0
+        cdef double *cost = self.cost.data()
+        cdef double *distance = self.distance.data()
+        cdef double total = 0.0, share = 1.0 / self.k
+        for place in range(n_near):
+            cost[place] = -self.dual[place]
         for size in range(self.k):
-            total += self.cost[cheapest]
-            self.members[size] = near[cheapest]
-            self.cost[cheapest] = INFINITY
-            joined = &self.X[near[cheapest], 0]
+            total += cost[cheapest]
+            self.members[size] = cheapest
+            cost[cheapest] = INFINITY
+            self._measure(&self.coordinates[cheapest], n_near, distance)
+            for place in range(n_near):
+                cost[place] += share * distance[place]
             cheapest = 0
             for place in range(n_near):
-                if self.cost[place] < INFINITY:
-                    self.cost[place] += (
-                        squared_distance(&self.X[near[place], 0], joined, self.X.shape[1]) / self.k
-                    )
-                if self.cost[place] < self.cost[cheapest]:
+                if cost[place] < cost[cheapest]:
                     cheapest = place
         return total
 
-    cdef void _improve(self, Py_ssize_t record, const double[::1] duals,
-                       double tolerance) noexcept nogil:
+    cdef void _improve(self, double tolerance) noexcept nogil:
         """Improve the set around the mean, and note it if it violates its dual constraint."""
-        cdef Py_ssize_t n_near = self.near.shape[1], place, i, n_rounds = 0
-        cdef const int32_t *near = &self.near[record, 0]
         cdef double least = INFINITY, total
+        cdef Py_ssize_t i, n_rounds = 0
         while n_rounds < MAX_ROUNDS:
-            for place in range(n_near):
-                self.ranked[place] = Ranked(
-                    squared_distance(&self.X[near[place], 0], self.mean.data(), self.X.shape[1])
-                    - duals[near[place]],
-                    near[place],
-                )
-            nth_element(
-                self.ranked.begin(), self.ranked.begin() + (self.k - 1), self.ranked.end()
-            )
-            total = 0.0
-            for i in range(self.k):
-                total += self.ranked[i].first
+            total = self._rank()
             if total >= least:
                 break
             least = total
@@ -200,97 +225,132 @@ cdef class GroupFinder:
                 self.members[i] = self.ranked[i].second
             self._take_mean()
             n_rounds += 1
-        if self._excess(duals) > tolerance:
-            self._note(record, duals, tolerance)
+        if self._excess() > tolerance:
+            self._note(tolerance)
 
-    cdef void _take_mean(self) noexcept nogil:
-        cdef Py_ssize_t i, j
-        for j in range(self.X.shape[1]):
-            self.mean[j] = 0.0
-        for i in range(self.k):
-            for j in range(self.X.shape[1]):
-                self.mean[j] += self.X[self.members[i], j] / self.k
+    cdef double _rank(self) noexcept nogil:
+        """Rank the k neighbors first that cost least around the mean; return what they cost.
 
-    cdef double _excess(self, const double[::1] duals) noexcept nogil:
-        """Sum of the duals of the members, less their SSE around the mean."""
-        cdef double total = 0.0
-        cdef Py_ssize_t i
+        None of them costs more than all members of the present set do: few others are ranked.
+        """
+        cdef Py_ssize_t n_near = self.near.shape[1], place, i
+        cdef double *cost = self.distance.data()
+        cdef double most = -INFINITY, total = 0.0
+        self._measure(self.mean.data(), 1, cost)
+        for place in range(n_near):
+            cost[place] -= self.dual[place]
         for i in range(self.k):
-            total += duals[self.members[i]] - squared_distance(
-                &self.X[self.members[i], 0], self.mean.data(), self.X.shape[1]
-            )
+            most = max(most, cost[self.members[i]])
+        self.ranked.clear()
+        for place in range(n_near):
+            if cost[place] <= most:
+                self.ranked.push_back(Ranked(cost[place], place))
+        nth_element(self.ranked.begin(), self.ranked.begin() + (self.k - 1), self.ranked.end())
+        for i in range(self.k):
+            total += self.ranked[i].first
         return total
 
-    cdef int _note(self, Py_ssize_t record, const double[::1] duals,
-                   double tolerance) except -1 nogil:
-        """Note the set, and better ones if cuts raise its reduced cost."""
-        cdef Py_ssize_t i, n_exchanges = 0
+    cdef void _take_mean(self) noexcept nogil:
+        cdef Py_ssize_t n_near = self.near.shape[1], i, j
+        for j in range(self.X.shape[1]):
+            self.mean[j] = 0.0
+            for i in range(self.k):
+                self.mean[j] += self.coordinates[j * n_near + self.members[i]]
+            self.mean[j] /= self.k
+
+    cdef double _excess(self) noexcept nogil:
+        """Sum of the duals of the members, less their SSE around the mean."""
+        cdef Py_ssize_t n_near = self.near.shape[1], i, j
+        cdef double total = 0.0, gap
         for i in range(self.k):
-            self.found.push_back(self.members[i])
-        while n_exchanges < MAX_EXCHANGES and self._exchange(record, duals):
+            total += self.dual[self.members[i]]
+            for j in range(self.X.shape[1]):
+                gap = self.coordinates[j * n_near + self.members[i]] - self.mean[j]
+                total -= gap * gap
+        return total
+
+    cdef int _note(self, double tolerance) except -1 nogil:
+        """Note the set, and better ones if cuts raise its reduced cost."""
+        cdef Py_ssize_t n_exchanges = 0
+        self._note_members()
+        while n_exchanges < MAX_EXCHANGES and self._exchange():
             n_exchanges += 1
             self._take_mean()
-            if self._excess(duals) <= tolerance:
+            if self._excess() <= tolerance:
                 break
-            for i in range(self.k):
-                self.found.push_back(self.members[i])
+            self._note_members()
         return 0
 
-    cdef bint _exchange(self, Py_ssize_t record, const double[::1] duals) except -1 nogil:
+    cdef int _note_members(self) except -1 nogil:
+        cdef Py_ssize_t i
+        for i in range(self.k):
+            self.found.push_back(self.neighbors[self.members[i]])
+        return 0
+
+    cdef bint _exchange(self) except -1 nogil:
         """Exchange a member for a neighbor if that lowers the reduced cost of a set in cuts.
 
         Return whether a member was exchanged.
         """
-        cdef const int32_t *near = &self.near[record, 0]
         cdef Py_ssize_t n_near = self.near.shape[1], i, place, leaving = -1, entering = -1
-        cdef double within = self._note_charges(record)
-        cdef double least = -REQUIRED_GAIN * within, change, joining
+        cdef double within = self._note_charges()
+        cdef double least = -REQUIRED_GAIN * within, change
+        cdef double *joining = self.cost.data()
+        cdef const double *charge
+        cdef const double *pairs
         if within == 0.0:
             return False
+        self._note_costs_with_set()
         for i in range(self.k):
-            self.cost[i] = self._cost_with_set(self.members[i], duals)
-        for place in range(n_near):
-            joining = self._cost_with_set(near[place], duals) - within
-            for i in range(self.k):
-                change = self.charge[i * n_near + place] + joining - self.cost[i]
-                change -= squared_distance(
-                    &self.X[near[place], 0], &self.X[self.members[i], 0], self.X.shape[1]
-                ) / self.k
-                if change < least and not self._is_in_set(near[place]):
-                    least, leaving, entering = change, i, near[place]
+            charge = &self.charge[i * n_near]
+            pairs = &self.pairs[i * n_near]
+            for place in range(n_near):
+                change = (
+                    charge[place] + joining[place] - pairs[place]
+                    - joining[self.members[i]] - within
+                )
+                if change < least and not self._is_in_set(place):
+                    least, leaving, entering = change, i, place
         if leaving >= 0:
             self.members[leaving] = entering
         return leaving >= 0
 
-    cdef bint _is_in_set(self, int32_t record) noexcept nogil:
+    cdef void _note_costs_with_set(self) noexcept nogil:
+        """Note in `pairs` what members (rows) and neighbors (columns) cost, and in `cost` the sums.
+
+        These are less the duals of the neighbors.
+        """
+        cdef Py_ssize_t n_near = self.near.shape[1], i, place
+        cdef double *cost = self.cost.data()
+        cdef double *pairs
+        cdef double share = 1.0 / self.k
+        for place in range(n_near):
+            cost[place] = -self.dual[place]
+        for i in range(self.k):
+            pairs = &self.pairs[i * n_near]
+            self._measure(&self.coordinates[self.members[i]], n_near, pairs)
+            for place in range(n_near):
+                pairs[place] *= share
+                cost[place] += pairs[place]
+
+    cdef bint _is_in_set(self, int32_t place) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.k):
-            if self.members[i] == record:
+            if self.members[i] == place:
                 return True
         return False
 
-    cdef double _cost_with_set(self, Py_ssize_t record, const double[::1] duals) noexcept nogil:
-        """What a record costs in the set, pair by pair, less its dual."""
-        cdef double total = 0.0
-        cdef Py_ssize_t i
-        for i in range(self.k):
-            total += squared_distance(
-                &self.X[record, 0], &self.X[self.members[i], 0], self.X.shape[1]
-            )
-        return total / self.k - duals[record]
-
-    cdef double _note_charges(self, Py_ssize_t record) except -1 nogil:
+    cdef double _note_charges(self) except -1 nogil:
         """Sum of the duals of cuts that hold the set; note it for the sets one exchange away."""
-        cdef const int32_t *near = &self.near[record, 0]
         cdef Py_ssize_t n_near = self.near.shape[1], i, j, place, outside
         cdef double within = 0.0
         cdef int32_t cut
         self.charge.assign(self.k * n_near, 0.0)
         for place in range(n_near):
-            self.place_of[near[place]] = place
+            self.place_of[self.neighbors[place]] = place
         self.touched.clear()
         for i in range(self.k):
-            for cut in self.cuts_of[self.members[i]]:
+            for cut in self.cuts_of[self.neighbors[self.members[i]]]:
                 if self.n_shared[cut] == 0:
                     self.touched.push_back(cut)
                     self.outside_of[cut] = 0
@@ -311,5 +371,5 @@ cdef class GroupFinder:
                             self.charge[i * n_near + place] += self.cut_dual[cut]
             self.n_shared[cut] = 0
         for place in range(n_near):
-            self.place_of[near[place]] = -1
+            self.place_of[self.neighbors[place]] = -1
         return within

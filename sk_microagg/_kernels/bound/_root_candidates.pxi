@@ -241,7 +241,7 @@ cdef class RootCandidates:
         cdef Py_ssize_t n = self.n, j, other
         cdef const double *column
         cdef double *row
-        cdef double own, gap
+        cdef double own, gap, share = 1.0 / self.k
         if self.row_start[place] < 0:
             self.row_start[place] = self.rows.size()
             self.rows.resize(self.rows.size() + n, 0.0)
@@ -253,7 +253,7 @@ cdef class RootCandidates:
                     gap = column[other] - own
                     row[other] += gap * gap
             for other in range(n):
-                row[other] /= self.k
+                row[other] *= share
             self.work += n * self.n_columns
         return &self.rows[self.row_start[place]]
 

@@ -283,6 +283,7 @@ cdef class RootSearch:
         cdef const double *spread = &self.candidates.spread[(need - 1) * self.candidates.n]
         cdef const double *stars = self.candidates.star.data()
         cdef double total, limit, limit_if_not_raised, least_raised = INFINITY
+        cdef int32_t place
         if n < need:
             return False
         for q in range(n):
@@ -307,11 +308,12 @@ cdef class RootSearch:
         if total >= self.best:
             return False
         bound[0] = max(bound[0], total)
+        # Without a branch, which would often be mispredicted.
         for q in range(n):
-            if weight[q] < (limit if is_raised[listed[q]] else limit_if_not_raised):
-                listed[n_kept] = listed[q]
-                gain[n_kept] = gain[q]
-                n_kept += 1
+            place = listed[q]
+            listed[n_kept] = place
+            gain[n_kept] = gain[q]
+            n_kept += weight[q] < (limit if is_raised[place] else limit_if_not_raised)
         self.listed[depth].resize(n_kept)
         self.gain[depth].resize(n_kept)
         return n_kept >= need
