@@ -22,7 +22,7 @@ STEPS_PER_STAGE = 16_384
 MIN_STAGES = 250
 
 # Running means are recomputed exactly, and the trace gets a row, after this many stages.
-STAGES_PER_TRACE_ROW = 32
+STAGES_PER_TRACE_ROW = 16
 
 # Share of the time limit that the final local search may take in addition.
 SHARE_OF_DESCENT = 0.02
