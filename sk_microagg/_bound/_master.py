@@ -149,7 +149,7 @@ class Master:
             best = self.completed(best)
             duals = self._run_first_order_method(best, self._n_iter)
             if self._proof.deadline.is_over() or is_hopeless():
-                break
+                return self.completed(duals), n_cuts
             n_new = self._price_columns(duals, starts)
             if roots is not None and n_new < settings.few_new_columns * n_free:
                 n_found, roots = self._price_exactly(best, duals, roots)

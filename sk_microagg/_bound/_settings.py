@@ -147,7 +147,8 @@ class Settings:
         Cuts are in focus that promise this share of what all violated ones do.
 
     spare_time : float
-        It is less if there is less time left than so many times that of the last round.
+        `focus_gain` is lowered if there is less time left than so many times that of the last
+        round.
 
     max_focus : float
         Share of the records that may be in focus; where there are more, all duals are raised.

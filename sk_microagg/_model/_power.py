@@ -18,8 +18,9 @@ N_TO_TRY = 2_000
 # If more than this share of the weights has changed, all records are looked at again.
 MAX_CHANGED = 0.25
 
-# Share of a squared distance and a weight that may be rounding.
+# Share of a squared distance and a weight that may be rounding, in all and per column.
 ROUNDING = 1e-12
+ROUNDING_PER_COLUMN = 1e-15
 
 
 def nearest_cells(X, centroids, weights):
@@ -127,7 +128,8 @@ def _power_distances(X, centroids, weights, cells):
     """Return the power distance of each record to a cell, and how much of it may be rounding."""
     gaps = X - centroids[cells]
     squares = np.einsum("ij,ij->i", gaps, gaps)
-    return squares - weights[cells], ROUNDING * (squares + np.abs(weights[cells]))
+    rounding = max(ROUNDING, ROUNDING_PER_COLUMN * X.shape[1])
+    return squares - weights[cells], rounding * (squares + np.abs(weights[cells]))
 
 
 def weights_of_points(X, labels, points):

@@ -124,7 +124,7 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
         movable = np.flatnonzero(np.bincount(labels)[labels] <= full)
         if len(movable) < len(labels):
             options = seed, schedule, max_iter, time_limit, progress
-            return _anneal_some(neighborhoods, labels, movable, options)
+            return _anneal_some(neighborhoods, labels, movable, options, descends)
         neighborhoods = neighborhoods.with_scales_of(neighborhoods.sorted_labels(labels))
     own_labels = neighborhoods.sorted_labels(labels)
     partition = RunningPartition(neighborhoods.X, own_labels, neighborhoods.k, full)
@@ -185,14 +185,14 @@ def roomy_size(labels, k):
     return int(max(min(sizes.max(), MAX_PLACES // max(len(labels) // k, 1)), room))
 
 
-def _anneal_some(neighborhoods, labels, records, options):
+def _anneal_some(neighborhoods, labels, records, options, descends):
     """Anneal the records of some groups; the others stay as they are."""
     if len(records) == 0:
         sse = Partition(neighborhoods.X, neighborhoods.sorted_labels(labels), 1).sse
         return labels, [(0, 0.0, sse)], 0
     part = neighborhoods.among(records)
     start = np.unique(labels[records], return_inverse=True)[1]
-    annealed, trace, n_steps = anneal(part, start, *options)
+    annealed, trace, n_steps = anneal(part, start, *options, descends=descends)
     return with_part(labels, records, annealed), trace, n_steps
 
 

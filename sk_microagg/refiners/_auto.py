@@ -37,7 +37,8 @@ FEW_RECORDS = 5_000
 
 # With more records and many columns, records may be about equally far from each other. Lists of
 # neighbors then tell little, and exchanges alone lose less than annealing along these lists. So it
-# is if a trial of few steps per record, without a local search, raises the loss by this share.
+# is if a trial of few steps per record, without a local search, raises the loss by more than this
+# share.
 MANY_COLUMNS = 20
 TRIAL_STEPS_PER_RECORD = 30
 RAISED_BY_TRIAL = 0.04
@@ -116,12 +117,13 @@ class Auto(CallbackSupportMixin, Refiner):
             deadline = Deadline()
             neighborhoods = Neighborhoods.of(X, k, deadline, rules)
             has_trial = not rules and len(X) > FEW_RECORDS and X.shape[1] >= MANY_COLUMNS
-            n_runs = 1 + has_trial
-            progress = Progress(n_runs, total, math.inf, self.verbose, self, context, unit="run")
+            progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
             run = _Run(neighborhoods, labels, seed, progress)
             try:
                 if not has_trial or run.trial_succeeds():
                     run.anneal(default_max_iter(len(X), rules))
+                else:
+                    progress.advance(math.inf)
             finally:
                 progress.stopped = True
                 progress.finish()
@@ -143,24 +145,42 @@ class _Run:
     def __init__(
         self, neighborhoods: Neighborhoods, labels: Labels, seed: int, progress: Progress
     ) -> None:
-        self.start = neighborhoods, labels, seed, Schedule()
+        self.neighborhoods = neighborhoods
+        self.labels = labels
+        self.seed = seed
         self.progress = progress
         self.annealed: Labels | None = None
         self.n_iter = 0
 
     def trial_succeeds(self) -> bool:
         """Return whether annealing is likely to lose less than exchanges alone."""
-        n_steps = TRIAL_STEPS_PER_RECORD * len(self.start[0].X)
-        _, trace, self.n_iter = anneal(
-            *self.start, n_steps, math.inf, self.progress, descends=False
-        )
+        unseen = Progress(1, self.progress.total, math.inf, 0, self.progress.refiner, None)
+        max_iter = TRIAL_STEPS_PER_RECORD * len(self.labels)
+        trace = self._anneal(max_iter, unseen, descends=False)[1]
+        self.progress.note(trace[0][2])
         return trace[-1][2] <= (1 + RAISED_BY_TRIAL) * trace[0][2]
 
     def anneal(self, max_iter: int) -> None:
         """Anneal; keep the given partition if that is better."""
-        labels, trace, n_iter = anneal(*self.start, max_iter, math.inf, self.progress)
-        self.annealed = labels if trace[-1][2] <= trace[0][2] else self.start[1]
+        annealed, trace = self._anneal(max_iter, self.progress)
+        self.annealed = annealed if trace[-1][2] <= trace[0][2] else self.labels
+
+    def _anneal(
+        self, max_iter: int, progress: Progress, descends: bool = True
+    ) -> tuple[Labels, list[tuple[int, float, float]]]:
+        """Return the partition and the trace of a run."""
+        annealed, trace, n_iter = anneal(
+            self.neighborhoods,
+            self.labels,
+            self.seed,
+            Schedule(),
+            max_iter,
+            math.inf,
+            progress,
+            descends=descends,
+        )
         self.n_iter += n_iter
+        return annealed, trace
 
 
 def _sse(X: Floats, k: int, labels: Labels) -> float:

@@ -96,7 +96,7 @@ class Selection:
         for relaxation in self._ascents(labels):
             if len(relaxation.cuts) > n_cuts:
                 now = self._relative_gap(labels)
-                if now - gap > HOPE * (before - now):
+                if now > gap and now - gap > HOPE * (before - now):
                     return False
                 before, n_cuts = now, len(relaxation.cuts)
         return self._relative_gap(labels) <= gap

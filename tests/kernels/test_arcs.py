@@ -79,14 +79,18 @@ def pairs_of_rivals(X, labels, weights, margin):
     return pairs
 
 
-@pytest.mark.parametrize(("n", "d", "m"), [(1600, 8, 8), (1530, 20, 3), (1900, 9, 200)])
-def test_in_many_columns_arcs_lead_to_the_nearest_groups(n, d, m):
-    X = np.random.default_rng(m).normal(size=(n, d))
+@pytest.mark.parametrize("table", ["normal", "grid", "duplicates", "one_far_away"])
+@pytest.mark.parametrize(
+    ("n", "d", "m", "n_records"), [(1600, 8, 8, None), (1530, 20, 3, 1000), (1900, 9, 200, 10**9)]
+)
+def test_in_many_columns_arcs_lead_to_the_nearest_groups(table, n, d, m, n_records):
+    X = HARD_TABLES[table](np.random.default_rng(m), n, d)
     labels = MDAV().build(X, 3)
     graph = ExchangeGraph(Partition(X, labels, 3), twins_of(X))
-    graph.add_near(m)
-    near = nearest_groups(X, labels, m)
-    expected = {(min(a, b), max(a, b)) for a, row in zip(labels, near, strict=True) for b in row}
+    assert graph.add_near(0) == 0
+    graph.add_near(m, n_records=n_records)
+    pairs = zip(labels[:n_records], nearest_groups(X, labels, m)[:n_records], strict=True)
+    expected = {(min(a, b), max(a, b)) for a, near in pairs for b in near}
     assert pairs_with_arcs(graph) == {(a, b) for a, b in expected if a != b}
 
 

@@ -246,6 +246,8 @@ def test_a_trial_decides_whether_to_recombine(X, labels, gap, recombines, monkey
         ([0.5, 0.4, 0.39], False, 3),
         ([0.5, 0.3, 0.25, 0.2], True, 4),
         ([0.5, 0.5], False, 2),
+        # It is near although it has risen.
+        ([0.5, 0.15, 0.19, 0.19], True, 4),
     ],
 )
 def test_cuts_that_do_too_little_end_the_trial(X, labels, gaps, is_near, n_asked, monkeypatch):

@@ -65,6 +65,7 @@ def records_to_visit(const double[::1] scales, double lowest, double highest, *,
     cdef int[::1] records = np.empty(scales.shape[0], dtype=np.int32)
     if first_other < 0 or step < 1:
         raise ValueError(f"first_other={first_other} and step={step} must be at least 0 and 1.")
+    step = min(step, scales.shape[0])
     with nogil:
         while record < scales.shape[0]:
             if record == other:

@@ -13,9 +13,10 @@ import numpy as np
 
 cimport cython
 from libc.math cimport INFINITY
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..common._distances cimport squared_distance
+from ..common._distances cimport Hit, squared_distance
 from ..common._interrupt cimport Watch, is_over, watch_until
 from ..points._points cimport (
     AUTO,
@@ -79,6 +80,9 @@ cdef class Arcs:
         """
         self.partition.update()
         m = min(m, self.n_groups)
+        n_records = min(n_records, self.partition.n_records)
+        if m < 1:
+            return 0
         products = KeyProducts.if_faster(self.partition.centroids[: self.n_groups])
         if products is None:
             return self._search_near(m, n_records, deadline)
@@ -113,10 +117,38 @@ cdef class Arcs:
                 if is_over(&watch, products.multiply(n_rows)):
                     break
                 for row in range(n_rows):
-                    products.nearest_about(row, m, self.hits)
+                    self._find_near(products, row, start + row, m)
                     n_added += self._add_hits(start + row)
                 start += n_rows
         return -1 if watch.is_late else n_added
+
+    cdef int _find_near(self, KeyProducts products, Py_ssize_t row, Py_ssize_t record,
+                        Py_ssize_t m) except -1 nogil:
+        """Find the `m` nearest groups of a record; ties go to the lowest number.
+
+        Products are rounded differently on different machines, which must not change the arcs. The
+        farthest of `m` groups that are about the nearest bounds how far the nearest may be.
+        """
+        cdef double limit = -INFINITY
+        cdef size_t i
+        products.nearest_about(row, m, self.hits)
+        for i in range(self.hits.size()):
+            limit = max(limit, self._distance(record, self.hits[i].second))
+        products.below(row, limit, self.likely)
+        self.hits.clear()
+        for i in range(self.likely.size()):
+            self.hits.push_back(Hit(self._distance(record, self.likely[i]), self.likely[i]))
+        sort(self.hits.begin(), self.hits.end())
+        self.hits.resize(min(m, <Py_ssize_t>self.hits.size()))
+        return 0
+
+    cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
+        """Squared distance of a record to the centroid of a group."""
+        return squared_distance(
+            &self.partition.X[record, 0],
+            &self.partition.centroids[group, 0],
+            self.partition.n_columns,
+        )
 
     cdef Py_ssize_t _add_hits(self, Py_ssize_t record) except -1 nogil:
         """Add arcs from the group of a record to those that were found for it."""
@@ -220,11 +252,7 @@ cdef class Arcs:
                             double limit) except -1 nogil:
         """Add an arc to another group if its squared distance less potential is below a limit."""
         cdef Py_ssize_t own = self.partition.group_of[record]
-        cdef double distance = squared_distance(
-            &self.partition.X[record, 0],
-            &self.partition.centroids[group, 0],
-            self.partition.n_columns,
-        )
+        cdef double distance = self._distance(record, group)
         if (
             group == own
             or distance - potential[group] >= limit
@@ -316,12 +344,7 @@ cdef class Arcs:
     cdef double rounding(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
         """How far rounding may have moved the cost of sending a record to a group."""
         return DISTANCE_ROUNDING * (
-            squared_distance(
-                &self.partition.X[record, 0],
-                &self.partition.centroids[group, 0],
-                self.partition.n_columns,
-            )
-            + self.partition.own_distance[record]
+            self._distance(record, group) + self.partition.own_distance[record]
         )
 
     cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:

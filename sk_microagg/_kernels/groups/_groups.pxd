@@ -374,7 +374,10 @@ cdef class Arcs:
     cdef Py_ssize_t _search_near(self, Py_ssize_t m, Py_ssize_t n_records, deadline) except -2
     cdef Py_ssize_t _multiply_for_near(self, KeyProducts products, Py_ssize_t m,
                                        Py_ssize_t n_records, deadline) except -2
+    cdef int _find_near(self, KeyProducts products, Py_ssize_t row, Py_ssize_t record,
+                        Py_ssize_t m) except -1 nogil
     cdef Py_ssize_t _add_hits(self, Py_ssize_t record) except -1 nogil
+    cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
     cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin,
                                 deadline) except -2
     cdef void forget_checks(self) noexcept nogil

@@ -29,6 +29,7 @@ cdef enum:
 # Share of the squared norms and weights behind a key that may be rounding, in all and per column.
 cdef double PRODUCT_ROUNDING = 1e-12
 cdef double PRODUCT_ROUNDING_PER_COLUMN = 1e-15
+# In single precision: a sum of as many products as columns, the square, and what is rounded before.
 cdef double SINGLE_ROUNDING_PER_COLUMN = 2.0**-23
 
 # In single precision the largest square is about 1; products below this may underflow. A point with
@@ -68,20 +69,20 @@ cdef class KeyProducts:
         self.columns.resize(n_columns)
         self.own_squares.resize(self.n_together)
         self.least.resize(self.n_together * self.n_chunks)
-        # Not the mean: columns of categories are 0 for most records, and zeros are skipped.
-        self.middle = np.median(X, axis=0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            records = centered = np.asarray(X) - self.middle
-            norms = np.einsum("ij,ij->i", centered, centered)
         if weights is None:
             weights = np.zeros(n_records)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Not the mean: columns of categories are 0 for most records, and zeros are skipped.
+            self.middle = np.median(X, axis=0)
+            records = centered = np.asarray(X) - self.middle
+            norms = np.einsum("ij,ij->i", centered, centered)
         self.are_finite = bool(np.isfinite(norms).all() and np.isfinite(weights).all())
         unit = _unit_for_singles(norms, np.asarray(weights)) if self.are_finite else 0.0
         self.rounding = SINGLE_ROUNDING_PER_COLUMN * (n_columns + 4)
-        self.is_single = unit > 0.0 and _leave_few_in_doubt(
+        del self.table
+        if unit > 0.0 and _leave_few_in_doubt(
             centered, norms, np.asarray(weights), self.rounding
-        )
-        if self.is_single:
+        ):
             self.most = SINGLE_HUGE / unit
             squares = self._squares(norms, weights, n_columns * SINGLE_TINY / (unit * unit))
             self.table = <skm_key_table *>new skm_single_table(
@@ -110,7 +111,8 @@ cdef class KeyProducts:
     cdef _squares(self, norms, weights, double tiny):
         """Squared norms less weights, less what may be rounding and what may underflow."""
         weights = np.asarray(weights)
-        return (1.0 - self.rounding) * norms - tiny - weights - self.rounding * np.abs(weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (1.0 - self.rounding) * norms - tiny - weights - self.rounding * np.abs(weights)
 
     cdef void set_point(self, Py_ssize_t row, const double *point) noexcept nogil:
         """Set one of up to `n_together` points to multiply."""

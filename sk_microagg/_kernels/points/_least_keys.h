@@ -1,5 +1,4 @@
-// |x|² + |y|² - w - 2 x · y for several points x and many records y, and the least over chunks of
-// records.
+// |y|² - w - 2 x · y for several points x and many records y, and the least over chunks of records.
 //
 // Not by BLAS, whose threads would compete with those that work on other blocks. `Lanes` is one
 // vector register, or a number where the compiler has no vectors.
@@ -166,7 +165,7 @@ static void skm_least_keys(const skm_batch<Number> &of, Number *least) {
 class skm_key_table {
   public:
     virtual ~skm_key_table() {}
-    // A point of which no column is 0, or only some; `n_used` of its columns are given.
+    // The columns of a point that are not 0, and their values.
     virtual void set_point(Py_ssize_t row, const double *values, const int *columns,
                            Py_ssize_t n_used) = 0;
     // The least key of each chunk, row by row.

@@ -128,7 +128,6 @@ cdef extern from "points/_least_keys.h":
 cdef class KeyProducts:
     cdef const double[::1] middle
     cdef skm_key_table *table
-    cdef bint is_single
     cdef bint are_finite
     cdef double rounding
     cdef double most
