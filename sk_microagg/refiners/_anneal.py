@@ -19,10 +19,10 @@ from sk_microagg.refiners._catalog import with_part
 
 # The temperature is lowered after this many steps, or more often if there are few steps in all.
 STEPS_PER_STAGE = 16_384
-MIN_STAGES = 250
+MIN_STAGES = 500
 
 # Running means are recomputed exactly, and the trace gets a row, after this many stages.
-STAGES_PER_TRACE_ROW = 16
+STAGES_PER_TRACE_ROW = 32
 
 # Share of the time limit that the final local search may take in addition.
 SHARE_OF_DESCENT = 0.02
@@ -271,7 +271,7 @@ class Cooling:
             n_visited = SHARE_OF_OTHERS / (1 - SHARE_OF_OTHERS) * (last - first)
             step = max(round(n_others / n_visited), 1)
             first_other = self._rng.randint(step)
-        lowest, highest = self.sorted_scales[[first, last - 1]]
+        lowest, highest = self.sorted_scales[first], self.sorted_scales[last - 1]
         return records_to_visit(self.scales, lowest, highest, first_other=first_other, step=step)
 
     def _active(self, temperature):
