@@ -6,7 +6,7 @@ Unlike `Settings`, these numbers matter for the validity of the bound.
 import numpy as np
 
 # Relative to the largest dual: a dual constraint compares sums of rounded terms, one per pair in a
-# set of k, none of them more than some ten times the largest dual.
+# set of k, none of them more than a few dozen times the largest dual.
 ERROR_PER_DUAL = 1e-12
 
 # Relative: the SSE of a partition and the total sum of squares are sums over all records.
