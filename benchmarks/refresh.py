@@ -14,7 +14,7 @@ from these files. Examples::
 All jobs take about an hour on two quiet cores. A run that was interrupted goes on with the jobs
 that it did not finish; `--restart` begins again. `--long` runs the longer versions of the jobs that
 have one. Results in which a cell failed are not kept. With `--from`, results that the script wrote
-elsewhere are taken over instead of a run.
+elsewhere are taken over instead of a run; with `--long`, too, as those of the longer version.
 
 The data are in the folder that `SK_MICROAGG_DATA` names. Some jobs need other packages:
 `pip install anonypyx k-means-constrained microagg1d`. `tests/benchmarks/test_refresh.py` compares
@@ -191,7 +191,10 @@ def main():
         sys.exit(str(error))
     if arguments.source:
         (name,) = arguments.jobs
-        keep(name, arguments.source, f"python benchmarks/{JOBS[name].script}")
+        job = JOBS[name]
+        # The results do not tell with which options they were measured.
+        command = job.command(long=True) if arguments.long else f"python benchmarks/{job.script}"
+        keep(name, arguments.source, command)
     elif not arguments.tables_only:
         left = [] if arguments.jobs or arguments.restart else left_of_last_run(arguments.long)
         everything = [name for name, job in JOBS.items() if arguments.long or job.minutes]
