@@ -63,7 +63,7 @@ JOBS = {
         4,
     ),
     "default": Job("refiners.py", "--default", 1),
-    "anytime": Job("anytime.py", None, None, "", 80, drop=("k", "smallest_group")),
+    "anytime": Job("anytime.py", None, None, "", 105, drop=("k", "smallest_group")),
     "builders": Job(
         "builders.py",
         "--n 50000 1000000 --d 2 4 10 --data normal --methods MDAV oracle --limit 120",

@@ -1,6 +1,7 @@
 """Tables of losses: refiners, builders, records, constraints, and attacks on models."""
 
-from statistics import fmean
+from math import hypot, sqrt
+from statistics import fmean, stdev
 
 from records import PUBLISHED_BEST
 
@@ -99,10 +100,12 @@ def anytime(kept):
 
 
 def loss_and_lead(losses):
-    means = {name: fmean(of_seeds) for name, of_seeds in losses.items()}
-    ours = means.pop("Recombination")
-    lead = 100 * (ours / min(means.values()) - 1)
-    return f"{loss(ours)}, {signed(lead, 1)}%"
+    """Return the loss of Recombination, and how much more it is than the least other one."""
+    ours = losses["Recombination"]
+    least = min((of for name, of in losses.items() if of is not ours), key=fmean)
+    lead = 100 * (fmean(ours) / fmean(least) - 1)
+    error = 100 * hypot(*(stdev(of) / sqrt(len(of)) for of in (ours, least))) / fmean(least)
+    return f"{loss(fmean(ours))}, {signed(lead, 1)} ± {error:.1f}%"
 
 
 def loss_and_gap(cell):
