@@ -24,10 +24,10 @@ MIN_STEPS_TO_RECOMBINE = 6_000
 # Up to this many times as many steps, a trial decides whether to recombine: a run that takes this
 # share of the time limit, and the relaxation, which must be near the loss of the run. Where it is
 # far, groups of different runs rarely fit together, and one long run finds better ones. The gap may
-# be this share of the loss, times the square of how many times as many steps there are.
+# be this share of the loss, times how many times as many steps there are.
 MAX_DOUBT = 4.0
 SHARE_OF_TRIAL = 0.03
-SMALL_GAP = 0.008
+SMALL_GAP = 0.01
 
 # About the number of annealing steps per second: these decisions need no exact number.
 STEPS_PER_SECOND = 15_000_000
@@ -191,7 +191,7 @@ class Search:
         self.groups.add(labels)
         if self.groups.cost_of(labels) == 0:
             return False
-        return self.selection.is_near(labels, SMALL_GAP * self.room**2)
+        return self.selection.is_near(labels, SMALL_GAP * self.room)
 
     def _anneal_once(self, labels, seconds):
         """Return the better one of a partition and of what a run makes of it.
