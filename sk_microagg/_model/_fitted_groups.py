@@ -80,7 +80,7 @@ class FittedGroups:
             centroids, labels[few], nearest_cells(scaled[few], scaled_centroids, weights)
         )
         if n_moved == 0:
-            cells = nearest_cells(scaled, scaled_centroids, weights)
+            cells = nearest_cells(scaled, scaled_centroids, weights, labels)
             n_moved = _n_moved(centroids, labels, cells)
         if n_moved > 0:
             weights, n_moved = _better_weights(centroids, scaled, scaled_centroids, labels)
@@ -110,7 +110,7 @@ def _better_weights(centroids, scaled, scaled_centroids, labels):
         # Rounding can make weights useless if values differ by many orders of magnitude, and
         # identical records in different groups cannot all keep their group.
         zeros = np.zeros(len(centroids))
-        nearest = nearest_cells(scaled, scaled_centroids, zeros)
+        nearest = nearest_cells(scaled, scaled_centroids, zeros, labels)
         if power is None or n_strays > _n_strays(twins, labels, nearest):
             return zeros, _n_moved(centroids, labels, nearest)
     return power, _n_moved(centroids, labels, cells)
@@ -126,6 +126,8 @@ def _n_moved(centroids, labels, cells):
 
 def _n_strays(twins, labels, cells):
     """Return the number of records in a cell of neither their own group nor that of a duplicate."""
+    if np.array_equal(cells, labels):
+        return 0
     return int(np.sum((cells != labels) & ~falls_among_twins(twins, labels, cells)))
 
 

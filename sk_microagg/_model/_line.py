@@ -12,7 +12,7 @@ from sk_microagg._kernels import center_weights
 SMALLEST_GAP = 1e-146
 
 
-def cells_on_a_line(values, centroids, weights):
+def cells_on_a_line(values, centroids, weights, likely=None):
     """Return the cell of a power diagram of one column that each value lies in.
 
     Parameters
@@ -22,6 +22,9 @@ def cells_on_a_line(values, centroids, weights):
 
     centroids, weights : ndarray of shape (n_groups,)
         Centroid and weight of each cell.
+
+    likely : ndarray of shape (n_samples,) or None, default=None
+        Cells to look at first, which changes the time only.
 
     Returns
     -------
@@ -44,7 +47,7 @@ def cells_on_a_line(values, centroids, weights):
     walls = centroids[:-1] + gaps / 2.0 - np.diff(weights) / (2.0 * gaps)
     if (walls[1:] <= walls[:-1]).any():
         return None
-    place = np.searchsorted(walls, values)
+    place = _place_between(walls, values, None if likely is None else _inverse(order)[likely])
     cells, least = order[place], (values - centroids[place]) ** 2 - weights[place]
     # Next to a wall, a distance that is rounded may be less, or equal, on the other side.
     for step in (-1, 1):
@@ -54,6 +57,23 @@ def cells_on_a_line(values, centroids, weights):
         is_nearer = (distances < least) | ((distances == least) & (others < cells))
         cells, least = np.where(is_nearer, others, cells), np.minimum(distances, least)
     return cells
+
+
+def _place_between(walls, values, likely):
+    """Return the number of walls below each value; those in `likely` are tried first."""
+    if likely is None:
+        return np.searchsorted(walls, values)
+    bounds = np.r_[-np.inf, walls, np.inf]
+    is_elsewhere = (values <= bounds[likely]) | (values > bounds[likely + 1])
+    likely[is_elsewhere] = np.searchsorted(walls, values[is_elsewhere])
+    return likely
+
+
+def _inverse(order):
+    """Return the place of each number in an order of all of them."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
 
 
 def weights_on_a_line(values, labels, centroids):
@@ -86,16 +106,17 @@ def weights_on_a_line(values, labels, centroids):
     array([-4.,  0.])
     """
     order = np.argsort(centroids, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    place_of_record = place[labels]
-    values = values[np.lexsort((values, place_of_record))]
+    place_of_record = _inverse(order)[labels]
     starts = np.cumsum(np.bincount(place_of_record))
     starts, n_values = np.r_[0, starts[:-1]], starts[-1]
+    ascending = np.sort(values)
+    lowest, highest = ascending[starts], ascending[np.append(starts[1:], n_values) - 1]
+    # If groups do not overlap, each has the values at its place of the order.
+    is_outside = (values < lowest[place_of_record]) | (values > highest[place_of_record])
     centroids = centroids[order]
-    if (values[1:] < values[:-1]).any() or (centroids[1:] <= centroids[:-1]).any():
+    if is_outside.any() or (centroids[1:] <= centroids[:-1]).any():
         return None
-    before, after = _around_walls(values, starts, n_values, centroids)
+    before, after = _around_walls(ascending, starts, n_values, centroids)
     a, b = centroids[:-1], centroids[1:]
     # |x - b|² - |x - a|² of the last record before a wall, and minus that of the first after it.
     most_above = (b - a) * ((b - before) + (a - before))

@@ -23,10 +23,13 @@ ROUNDING = 1e-12
 ROUNDING_PER_COLUMN = 1e-15
 
 
-def nearest_cells(X, centroids, weights):
-    """Return the cell of a power diagram that each record lies in."""
+def nearest_cells(X, centroids, weights, likely=None):
+    """Return the cell of a power diagram that each record lies in.
+
+    `likely` are cells to look at first, if there is one column.
+    """
     if centroids.shape[1] == 1:
-        cells = cells_on_a_line(X[:, 0], centroids[:, 0], weights)
+        cells = cells_on_a_line(X[:, 0], centroids[:, 0], weights, likely)
         if cells is not None:
             return cells
     return Pool(centroids, weights=weights).nearest_each(np.ascontiguousarray(X))
@@ -79,7 +82,7 @@ def power_weights(X, labels, centroids, twins, has_other_points=False):
     """
     if X.shape[1] == 1:
         weights = weights_on_a_line(X[:, 0], labels, centroids[:, 0])
-        return weights, None if weights is None else nearest_cells(X, centroids, weights)
+        return weights, None if weights is None else nearest_cells(X, centroids, weights, labels)
     partition = Partition(X, labels, int(group_sizes(labels).min()))
     if has_other_points:
         partition.place_centroids(centroids)

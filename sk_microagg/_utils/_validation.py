@@ -282,7 +282,11 @@ def check_partition(labels: ArrayLike, k: int, n_samples: int, source: str) -> L
             f"{source} of shape {labels.shape} and type {labels.dtype}: "
             f"they must be {n_samples} integers, one per record."
         )
-    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if labels.min() < 0 or labels.max() >= n_samples:
+        labels = np.unique(labels, return_inverse=True)[1]
+    sizes = np.bincount(labels.astype(np.intp, copy=False))
+    is_used = sizes > 0
+    labels, sizes = (np.cumsum(is_used) - 1)[labels], sizes[is_used]
     if sizes.min() < k:
         raise ValueError(
             f"{source} with a group of {sizes.min()} records: every group must have at least k={k}."

@@ -39,6 +39,10 @@ def test_cells_of_values_on_walls(weight):
     assert_array_equal(
         cells, Pool(centroids[:, None], weights=weights).nearest_each(values[:, None])
     )
+    # Where one looks first changes nothing.
+    anywhere = np.random.default_rng(2).integers(100, size=len(values))
+    for likely in (cells, anywhere, np.zeros_like(cells)):
+        assert_array_equal(cells_on_a_line(values, centroids, weights, likely), cells)
 
 
 def test_only_diagrams_with_a_cell_for_every_centroid_are_intervals():
