@@ -123,7 +123,11 @@ def _weights_by_target(
     points = encoder.points(records)
     matrix = points.matrix if isinstance(points, SparsePoints) else points
     column_of = encoder.coordinates.column_of_coordinates()
-    return target_weights(matrix, column_of, y) if len(column_of) else {}
+    number = {name: place for place, name in enumerate(dict.fromkeys(column_of))}
+    if not number:
+        return {}
+    weights = target_weights(matrix, np.array([number[name] for name in column_of]), y)
+    return dict(zip(number, weights.tolist(), strict=True))
 
 
 def check_weights(weights: Any, names: list[Any]) -> dict[Any, float]:

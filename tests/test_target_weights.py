@@ -94,9 +94,9 @@ def test_a_target_without_any_difference(X):
 def test_the_floor_is_the_weight_of_what_tells_nothing(X, classes, floor):
     tree = DecisionTreeClassifier(max_depth=1)  # It uses the second column only.
     weights = TargetScaler(tree, floor=floor).fit(X, classes).weights_
-    step = 2**0.25  # Weights are rounded.
-    assert floor / step <= weights[0] == weights[2] <= floor * step
-    assert 1 / step <= weights[1] / (floor + (1.0 - floor) * 3) <= step
+    step = 2**0.5  # Weights are rounded.
+    assert floor / step <= weights[0] / weights[1] <= floor * step
+    assert weights[0] == weights[2]
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), DecisionTreeClassifier(), Ridge()])
@@ -112,7 +112,47 @@ def test_that_a_value_is_missing_can_tell_of_the_target(X, classes):
     assert weights[2] > 2 * weights[0]
 
 
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**1000])
+def test_units_of_a_target_do_not_matter(X, unit):
+    y = X[:, 1] + 500 * X[:, 0]
+    weights = TargetScaler().fit(X, y).weights_
+    assert_array_equal(TargetScaler().fit(X, unit * y).weights_, weights)
+    both = np.column_stack([X[:, 1], X[:, 0]])
+    weights = TargetScaler().fit(X, both).weights_
+    assert_array_equal(TargetScaler().fit(X, [1.0, unit] * both).weights_, weights)
+    assert weights[0] == weights[1] > weights[2]
+
+
+def test_rare_classes_count_as_one(X, monkeypatch):
+    monkeypatch.setattr(_target_weights, "MOST_CLASSES_TOLD_APART", 3)
+    names = np.repeat(list("badcefg"), [2, 30, 3, 40, 50, 1, 1])
+    indicators = _target_weights._indicators(names)
+    expected = np.column_stack(
+        [names == "e", names == "c", names == "a", np.isin(names, list("bdfg"))]
+    )
+    assert_array_equal(indicators, expected)
+    weights = TargetScaler().fit(X, np.round(X[:, 1] / 100).astype(int).astype(str)).weights_
+    assert np.argmax(weights) == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 40])
+def test_few_records(X, n):
+    weights = TargetScaler().fit(X[:n], X[:n, 1]).weights_
+    assert weights[1] >= weights[0] == weights[2]
+
+
+def test_names_of_any_kind(X):
+    names = [("a", 1), np.nan, 3]
+    table = pd.DataFrame(X)
+    table.columns = pd.Index(names, tupleize_cols=False)
+    aggregator = TableAggregator(column_weights="target").fit(table, X[:, 1])
+    assert_array_equal(aggregator.labels_, MicroAggregator(scaler="target").fit_predict(X, X[:, 1]))
+
+
 def test_bad_parameters(X, classes):
+    for scaler in (TargetScaler(random_state="x"), TargetScaler(Ridge(), random_state=-1)):
+        with pytest.raises(ValueError, match=r"^random_state=.* must be None, an integer"):
+            scaler.fit(X, classes)
     with pytest.raises(ValueError, match=r"^floor=0 must be a number above 0"):
         TargetScaler(floor=0).fit(X, classes)
     with pytest.raises(TypeError, match=r"^estimator=DummyClassifier\(.*\) must have feature_impo"):
@@ -142,10 +182,13 @@ def test_groups_by_what_tells_of_the_target(X):
     assert_array_equal(by_object, weighted.labels_)
 
 
-def test_tables_of_numbers_have_the_same_groups(X):
-    y = X[:, 1]
+@pytest.mark.parametrize("n_missing", [0, 50])
+def test_tables_of_numbers_have_the_same_groups(X, n_missing):
+    y = X[:, 1].copy()
+    X[:n_missing, [0, 1]] = np.nan
     table = pd.DataFrame(X, columns=list("abc"))
     numbers = MicroAggregator(scaler="target").fit(X, y)
+    assert np.ptp(numbers.scaler_.weights_) > 0
     assert_array_equal(
         TableAggregator(column_weights="target").fit_predict(table, y), numbers.labels_
     )
@@ -202,20 +245,29 @@ def weights_of_guesses(X, y, record, n_guesses):
     guesses = []
     for guess in range(n_guesses):
         other, label = X.copy(), y.copy()
-        label[record] ^= guess % 2 == 0
+        label[record] = y[rng.integers(len(y))] if y.dtype.kind == "f" else guess % 2 == 0
         other[record] = X[rng.integers(len(X))]
         guesses.append(TargetScaler().fit(other, label).weights_)
     return np.array(guesses), TargetScaler().fit(X, y).weights_
 
 
 @pytest.mark.slow
-def test_weights_do_not_tell_guesses_apart(X, monkeypatch):
-    y = X[:, 1] / UNITS[1] + np.random.default_rng(2).normal(size=200) > 0
-    guesses, truth = weights_of_guesses(X, y, 17, 12)
-    assert np.mean((guesses == truth).all(axis=1)) >= 0.75
+@pytest.mark.parametrize("has_classes", [True, False])
+@pytest.mark.parametrize("signal", [0.0, 0.3, 1.0])
+def test_weights_do_not_tell_guesses_apart(signal, has_classes, monkeypatch):
+    same = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(200, 8))
+        y = signal * (X[:, 0] + X[:, 1] / 2) + rng.normal(size=200)
+        y = y > 0 if has_classes else y
+        guesses, truth = weights_of_guesses(X, y, record=17, n_guesses=8)
+        same += (guesses == truth).all(axis=1).tolist()
+    assert np.mean(same) >= 0.9
     # With all digits, every guess but the right one would be excluded.
     monkeypatch.setattr(_target_weights, "STEP", 1.0 + 1e-9)
-    guesses, truth = weights_of_guesses(X, y, 17, 3)
+    monkeypatch.setattr(_target_weights, "STANDARD_ERRORS", 0.0)
+    guesses, truth = weights_of_guesses(X, y, record=17, n_guesses=3)
     assert not (guesses == truth).all(axis=1).any()
 
 

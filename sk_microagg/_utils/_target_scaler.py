@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._seeds import check_seed
 from sk_microagg._utils._target_weights import FLOOR, check_target, target_weights
 from sk_microagg._utils._typing import Array, Estimator, Floats, Output, RandomState, TableLike
 from sk_microagg._utils._validation import (
@@ -35,8 +36,8 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         of `y`.
 
     floor : float, default=0.1
-        The weight of a column that tells nothing: above 0, and 1 at most, with which all columns
-        weigh the same.
+        The weight of a column that tells nothing, as a share of the largest weight: above 0, and 1
+        at most, with which all columns weigh the same.
 
     random_state : int, RandomState instance or None, default=0
         Seed of the quick forest, and of an `estimator` without one. The same seed gives the same
@@ -46,8 +47,8 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     weights_ : ndarray of shape (`n_features_in_`,)
-        The weight of each column, which is its variance after scaling: a power of the root of 2.
-        About 1 on average.
+        The weight of each column, which is its variance after scaling: a power of 2. About 1 on
+        average.
 
     mean_ : ndarray of shape (`n_features_in_`,)
         Mean of each column.
@@ -68,12 +69,19 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    A weight is ``floor + (1 - floor) * importance / mean(importance)``. Missing values stay
-    missing; that they are missing is part of what a column tells.
+    A weight is ``floor + (1 - floor) * told``, divided by about the mean of all weights. `told` is
+    how much a column tells, as a share of the column that tells most. The quick forest measures it
+    by its predictions: records take what records near them in a column have there, and how fast the
+    predictions change with the distance is what the column tells. Groups are near in all columns
+    anyway, so it matters how the target differs between near records, not between far ones. An
+    `estimator` tells its importances, or the absolute values of its coefficients. Missing values
+    stay missing; that they are missing is part of what a column tells.
 
     Weights are computed from the records and their targets. Somebody who knows all records but one
     could compute the weights that each guess at the last one gives, and compare. Weights are
-    therefore rounded to powers of the root of 2, which most guesses share; models hardly notice.
+    therefore powers of 2, and columns that tell so little that it may be chance, less than
+    ``5 / sqrt(n_samples)`` of the most or half of it, count as if they told nothing: most guesses
+    then have the same weights. Among fewer than 200 records they may differ.
 
     Examples
     --------
@@ -115,24 +123,24 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : TargetScaler
             The fitted scaler.
         """
+        # The space knows this scaler.
+        from sk_microagg._utils._space import ScaledSpace
+
         floor = check_number("floor", self.floor, above=0.0, at_most=1.0)
+        check_seed(self.random_state)
         X = self._check(X, reset=True)
         y = check_target(y, len(X), "TargetScaler (scaler='target')")
-        standard = StandardScaler().fit(X)
-        points = standard.transform(X)
-        missing = np.isnan(points)
-        with_missing = np.flatnonzero(missing.any(axis=0))
-        points[missing] = 0.0
-        columns = np.arange(X.shape[1])
-        weights = target_weights(
-            np.column_stack([points, missing[:, with_missing]]),
-            np.concatenate([columns, with_missing]),
+        standard = StandardScaler()
+        space = ScaledSpace(standard, min_known=0)
+        points = space.fit(X)
+        self.weights_ = target_weights(
+            points,
+            np.concatenate([np.arange(X.shape[1]), space.with_missing]),
             y,
             floor=floor,
             random_state=self.random_state,
             estimator=self.estimator,
         )
-        self.weights_ = np.array([weights[column] for column in columns])
         self.mean_ = standard.mean_
         self.scale_ = standard.scale_ / np.sqrt(self.weights_)
         return self

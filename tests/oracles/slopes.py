@@ -1,0 +1,32 @@
+"""Slopes of predictions along columns, one exchange after the other."""
+
+import numpy as np
+
+from sk_microagg._utils import _slopes
+
+
+def slopes(predict, points, column_of, random):
+    """All records are looked at, with the same random numbers as in the package."""
+    n, n_columns = len(points), column_of.max() + 1
+    chosen = points[random.permutation(n)]
+    n_exchanges = min(
+        max(_slopes.MOST_IN_ALL // n_columns, _slopes.FEWEST_EXCHANGES), _slopes.MOST_EXCHANGES
+    )
+    records = random.randint(n, size=(n_columns, n_exchanges))
+    found = []
+    for column in range(n_columns):
+        partners = random.randint(n, size=(_slopes.N_PARTNERS, n_exchanges))
+        own = column_of == column
+        changes = distances = 0.0
+        for record, others in zip(records[column], partners.T, strict=True):
+            gaps = [np.sum((chosen[other, own] - chosen[record, own]) ** 2) for other in others]
+            different = [place for place, gap in enumerate(gaps) if gap > 0]
+            if not different:
+                continue
+            nearest = min(different, key=lambda place: gaps[place])
+            exchanged = np.where(own, chosen[others[nearest]], chosen[record])
+            before, after = predict(chosen[[record]]), predict(exchanged[None])
+            changes += np.sum((after - before) ** 2)
+            distances += gaps[nearest]
+        found.append(np.sqrt(changes / distances) if distances else 0.0)
+    return np.array(found)
