@@ -6,7 +6,7 @@ from warnings import warn
 import numpy as np
 
 from sk_microagg._utils._deadline import level_of_user
-from sk_microagg._utils._target_weights import as_target, has_classes
+from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg._utils._typing import Labels
 
 # Standard errors by which a share must exceed that of shuffled labels.

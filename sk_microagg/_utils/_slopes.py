@@ -1,40 +1,40 @@
 """How fast the predictions of a model change along columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._typing import Array, Floats, Labels
 
-# Records that are looked at.
-MOST_RECORDS = 2_000
-FEWEST_RECORDS = 200
+# Fewest and most records that are looked at, and exchanges of values in each column.
+RECORDS = 200, 2_000
+EXCHANGES = 100, 2_000
 
-# Exchanges of values in a column, and in all columns as long as each has a few.
-MOST_EXCHANGES = 2_000
-FEWEST_EXCHANGES = 100
-MOST_IN_ALL = 50_000
+# Exchanges in all columns, as long as each has the fewest.
+IN_ALL_COLUMNS = 50_000
 
 # Coordinates in memory at a time.
 MOST_NUMBERS = 20_000_000
 
-# A record gets the values of the nearest of so many others: records of a group differ little.
+# A record gets the values of the nearest of some others, since records of a group differ little.
 N_PARTNERS = 20
 
 
 def slopes(
-    predict: Callable[[Floats], Floats], points: Any, column_of: Array, random: Any
+    models: Sequence[Callable[[Floats], Floats]], points: Any, column_of: Array, random: Any
 ) -> Floats:
-    """Return how fast predictions change along each column.
+    """Return how fast the predictions of two models change along each column.
 
     Records take what records near them in one column have there. The slope of the column is the
-    root of the sum of squared changes of predictions, over that of squared distances.
+    root of the sum of squared changes of predictions, over that of squared distances. A squared
+    change is the product of the changes of both models: where they learned from different records,
+    what they took chance for is different, and cancels out.
 
     Parameters
     ----------
-    predict : callable
-        Returns one or several predictions for each of some points.
+    models : pair of callable
+        Each returns one or several predictions for each of some points.
 
     points : ndarray or sparse array of shape (n_records, n_coordinates)
         The records.
@@ -48,36 +48,41 @@ def slopes(
     Returns
     -------
     slopes : ndarray of shape (n_columns,)
-        The slope of each column; 0 for one that has a single value.
+        The slope of each column; 0 for one that has a single value, or of which models disagree.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sk_microagg._utils._slopes import slopes
     >>> random = np.random.RandomState(0)
-    >>> slopes(lambda X: X @ [3.0, 1.0], random.rand(50, 2), np.array([0, 1]), random)
-    array([3., 1.])
+    >>> models = [lambda X: X @ [4.0, 1.0], lambda X: X @ [1.0, -1.0]]
+    >>> slopes(models, random.rand(50, 2), np.array([0, 1]), random)
+    array([2., 0.])
     """
     n_columns, n_coordinates = int(column_of.max()) + 1, points.shape[1]
-    n_chosen = int(np.clip(MOST_NUMBERS // n_coordinates, FEWEST_RECORDS, MOST_RECORDS))
-    chosen = points[random.permutation(points.shape[0])[:n_chosen]]
+    fitting = MOST_NUMBERS // n_coordinates
+    chosen = points[random.permutation(points.shape[0])[: np.clip(fitting, *RECORDS)]]
     chosen = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
-    n_exchanges = int(np.clip(MOST_IN_ALL // n_columns, FEWEST_EXCHANGES, MOST_EXCHANGES))
+    n_exchanges = int(np.clip(min(fitting, IN_ALL_COLUMNS // n_columns), *EXCHANGES))
     records = random.randint(len(chosen), size=(n_columns, n_exchanges))
-    n_batches = -(-n_columns * n_exchanges * n_coordinates // MOST_NUMBERS)
+    n_batches = -(-n_columns * n_exchanges // max(fitting, n_exchanges))
 
-    before = predict(chosen).reshape(len(chosen), -1)
+    before = [model(chosen).reshape(len(chosen), -1) for model in models]
     found = np.zeros(n_columns)
     # A prediction takes long, however few points there are.
-    for columns in np.array_split(np.arange(n_columns), min(n_batches, n_columns)):
+    for columns in np.array_split(np.arange(n_columns), n_batches):
         exchanged = chosen[records[columns]]
         distances = np.empty(len(columns))
         for place, column in enumerate(columns):
             own = np.flatnonzero(column_of == column)
             partners, distances[place] = _near(chosen[:, own], records[column], random)
             exchanged[place][:, own] = chosen[np.ix_(partners, own)]
-        after = predict(exchanged.reshape(-1, n_coordinates)).reshape(len(columns), n_exchanges, -1)
-        changes = np.sum((after - before[records[columns]]) ** 2, axis=(1, 2))
+        one, other = (
+            model(exchanged.reshape(-1, n_coordinates)).reshape(len(columns), n_exchanges, -1)
+            - of_model[records[columns]]
+            for model, of_model in zip(models, before, strict=True)
+        )
+        changes = np.fmax(np.sum(one * other, axis=(1, 2)), 0.0)
         found[columns] = np.sqrt(changes / np.where(distances > 0.0, distances, 1.0))
     return found
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._seeds import check_seed
-from sk_microagg._utils._target_weights import FLOOR, check_target, target_weights
+from sk_microagg._utils._target_weights import FLOOR, target_weights
+from sk_microagg._utils._targets import check_target
 from sk_microagg._utils._typing import Array, Estimator, Floats, Output, RandomState, TableLike
 from sk_microagg._utils._validation import (
     check_no_hidden_numbers,
@@ -32,15 +33,14 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     estimator : estimator or None, default=None
         A model with `feature_importances_` or `coef_`, which is fitted on the standardized columns,
-        without missing values; None for a quick forest, of classification or regression by the type
-        of `y`.
+        without missing values; None for two quick forests.
 
     floor : float, default=0.1
         The weight of a column that tells nothing, as a share of the largest weight: above 0, and 1
-        at most, with which all columns weigh the same.
+        at most, with which all columns weigh the same. Like all weights, it is rounded.
 
     random_state : int, RandomState instance or None, default=0
-        Seed of the quick forest, and of an `estimator` without one. The same seed gives the same
+        Seed of the quick forests, and of an `estimator` without one. The same seed gives the same
         weights: if one table were released twice, with different weights, the groups of both could
         be intersected.
 
@@ -70,18 +70,21 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Notes
     -----
     A weight is ``floor + (1 - floor) * told``, divided by about the mean of all weights. `told` is
-    how much a column tells, as a share of the column that tells most. The quick forest measures it
-    by its predictions: records take what records near them in a column have there, and how fast the
-    predictions change with the distance is what the column tells. Groups are near in all columns
-    anyway, so it matters how the target differs between near records, not between far ones. An
-    `estimator` tells its importances, or the absolute values of its coefficients. Missing values
-    stay missing; that they are missing is part of what a column tells.
+    how much a column tells, as a share of the column that tells most. It is measured by predictions
+    of two forests, each fitted on half of the records: records take what records near them in a
+    column have there, and how fast the predictions of both change with the distance is what the
+    column tells. Members of a group are near to each other in all columns, so it matters how the
+    target differs between near records, not between far ones. With an `estimator`, columns tell its
+    importances, or the absolute values of its coefficients. Missing values stay missing; that they
+    are missing is part of what a column tells.
 
     Weights are computed from the records and their targets. Somebody who knows all records but one
     could compute the weights that each guess at the last one gives, and compare. Weights are
-    therefore powers of 2, and columns that tell so little that it may be chance, less than
-    ``5 / sqrt(n_samples)`` of the most or half of it, count as if they told nothing: most guesses
-    then have the same weights. Among fewer than 200 records they may differ.
+    therefore powers of 2, and no column tells less than what chance could hide, which is five
+    standard errors: ``sqrt((1 - r2) / r2 / n_samples)`` of what the best column tells, if a forest
+    explains the share `r2` of the target's variance among the other half of the records, or
+    ``1 / sqrt(n_samples)`` of it with an `estimator`. Most guesses then have the same weights. The
+    fewer the records, the less weights differ; of a few dozen, all are 1.
 
     Examples
     --------
@@ -115,8 +118,8 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The records; values may be missing.
 
-        y : array-like of shape (n_samples,)
-            The target: classes or numbers.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The target: classes or numbers. Several count the same.
 
         Returns
         -------

@@ -11,7 +11,7 @@ from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
-from sk_microagg._utils._target_weights import as_target, has_classes
+from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.encoding._lost import LOST
 from sk_microagg.metrics import membership_inference

@@ -5,13 +5,12 @@ import numpy as np
 from sk_microagg._utils import _slopes
 
 
-def slopes(predict, points, column_of, random):
+def slopes(models, points, column_of, random):
     """All records are looked at, with the same random numbers as in the package."""
     n, n_columns = len(points), column_of.max() + 1
     chosen = points[random.permutation(n)]
-    n_exchanges = min(
-        max(_slopes.MOST_IN_ALL // n_columns, _slopes.FEWEST_EXCHANGES), _slopes.MOST_EXCHANGES
-    )
+    fewest, most = _slopes.EXCHANGES
+    n_exchanges = min(max(_slopes.IN_ALL_COLUMNS // n_columns, fewest), most)
     records = random.randint(n, size=(n_columns, n_exchanges))
     found = []
     for column in range(n_columns):
@@ -25,8 +24,8 @@ def slopes(predict, points, column_of, random):
                 continue
             nearest = min(different, key=lambda place: gaps[place])
             exchanged = np.where(own, chosen[others[nearest]], chosen[record])
-            before, after = predict(chosen[[record]]), predict(exchanged[None])
-            changes += np.sum((after - before) ** 2)
+            one, other = (model(exchanged[None]) - model(chosen[[record]]) for model in models)
+            changes += np.sum(one * other)
             distances += gaps[nearest]
-        found.append(np.sqrt(changes / distances) if distances else 0.0)
+        found.append(np.sqrt(max(changes, 0.0) / distances) if distances else 0.0)
     return np.array(found)

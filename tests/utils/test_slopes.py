@@ -16,8 +16,14 @@ def seeded():
 
 def bend(X):
     """Two predictions, which change at different places."""
-    X = np.atleast_2d(X)
     return np.column_stack([np.tanh(X @ np.arange(X.shape[1])), X[:, 0] * X[:, -1] > 0])
+
+
+def bend_elsewhere(X):
+    return np.column_stack([np.tanh(X @ np.arange(X.shape[1]) - 0.3), X[:, 1] > 0])
+
+
+MODELS = bend, bend_elsewhere
 
 
 TABLES = {
@@ -33,20 +39,38 @@ TABLES = {
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("column_of", [[0, 1, 2, 3], [0, 1, 0, 2], [0, 0, 0, 0]])
 def test_slopes_are_those_of_the_oracle(table, column_of, monkeypatch):
-    monkeypatch.setattr(_slopes, "MOST_EXCHANGES", 150)
+    monkeypatch.setattr(_slopes, "EXCHANGES", (150, 150))
     points, column_of = TABLES[table](np.random.default_rng(0)), np.array(column_of)
-    expected = oracle.slopes(bend, points, column_of, seeded())
-    assert_allclose(slopes(bend, points, column_of, seeded()), expected, rtol=1e-9)
+    expected = oracle.slopes(MODELS, points, column_of, seeded())
+    assert_allclose(slopes(MODELS, points, column_of, seeded()), expected, rtol=1e-9)
     # However little fits into memory.
     monkeypatch.setattr(_slopes, "MOST_NUMBERS", 1)
-    assert_allclose(slopes(bend, points, column_of, seeded()), expected, rtol=1e-9)
+    assert_allclose(slopes(MODELS, points, column_of, seeded()), expected, rtol=1e-9)
     sparse = csr_array(points)
-    assert_allclose(slopes(bend, sparse, column_of, seeded()), expected, rtol=1e-9)
+    assert_allclose(slopes(MODELS, sparse, column_of, seeded()), expected, rtol=1e-9)
 
 
 def test_one_column():
     points = np.random.default_rng(0).normal(size=(50, 1))
-    assert_allclose(slopes(lambda X: 5 * X[:, 0], points, np.array([0]), seeded()), [5.0])
+    models = [lambda X: 5 * X[:, 0]] * 2
+    assert_allclose(slopes(models, points, np.array([0]), seeded()), [5.0])
+
+
+def test_what_models_take_for_a_change_by_chance_cancels_out():
+    points = np.random.default_rng(0).normal(size=(2000, 2))
+
+    def model(seed):
+        """Sees the first column, and waves of chance along the second one."""
+        phases = np.random.default_rng(seed).uniform(0, 6, 10)
+        return lambda X: X[:, 0] + np.sin(50 * X[:, [1]] + phases * np.arange(10)).sum(axis=1)
+
+    def found(*seeds):
+        return slopes([model(seed) for seed in seeds], points, np.array([0, 1]), seeded())
+
+    assert found(0, 0)[1] > 10 * found(0, 0)[0]
+    waves = [found(seed, 1000 + seed)[1] for seed in range(30)]
+    assert min(waves) == 0.0  # of models that disagree
+    assert_allclose(found(0, 1)[0], 1.0)
 
 
 def test_slopes_are_those_between_near_records():
@@ -56,23 +80,26 @@ def test_slopes_are_those_between_near_records():
         """Both columns tell as much of far records, but the first one far more of near ones."""
         return np.sin(40 * X[:, 0]) + np.sqrt(6) * X[:, 1]
 
-    steep, flat = slopes(wave, points, np.array([0, 1]), seeded())
+    steep, flat = slopes([wave, wave], points, np.array([0, 1]), seeded())
     assert flat == pytest.approx(np.sqrt(6))
     assert steep > 5 * flat
 
 
-@pytest.mark.parametrize("n_columns", [1, 8, 200, 1000])
-def test_the_number_of_predictions_is_limited(n_columns):
+@pytest.mark.parametrize(
+    ("n_columns", "n_coordinates"), [(1, 1), (8, 8), (200, 200), (1000, 1000), (2, 30_000)]
+)
+def test_the_number_of_predictions_is_limited(n_columns, n_coordinates):
     given = []
 
     def predict(X):
         given.append(len(X))
         return X[:, 0]
 
-    points = np.random.default_rng(0).normal(size=(3000, n_columns))
-    found = slopes(predict, points, np.arange(n_columns), seeded())
-    assert given[0] == _slopes.MOST_RECORDS
-    in_all = max(_slopes.MOST_IN_ALL, n_columns * _slopes.FEWEST_EXCHANGES)
-    assert sum(given[1:]) <= min(in_all, n_columns * _slopes.MOST_EXCHANGES)
-    assert max(given[1:]) * n_columns <= _slopes.MOST_NUMBERS
+    points = np.random.default_rng(0).normal(size=(2500, n_coordinates))
+    column_of = np.minimum(np.arange(n_coordinates), n_columns - 1)
+    found = slopes([predict, lambda X: X[:, 0]], points, column_of, seeded())
+    fewest, most = _slopes.EXCHANGES
+    assert sum(given[1:]) <= max(_slopes.IN_ALL_COLUMNS, fewest * n_columns)
+    assert fewest * n_columns <= sum(given[1:]) <= most * n_columns
+    assert max(given) * n_coordinates <= _slopes.MOST_NUMBERS
     assert_array_equal(found > 0, np.arange(n_columns) == 0)
