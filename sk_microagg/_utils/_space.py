@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
+from sk_microagg._utils._missing_coordinates import MissingCoordinates
 from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._scaling import own_floats, rounding_of, scale, standardizes
 from sk_microagg._utils._typing import Array, Floats, Labels
@@ -83,27 +84,10 @@ class ScaledSpace:
             target = {"y": y} if has_fit_parameter(self._scaler, "y") else {}
             self._scaler.fit(own_floats(self._scaler, records), **target)
         scaled = scale(self._scaler, records)
-        self._fit_missing(scaled)
-        return np.concatenate(self._parts(scaled), axis=1) if len(self.with_missing) else scaled
-
-    def _fit_missing(self, scaled: Floats) -> None:
-        missing = np.isnan(scaled)
-        n_missing = missing.sum(axis=0)
-        n_known = np.maximum(len(scaled) - n_missing, 1)
-        self._means = np.sum(scaled, axis=0, where=~missing) / n_known
-        self.with_missing = np.flatnonzero((n_missing > 0) & (n_missing < len(scaled)))
-        self._factors = np.ones(scaled.shape[1])
-        self._heights = np.empty(0)
-        if not len(self.with_missing):
-            return
-        spreads = np.sum((scaled - self._means) ** 2, axis=0, where=~missing) / n_known
-        # If all known values are equal, missing ones are told apart as in other columns.
-        differ = np.fmax.reduce(scaled) > np.fmin.reduce(scaled)
-        spreads[~differ] = spreads[differ].mean() if differ.any() else 1.0
-        if standardizes(self._scaler):
-            share = n_missing[self.with_missing] / len(scaled)
-            self._factors[self.with_missing] = 1.0 / np.sqrt(1.0 - share**2)
-        self._heights = (np.sqrt(spreads) * self._factors)[self.with_missing]
+        self._missing = MissingCoordinates(scaled, standardizes(self._scaler))
+        self.with_missing = self._missing.columns
+        parts = self._missing.parts(scaled)
+        return np.concatenate(parts, axis=1) if len(self.with_missing) else scaled
 
     def points(self, records: Array) -> Floats:
         """The points of records, whether or not the space was fitted on them.
@@ -137,15 +121,7 @@ class ScaledSpace:
         indicators : ndarray of shape (n_records, n_with_missing)
             The coordinates for missing values.
         """
-        return self._parts(scale(self._scaler, self._without_unused(records)))
-
-    def _parts(self, scaled: Floats) -> tuple[Floats, Floats]:
-        missing = np.isnan(scaled)
-        if missing.any():
-            scaled = np.where(missing, self._means, scaled)
-        if len(self.with_missing):
-            scaled = scaled * self._factors
-        return scaled, missing[:, self.with_missing] * self._heights
+        return self._missing.parts(scale(self._scaler, self._without_unused(records)))
 
     def _without_unused(self, records: Array) -> Array:
         """The records with 0 in columns of which too few values were known."""
@@ -189,7 +165,7 @@ class ScaledSpace:
             groups = np.flatnonzero(of_one & has_several)
             found.append(np.column_stack([groups, np.full(len(groups), column)]))
         groups, columns = np.concatenate(found).T
-        return groups, columns, (self._means * self._factors)[columns]
+        return groups, columns, self._missing.places[columns]
 
     def rounding(self, records: Array, points: Floats) -> Floats:
         """How much coordinates may differ if records become points in another batch or order.

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._missing_coordinates import MissingCoordinates
 from sk_microagg._utils._seeds import check_seed
 from sk_microagg._utils._target_weights import FLOOR, target_weights
 from sk_microagg._utils._targets import check_target
@@ -126,19 +127,16 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : TargetScaler
             The fitted scaler.
         """
-        # The space knows this scaler.
-        from sk_microagg._utils._space import ScaledSpace
-
         floor = check_number("floor", self.floor, above=0.0, at_most=1.0)
         check_seed(self.random_state)
         X = self._check(X, reset=True)
         y = check_target(y, len(X), "TargetScaler (scaler='target')")
         standard = StandardScaler()
-        space = ScaledSpace(standard, min_known=0)
-        points = space.fit(X)
+        scaled = standard.fit_transform(X)
+        missing = MissingCoordinates(scaled, is_standardized=True)
         self.weights_ = target_weights(
-            points,
-            np.concatenate([np.arange(X.shape[1]), space.with_missing]),
+            np.concatenate(missing.parts(scaled), axis=1),
+            np.concatenate([np.arange(X.shape[1]), missing.columns]),
             y,
             floor=floor,
             random_state=self.random_state,
