@@ -103,7 +103,7 @@ METHODS = [
     Quote(
         "doc/train.rst",
         "pipelines",
-        "On diabetes, R² rises from {:.3f} to {:.3f} with gradient boosting",
+        "On diabetes, R² goes from {:.3f} to {:.3f} with gradient boosting",
         numbers.r2("boosting", "release", "target"),
     ),
     Quote(
