@@ -69,7 +69,7 @@ def target_weights(
     >>> from sk_microagg._utils._target_weights import target_weights
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> target_weights(X, np.array([0, 1]), X[:, 0] > 0)
-    array([2.  , 0.25])
+    array([2. , 0.5])
     """
     random = check_seed(random_state)
     if estimator is None:
