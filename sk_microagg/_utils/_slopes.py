@@ -1,4 +1,4 @@
-"""How fast the predictions of a model change along columns."""
+"""How fast the predictions of two models change along columns."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

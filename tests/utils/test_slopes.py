@@ -95,7 +95,7 @@ def test_the_number_of_predictions_is_limited(n_columns, n_coordinates):
         given.append(len(X))
         return X[:, 0]
 
-    points = np.random.default_rng(0).normal(size=(2500, n_coordinates))
+    points = np.random.default_rng(0).normal(size=(700, n_coordinates))
     column_of = np.minimum(np.arange(n_coordinates), n_columns - 1)
     found = slopes([predict, lambda X: X[:, 0]], points, column_of, seeded())
     fewest, most = _slopes.EXCHANGES
