@@ -7,7 +7,7 @@ import numpy as np
 
 from sk_microagg._model._points import joined
 from sk_microagg._model._power import (
-    falls_among_twins,
+    fall_among_twins,
     near_walls,
     nearest_cells,
     power_weights,
@@ -126,9 +126,8 @@ def _n_moved(centroids, labels, cells):
 
 def _n_strays(twins, labels, cells):
     """Return the number of records in a cell of neither their own group nor that of a duplicate."""
-    if np.array_equal(cells, labels):
-        return 0
-    return int(np.sum((cells != labels) & ~falls_among_twins(twins, labels, cells)))
+    moved = np.flatnonzero(cells != labels)
+    return int(np.sum(~fall_among_twins(moved, twins, labels, cells)))
 
 
 def _join(values):

@@ -166,7 +166,12 @@ def _centered(walls, weights):
     return centered - centered.max()
 
 
-def falls_among_twins(twins, labels, cells):
-    """Return whether each record lies in the cell of a group that holds an identical record."""
+def fall_among_twins(records, twins, labels, cells):
+    """Return which of some records lie in the cell of a group that holds an identical record."""
+    is_concerned = np.zeros(twins.max() + 2, dtype=bool)  # The last one is for unique records.
+    is_concerned[twins[records]] = True
+    is_concerned[-1] = False
+    holders = np.flatnonzero(is_concerned[twins])
     n_groups = labels.max() + 1
-    return np.isin(twins * n_groups + cells, (twins * n_groups + labels)[twins >= 0])
+    places = twins * n_groups
+    return np.isin((places + cells)[records], (places + labels)[holders])

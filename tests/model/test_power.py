@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables.numbers import TABLES
 
-from sk_microagg._model._power import _cells_after_change, nearest_cells
+from sk_microagg._model._power import _cells_after_change, fall_among_twins, nearest_cells
+from sk_microagg._utils._statistics import twins_of
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -25,3 +26,18 @@ def test_cells_after_a_change_are_those_found_anew(table, seed, d, share):
     after[is_changed] += spread * rng.normal(size=is_changed.sum()) / 8
     cells = _cells_after_change(X, centroids, after, before, nearest_cells(X, centroids, before))
     assert np.array_equal(cells, nearest_cells(X, centroids, after))
+
+
+@pytest.mark.parametrize("n_values", [1, 3, 30, 1000])
+def test_who_falls_among_identical_records(n_values):
+    rng = np.random.default_rng(n_values)
+    for n in (1, 2, 40):
+        X = rng.integers(n_values, size=(n, 1)).astype(float)
+        labels, cells = rng.integers(4, size=(2, n))
+        records = np.flatnonzero(rng.random(n) < 0.5)
+        values, counts = np.unique(X, return_counts=True)
+        held = {x: set(labels[X[:, 0] == x]) for x in values[counts > 1]}
+        np.testing.assert_array_equal(
+            fall_among_twins(records, twins_of(X), labels, cells),
+            [cells[i] in held.get(X[i, 0], ()) for i in records],
+        )
