@@ -66,14 +66,16 @@ def aggregate_strata(
         return aggregate(records, scaled, rounding, method, random_state, rules, **options)
     labels = np.empty(len(scaled), dtype=np.intp)
     groups, cells, n_groups = [], [], 0
-    for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
-        part = aggregate(
-            records[rows], scaled[rows], rounding, part_method, seed, part_rules, **options
-        )
-        labels[rows] = n_groups + part[0]
-        groups.append(part[1])
-        cells.append(part[2])
-        n_groups += len(part[1].sizes)
+    with shared_interrupt():
+        for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
+            part = aggregate(
+                records[rows], scaled[rows], rounding, part_method, seed, part_rules, **options
+            )
+            labels[rows] = n_groups + part[0]
+            groups.append(part[1])
+            cells.append(part[2])
+            n_groups += len(part[1].sizes)
+        warn_if_interrupted("all strata have the best partition found so far")
     return labels, FittedGroups.joined(groups), StratifiedCells(tuple(cells))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from sk_microagg._utils._deadline import level_of_user
+from sk_microagg._utils._deadline import level_of_user, shared_interrupt, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
 from sk_microagg._utils._typing import (
     BuilderLike,
@@ -127,9 +127,11 @@ def microaggregate(
     strata.check(k, rules)
     labels = np.empty(len(X), dtype=np.intp)
     n_groups = 0
-    for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
-        labels[rows] = n_groups + part_method.partition(X[rows], seed, part_rules)[0]
-        n_groups = labels[rows].max() + 1
+    with shared_interrupt():
+        for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
+            labels[rows] = n_groups + part_method.partition(X[rows], seed, part_rules)[0]
+            n_groups = labels[rows].max() + 1
+        warn_if_interrupted("all strata have the best partition found so far")
     warn_if_one_group(labels, k, strata, rules)
     return labels
 

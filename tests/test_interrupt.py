@@ -7,13 +7,26 @@ import signal
 import numpy as np
 import pytest
 from oracles.partition import total_sse
+from sklearn.exceptions import ConvergenceWarning
 
-from sk_microagg import KAIM, MicroAggregator
+from sk_microagg import KAIM, MicroAggregator, microaggregate
 from sk_microagg._utils._deadline import is_interrupted
 from sk_microagg.builders import MDAV
 from sk_microagg.generalization import _kaim
-from sk_microagg.refiners import Exchange, IteratedLocalSearch, LocalSearch, _starts
+from sk_microagg.refiners import (
+    Annealing,
+    Auto,
+    Chain,
+    Exchange,
+    IteratedLocalSearch,
+    LocalSearch,
+    Recombination,
+    _anneal,
+    _auto,
+    _starts,
+)
 from sk_microagg.refiners._exchange import FinalExchange
+from sk_microagg.refiners._neighborhoods import Neighborhoods
 
 SO_FAR = "^The search was interrupted by Ctrl-C: the result is the best partition found so far.$"
 JOBS = pytest.mark.parametrize("n_jobs", [None, 2])
@@ -123,12 +136,79 @@ def test_an_interrupt_in_a_start_goes_on_with_what_there_is(X, labels, monkeypat
     assert total_sse(X, refined) < total_sse(X, labels)
 
 
-def test_the_final_exchange_runs_to_its_end(X, labels, press_before):
+def test_the_final_exchange_goes_on_for_a_moment(X, labels, press_before, set_clock):
+    set_clock(1e-9)
     press_before(FinalExchange, "run", 1)
     with pytest.warns(UserWarning, match=SO_FAR):
         refined = IteratedLocalSearch(max_iter=50).refine(X, labels, 4, random_state=0)
     expected = IteratedLocalSearch(max_iter=50).refine(X, labels, 4, random_state=0)
     np.testing.assert_array_equal(refined, expected)
+
+
+def test_the_final_exchange_does_not_go_on_for_long(X, press_before, set_clock):
+    set_clock(1.0)
+    press_before(Neighborhoods, "__init__", 1)
+    aggregator = MicroAggregator(4)
+    with (
+        pytest.warns(ConvergenceWarning, match="^Time was up before .* power diagram") as warned,
+        pytest.warns(UserWarning, match=SO_FAR),
+    ):
+        aggregator.fit(X)
+    assert {warning.filename for warning in warned} == {__file__}
+    assert not aggregator.exact_transform_
+    assert aggregator.group_sizes_.min() >= 4
+
+
+@pytest.mark.parametrize("number", [1, 5])
+@pytest.mark.parametrize(
+    "search",
+    [Auto(), Annealing(max_iter=10**12), Recombination(annealing_max_iter=10**12)],
+    ids=repr,
+)
+def test_annealing_ends_with_the_best_so_far(X, labels, press_before, set_clock, search, number):
+    set_clock(1e-9)
+    press_before(_anneal.Cooling, "at", number)
+    with pytest.warns(UserWarning, match=SO_FAR) as warned:
+        refined = search.refine(X, labels, 4, random_state=0)
+    assert [warning.filename for warning in warned] == [__file__]
+    assert np.bincount(refined).min() >= 4
+    assert total_sse(X, refined) < total_sse(X, labels)
+
+
+def test_an_interrupt_while_neighbors_are_looked_for(X, labels, press_before, set_clock):
+    for search in (Auto(), Annealing(), IteratedLocalSearch(), Recombination()):
+        set_clock(1.0)
+        press_before(Neighborhoods, "__init__", 1)
+        with (
+            pytest.warns(ConvergenceWarning, match="^Time was up before .* power diagram"),
+            pytest.warns(UserWarning, match=SO_FAR),
+        ):
+            refined = search.refine(X, labels, 4, random_state=0)
+        assert np.bincount(refined).min() >= 4
+        assert total_sse(X, refined) <= total_sse(X, labels)
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_exchanges_in_the_place_of_annealing_end_too(monkeypatch, presses):
+    X = np.random.default_rng(0).normal(size=(300, 30))
+    labels = np.arange(300) // 4
+    monkeypatch.setattr(_auto, "FEW_RECORDS", 100)
+    monkeypatch.setattr(_auto, "RAISED_BY_TRIAL", -1.0)
+    exchange = _auto.exchange
+
+    def pressed(*arguments, **options):
+        for _ in range(presses):
+            press()
+        return exchange(*arguments, **options)
+
+    monkeypatch.setattr(_auto, "exchange", pressed)
+    if presses == 2:
+        with pytest.raises(KeyboardInterrupt):
+            Auto().refine(X, labels, 4)
+        return
+    with pytest.warns(ConvergenceWarning), pytest.warns(UserWarning, match=SO_FAR):
+        refined = Auto().refine(X, labels, 4)
+    assert total_sse(X, refined) <= total_sse(X, labels)
 
 
 @JOBS
@@ -146,6 +226,36 @@ def test_exchange_and_local_search_raise_at_once(X, labels, press_before):
         press_before(type(refiner), "_refine", 1)
         with pytest.raises(KeyboardInterrupt):
             refiner.refine(X, labels, 4)
+
+
+# Several searches, one after the other
+
+
+def test_an_interrupt_ends_all_searches_of_a_chain(X, labels):
+    first, second = endless_search(5), endless_search(0)
+    chain = Chain([("first", first), ("second", second)])
+    with pytest.warns(UserWarning, match=SO_FAR) as warned:
+        chain.refine(X, labels, 4, random_state=0)
+    assert [warning.filename for warning in warned] == [__file__]
+    assert chain.n_iter_ == 5
+
+
+def test_an_interrupt_ends_the_searches_of_all_strata(X):
+    strata = np.arange(len(X)) % 3
+    for fit in (
+        lambda search: microaggregate(X, 4, refiner=search, strata=strata, random_state=0),
+        lambda search: MicroAggregator(4, refiner=search, random_state=0).fit(X, strata=strata),
+    ):
+        message = "by Ctrl-C: all strata have the best partition found so far"
+        with pytest.warns(UserWarning, match=message) as warned:
+            fit(endless_search(5))
+        assert [warning.filename for warning in warned] == [__file__]
+
+
+@pytest.mark.usefixtures("press_in_exchange")
+def test_a_second_interrupt_among_strata_raises(X):
+    with pytest.raises(KeyboardInterrupt):
+        microaggregate(X, 4, refiner=endless_search(5), strata=np.arange(len(X)) % 3)
 
 
 # MicroAggregator

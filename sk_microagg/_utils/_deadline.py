@@ -13,6 +13,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+# Seconds after Ctrl-C in which a search brings what it has found to an end.
+SECONDS_TO_FINISH = 0.1
+
 # Modules whose frames a warning is not about: this package, and those that call it for the user.
 PACKAGE = str(Path(__file__).parents[1])
 CALLING_PACKAGES = ("joblib", "sklearn")
@@ -28,8 +31,8 @@ class Deadline:
     seconds : float, default=inf
         Seconds from now.
 
-    heeds_interrupts : bool, default=True
-        Whether Ctrl-C ends it earlier.
+    grace : float, default=0.0
+        Seconds from Ctrl-C to the end; if infinite, Ctrl-C does not end it.
 
     Examples
     --------
@@ -38,19 +41,20 @@ class Deadline:
     (False, True)
     """
 
-    def __init__(self, seconds: float = math.inf, *, heeds_interrupts: bool = True) -> None:
+    def __init__(self, seconds: float = math.inf, *, grace: float = 0.0) -> None:
         self.start = time.monotonic()
         self.at = self.start + seconds
-        self.heeds_interrupts = heeds_interrupts
+        self.grace = grace
         self._generation = generation()
 
     def is_over(self) -> bool:
         """Whether the time is up, or the search was interrupted."""
-        return self._is_interrupted() or time.monotonic() >= self.at
+        return self.seconds_left() == 0.0
 
     def seconds_left(self) -> float:
         """Seconds until the end, at least 0."""
-        return 0.0 if self._is_interrupted() else max(self.at - time.monotonic(), 0.0)
+        now = time.monotonic()
+        return 0.0 if self._is_interrupted(now) else max(self.at - now, 0.0)
 
     def seconds_gone(self) -> float:
         """Seconds since the start."""
@@ -59,14 +63,15 @@ class Deadline:
     def within(self, seconds: float) -> "Deadline":
         """Return a deadline some seconds from now, but not after this one."""
         seconds = min(seconds, self.at - time.monotonic())
-        deadline = Deadline(seconds, heeds_interrupts=self.heeds_interrupts)
+        deadline = Deadline(seconds, grace=self.grace)
         deadline._generation = self._generation
         return deadline
 
-    def _is_interrupted(self) -> bool:
-        if not self.heeds_interrupts:
+    def _is_interrupted(self, now: float) -> bool:
+        if self.grace == math.inf:
             return False
-        return is_interrupted() or self._generation < _Requests.generation
+        is_left = self._generation < _Requests.generation
+        return is_left or now >= _Requests.made_at + self.grace
 
 
 class _Requests:
@@ -74,7 +79,7 @@ class _Requests:
 
     n_blocks = 0
     has_search = False
-    is_made = False
+    made_at = math.inf
     # It grows when KeyboardInterrupt leaves a block, which ends searches in other threads, too.
     generation = 0
 
@@ -84,7 +89,7 @@ _OF_THREAD = threading.local()
 
 def is_interrupted() -> bool:
     """Whether Ctrl-C has asked the searches of a block that is still active to end."""
-    return _Requests.is_made
+    return _Requests.made_at < math.inf
 
 
 def warn_if_interrupted(result: str) -> None:
@@ -129,7 +134,7 @@ def shared_interrupt() -> Iterator[None]:
     )
     is_outermost = is_counted and _Requests.n_blocks == 0
     if is_outermost:
-        _Requests.has_search = _Requests.is_made = False
+        _Requests.has_search, _Requests.made_at = False, math.inf
         signal.signal(signal.SIGINT, _request)
     _Requests.n_blocks += is_counted
     try:
@@ -141,7 +146,7 @@ def shared_interrupt() -> Iterator[None]:
         _Requests.n_blocks -= is_counted
         if is_outermost:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            _Requests.is_made = False
+            _Requests.made_at = math.inf
 
 
 def generation() -> int:
@@ -165,9 +170,9 @@ def run_in_generation(number: int, function: Callable[..., Any], *arguments: Any
 
 
 def _request(number: int, frame: FrameType | None) -> None:
-    if _Requests.is_made or not _Requests.has_search:
+    if is_interrupted() or not _Requests.has_search:
         signal.default_int_handler(number, frame)
-    _Requests.is_made = True
+    _Requests.made_at = time.monotonic()
 
 
 def _is_in_main_thread() -> bool:
@@ -189,4 +194,4 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 # For what has no deadline, and is not interrupted.
-NEVER = Deadline(heeds_interrupts=False)
+NEVER = Deadline(grace=math.inf)

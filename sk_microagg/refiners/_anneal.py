@@ -14,7 +14,7 @@ from sk_microagg._kernels import (
     RunningPartition,
     records_to_visit,
 )
-from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline
 from sk_microagg.refiners._catalog import with_part
 
 # The temperature is lowered after this many steps, or more often if there are few steps in all.
@@ -118,6 +118,7 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
         Number of steps.
     """
     start = time.monotonic()
+    deadline = Deadline(time_limit)
     guards, full = None, -1
     if neighborhoods.rules:
         guards, full = neighborhoods.new_guards(), roomy_size(labels, neighborhoods.k)
@@ -132,7 +133,8 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
     progress.note(sse)
     trace = [(0, 0.0, sse)]
     # Single records have no partner to change places with.
-    if neighborhoods.are_frozen or sse == 0 or partition.n_groups == 1 or neighborhoods.k == 1:
+    is_final = sse == 0 or partition.n_groups == 1 or neighborhoods.k == 1
+    if is_final or neighborhoods.are_frozen or deadline.is_over():
         return labels, trace, 0
     cooling = Cooling(neighborhoods.scales, neighborhoods.sorted_scales, schedule, seed)
     annealer = Annealer(
@@ -141,7 +143,6 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
     steps_per_stage = min(STEPS_PER_STAGE, max(max_iter / MIN_STAGES, 1))
     n_steps = n_stages = 0
     done = 0.0
-    deadline = Deadline(time_limit)
     while done < 1.0 and not progress.stopped and not deadline.is_over():
         stage = cooling.at(done)
         n_passes, n_rest = divmod(
@@ -166,7 +167,7 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
         progress.advance(trace[-1][2], min(done, 1.0) - before)
     final = Partition(neighborhoods.X, partition.labels(), neighborhoods.k)
     if descends:
-        deadline = Deadline(SHARE_OF_DESCENT * time_limit, heeds_interrupts=False)
+        deadline = Deadline(SHARE_OF_DESCENT * time_limit, grace=SECONDS_TO_FINISH)
         descent = Descent(final, neighbors=neighborhoods.neighbors, guards=guards)
         descent.run(final.groups(), deadline=deadline)
     trace.append((n_steps, time.monotonic() - start, final.sse))

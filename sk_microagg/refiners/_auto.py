@@ -15,7 +15,7 @@ from sk_microagg._utils._validation import check_verbose
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._exchange import FinalExchange, exchange
+from sk_microagg.refiners._exchange import FinalExchange, exchange, warn_if_unfinished
 from sk_microagg.refiners._neighborhoods import Neighborhoods
 from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._split import split_large_groups
@@ -51,8 +51,7 @@ class Auto(CallbackSupportMixin, Refiner):
     records on. The loss is lower than that of :class:`Exchange` alone, often by 5 to 30%; up to
     5000 records it is never higher. With more records and at least 20 columns, exchanges alone are
     made if a short trial tells that annealing would not help. :class:`Recombination` finds still
-    less loss if it is given more time. Ctrl-C ends the annealing; the exchanges follow, and a
-    second Ctrl-C raises.
+    less loss if it is given more time. Ctrl-C ends it with the best partition found so far.
 
     Parameters
     ----------
@@ -128,11 +127,14 @@ class Auto(CallbackSupportMixin, Refiner):
                 progress.stopped = True
                 progress.finish()
             if run.annealed is None:
-                refined = exchange(X, labels, k)[0]
+                refined, _, is_diagram = exchange(X, labels, k, deadline=deadline)
+                warn_if_unfinished(is_diagram)
             else:
                 refined = FinalExchange(deadline, math.inf).run(neighborhoods, run.annealed)
-                if len(X) <= FEW_RECORDS and not rules:
-                    refined = min(refined, exchange(X, labels, k)[0], key=partial(_sse, X, k))
+                if len(X) <= FEW_RECORDS and not rules and not deadline.is_over():
+                    other, _, is_diagram = exchange(X, labels, k, deadline=deadline)
+                    if is_diagram:
+                        refined = min(refined, other, key=partial(_sse, X, k))
             warn_if_interrupted("the result is the best partition found so far")
         self.n_iter_ = run.n_iter
         context.call_on_fit_task_end(estimator=self, X=X)

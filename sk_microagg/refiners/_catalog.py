@@ -105,7 +105,6 @@ class Catalog:
         most = self.reduced[present].sum()
         return present, np.setdiff1d(inside[self.reduced[inside] < most], present)
 
-    @without_lines_of_highs()
     def best_cover(self, inside, records, node_limit, time_limit):
         """Return labels of the cheapest of some groups that cover each of the records once.
 
@@ -115,7 +114,7 @@ class Catalog:
         once = LinearConstraint(self.held_by[records][:, inside], 1.0, 1.0)
         # The tolerances of the solver assume costs of about 1.
         chosen = _until_interrupted(
-            milp,
+            without_lines_of_highs()(milp),
             cost / (cost.mean() or 1.0),
             constraints=once,
             integrality=np.ones(len(inside)),

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
 
+from sk_microagg._utils._deadline import shared_interrupt, warn_if_interrupted
 from sk_microagg._utils._typing import Floats, Labels, SupportsRefine
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._base import Refiner
@@ -111,8 +112,10 @@ class Chain(Refiner, _BaseComposition):
         self._check_steps()
         options = {"rules": rules} if rules else {}  # not every refiner has this parameter
         steps = [(name, clone(refiner, safe=False)) for name, refiner in self.steps]
-        for _, refiner in steps:
-            labels = refiner.refine(X, labels, k, random_state=random_state, **options)
+        with shared_interrupt():
+            for _, refiner in steps:
+                labels = refiner.refine(X, labels, k, random_state=random_state, **options)
+            warn_if_interrupted("the result is the best partition found so far")
         self.steps_ = steps
         self.n_iter_ = sum(getattr(refiner, "n_iter_", 0) for _, refiner in steps)
         return labels

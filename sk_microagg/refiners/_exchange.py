@@ -1,6 +1,5 @@
 """Cyclic exchanges of records among several groups."""
 
-import math
 import time
 import warnings
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
-from sk_microagg._utils._deadline import Deadline, level_of_user
+from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, level_of_user
 from sk_microagg._utils._statistics import distinct_records, group_means, twins_of
 from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg._utils._validation import check_count
@@ -26,7 +25,7 @@ RECORDS_FOR_NEIGHBORS = 5_000
 
 # A final exchange takes up to this many times as long as the search for neighbors before it. It
 # gets this share of a time limit at most, and may take a little longer than the limit: this share
-# of it, or these seconds.
+# of it, or these seconds, but never as long again as the limit.
 EXCHANGE_TO_NEIGHBORS = 5.0
 MAX_SHARE_OF_EXCHANGE = 0.4
 GRACE_SHARE = 0.05
@@ -90,7 +89,7 @@ class Exchange(Refiner):
         self, X: Floats, labels: Labels, k: int, random_state: np.random.RandomState
     ) -> Labels:
         max_iter = check_count("max_iter", self.max_iter, or_none=True)
-        labels, self.n_iter_ = exchange(X, labels, k, max_iter=max_iter)
+        labels, self.n_iter_, _ = exchange(X, labels, k, max_iter=max_iter)
         return labels
 
 
@@ -102,7 +101,7 @@ def exchange(
     neighbors: Codes | None = None,
     max_iter: int | None = None,
     deadline: Deadline | None = None,
-) -> tuple[Labels, int]:
+) -> tuple[Labels, int, bool]:
     """Exchange records until the partition is a power diagram, or the deadline is over.
 
     Parameters
@@ -124,7 +123,7 @@ def exchange(
         Maximum number of rounds of cyclic exchanges.
 
     deadline : Deadline or None, default=None
-        When to stop, with a warning.
+        When to stop.
 
     Returns
     -------
@@ -133,6 +132,9 @@ def exchange(
 
     n_iter : int
         Number of rounds.
+
+    is_diagram : bool
+        Whether the partition is known to be a power diagram.
     """
     if (
         neighbors is None
@@ -144,15 +146,21 @@ def exchange(
     partition = Partition(X, split_large_groups(X, labels, k, deadline), k)
     descent = Descent(partition, neighbors=neighbors)
     descent.run(partition.groups(), deadline=deadline)
-    n_iter, is_diagram = _cancel_cycles(partition, descent, twins_of(X), max_iter, deadline)
-    if not is_diagram and max_iter is None:
+    n_iter, is_diagram = 0, False
+    if deadline is None or not deadline.is_over():
+        n_iter, is_diagram = _cancel_cycles(partition, descent, twins_of(X), max_iter, deadline)
+    return _merge_equal_groups(X, partition.labels()), n_iter, is_diagram
+
+
+def warn_if_unfinished(is_diagram: bool) -> None:
+    """Warn that the exchange at the end of a search had too little time, if so."""
+    if not is_diagram:
         warnings.warn(
             "Time was up before the partition was a power diagram: transform may not give every "
             "record the centroid of its own group.",
             ConvergenceWarning,
             stacklevel=level_of_user(),
         )
-    return _merge_equal_groups(X, partition.labels()), n_iter
 
 
 class FinalExchange:
@@ -180,28 +188,30 @@ class FinalExchange:
     def run(self, neighborhoods: Neighborhoods, labels: Labels) -> Labels:
         """Exchange records until the partition is a power diagram, or time is up.
 
-        It may take a little longer than the time limit. Ctrl-C does not end it: what it would leave
-        behind could not be transformed exactly. Under rules beyond k there are only swaps and
-        shifts: cycles do not know rules.
+        It may take a little longer than the time limit, and goes on for a moment after Ctrl-C: what
+        an exchange leaves behind that did not end cannot be transformed exactly. Under rules beyond
+        k there are only swaps and shifts: cycles do not know rules.
         """
-        deadline = None
-        if self.time_limit < math.inf:
-            grace = max(MIN_GRACE, GRACE_SHARE * self.time_limit)
-            seconds = self.deadline.at + grace - time.monotonic()
-            deadline = Deadline(seconds, heeds_interrupts=False)
+        grace = min(max(MIN_GRACE, GRACE_SHARE * self.time_limit), self.time_limit)
+        seconds = self.deadline.at + grace - time.monotonic()
+        deadline = Deadline(seconds, grace=SECONDS_TO_FINISH)
+        if deadline.is_over():
+            warn_if_unfinished(is_diagram=bool(neighborhoods.rules))
+            return labels
         labels = neighborhoods.sorted_labels(labels)
         if neighborhoods.rules:
             partition = Partition(neighborhoods.X, labels, neighborhoods.k)
             descent = Descent(partition, guards=neighborhoods.new_guards())
             descent.run(partition.groups(), deadline=deadline)
             return neighborhoods.labels_of_table(partition.labels())
-        refined, _ = exchange(
+        refined, _, is_diagram = exchange(
             neighborhoods.X,
             labels,
             neighborhoods.k,
             neighbors=neighborhoods.neighbors,
             deadline=deadline,
         )
+        warn_if_unfinished(is_diagram)
         return neighborhoods.labels_of_table(refined)
 
 

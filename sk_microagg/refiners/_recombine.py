@@ -10,6 +10,7 @@ from sk_microagg._kernels import Partition
 from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._catalog import RELATIVE_GAP, members_of_all, with_part
 from sk_microagg.refiners._progress import Part
+from sk_microagg.refiners._relaxation import OutOfTimeError
 from sk_microagg.refiners._selection import Selection
 
 # Default number of steps per record of an initial run.
@@ -37,7 +38,7 @@ RUNS_PER_ROUND = 4
 RUNS_TO_AGREE = 8
 
 # Share of the time limit for all initial runs together.
-SHARE_OF_INITIAL_RUNS = 0.5
+SHARE_OF_INITIAL_RUNS = 0.25
 
 # The length of a later run relative to an initial run: this factor times the share of the records
 # that it anneals, and at least MIN_LENGTH.
@@ -132,6 +133,8 @@ class Search:
     def run(self, labels):
         """Return the best partition found, starting from a given one."""
         self.note(labels)
+        if self.deadline.is_over():
+            return labels
         if self.n_runs == 0:
             return self._anneal_once(labels, self._seconds_left())
         self.groups.add(labels)
@@ -230,6 +233,8 @@ class Search:
             seconds = min(length * self.seconds_of_run, left)
             max_iter = self._max_iter(length)
             runs += self._anneal(start, records, n_runs // len(parts), max_iter, seconds)
+        if self.deadline.is_over():
+            return min([labels, *runs], key=self._sse)
         self.seen = [*self.seen, *(set(self.groups.add(run)) for run in runs)][-RUNS_TO_AGREE:]
         # The given partition is a poor place to start from.
         best = self.selection.best_of([labels, *runs] if self.n_rounds > 0 else runs)
@@ -243,7 +248,10 @@ class Search:
         disputed = labels, self._disputed(labels)
         if self.selection.relaxation is None:
             return [disputed]
-        undecided = self.selection.relaxation.decided(DECIDED)
+        try:
+            undecided = self.selection.relaxation.decided(DECIDED, self.deadline)
+        except OutOfTimeError:
+            return [disputed]
         is_large = len(undecided[1]) >= MIN_DISPUTED_GROUPS * self.k
         return [undecided, disputed] if is_large else [disputed]
 
@@ -269,10 +277,14 @@ class Search:
         progress = Part(self.progress, rest)
         seeds = self.random_state.randint(np.iinfo(np.int32).max, size=n_runs)
         runs = Parallel(n_jobs=self.parameters.n_jobs, require="sharedmem")(
-            delayed(anneal)(neighborhoods, start, seed, schedule, max_iter, seconds, progress)
+            delayed(self._run)(neighborhoods, start, seed, schedule, max_iter, seconds, progress)
             for seed, schedule in zip(seeds, cycle(SCHEDULES), strict=False)
         )
-        return [with_part(labels, records, run) for run, _, _ in runs]
+        return [with_part(labels, records, run) for run in runs if run is not None]
+
+    def _run(self, neighborhoods, *options):
+        """Return the partition of one run; None if time is up before it begins."""
+        return None if self.deadline.is_over() else anneal(neighborhoods, *options)[0]
 
     def _max_iter(self, length):
         """Return the number of steps of a run, given its length relative to an initial run."""

@@ -43,6 +43,10 @@ MAX_ASCENT_ITER = 800
 MIN_USE = 0.05
 
 
+class OutOfTimeError(Exception):
+    """There was no time for what all that follows depends on."""
+
+
 class Relaxation:
     """The linear relaxation, with columns and cuts that are found on the way.
 
@@ -54,6 +58,9 @@ class Relaxation:
     k : int
         Minimum group size, at least 2.
 
+    deadline : Deadline, default=NEVER
+        When to raise OutOfTimeError.
+
     Attributes
     ----------
     duals : ndarray of shape (n_samples + n_cuts,)
@@ -63,12 +70,14 @@ class Relaxation:
         Whether the last ascent found neither new columns nor cuts.
     """
 
-    def __init__(self, X, k):
+    def __init__(self, X, k, deadline=NEVER):
         self.k = k
         self.n = len(X)
         self.records, self.exponent = scaled(X)
         n_near = min(max(MIN_PRICED, PRICED_PER_K * k), self.n)
-        near, distances = near_records(self.records, n_near)
+        near, distances = near_records(self.records, n_near, deadline)
+        if len(near) < self.n:
+            raise OutOfTimeError
         self.near = near.astype(np.int32)
         self.pool = ColumnPool(self.records)
         self.pool.add(near[:, :k])
@@ -95,7 +104,7 @@ class Relaxation:
         """Raise the duals as far as the columns allow, then add columns, or else cuts."""
         scale, lowest, highest = self._box()
         np.clip(self.duals, lowest, highest, out=self.duals)
-        start, entry = self.pool.entries(self.cuts)
+        start, entry = self.pool.entries(self.cuts, deadline=deadline)
         weight = SETTINGS.ascent_weight * len(self.pool) / self.n / self.k
         ascent = Ascent(start, entry, self.pool.cost, self.n, scale, self.cuts.limits())
         duals, use = ascent.run(
@@ -113,9 +122,9 @@ class Relaxation:
         n_new = self._price_columns(deadline)
         is_longest = self.n_iter == MAX_ASCENT_ITER
         if n_new < SETTINGS.few_new_columns * self.n and is_longest:
-            n_cuts = self._add_cuts(use)
+            n_cuts = self._add_cuts(use, deadline)
             self.center = self.duals[: self.n].copy()
-            self.is_settled = n_cuts == 0
+            self.is_settled = n_cuts == 0 and not deadline.is_over()
         elif n_new < SETTINGS.many_new_columns * self.n:
             self.n_iter = min(2 * self.n_iter, MAX_ASCENT_ITER)
         else:
@@ -143,7 +152,7 @@ class Relaxation:
         found = Sets(self.records, known=self.pool)
         self.finder.set_cuts(self.cuts.sets.start, self.cuts.sets.member, self.duals[self.n :])
         found.add(self.finder.find(self.duals[: self.n], tolerance, deadline=deadline))
-        excess = found.excess(self.duals, self.cuts)
+        excess = found.excess(self.duals, self.cuts, deadline)
         n_new = self.pool.add(found.of_size(self.k, excess > tolerance))
         n_new += self.pool.add_each(self.cuts.find_larger(self.duals, tolerance, deadline))
         if n_new < SETTINGS.few_new_columns * self.n:
@@ -162,10 +171,10 @@ class Relaxation:
         )
         return found
 
-    def _add_cuts(self, use):
+    def _add_cuts(self, use, deadline):
         """Add cuts that the use of columns violates, with duals of 0; return how many."""
         unused = np.zeros(len(self.pool) - len(use))
-        n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]))
+        n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]), deadline=deadline)
         if n_new:
             new = np.arange(len(self.cuts)) >= len(self.cuts) - n_new
             for size in range(self.k + 1, 2 * self.k):
@@ -173,7 +182,7 @@ class Relaxation:
             self.duals = np.concatenate([self.duals, np.zeros(n_new)])
         return n_new
 
-    def rounded(self, random_state, preferred=()):
+    def rounded(self, random_state, preferred=(), deadline=NEVER):
         """Return a partition made of the columns that the fractional partition uses most.
 
         Random numbers added to the use make each call return another one. The records that are
@@ -187,6 +196,9 @@ class Relaxation:
         preferred : list of tuples of int, default=()
             Groups, in ascending order of records, that are taken as if they were used more: from
             not at all to as if the fractional partition contained them.
+
+        deadline : Deadline, default=NEVER
+            When to raise OutOfTimeError.
         """
         use = self._used(MIN_USE)
         preference, noise = random_state.random_sample(2)
@@ -196,16 +208,19 @@ class Relaxation:
         weights = np.fromiter(use.values(), np.float64, len(use))
         weights += noise * random_state.random_sample(len(use))
         order = np.argsort(-weights, kind="stable")
-        labels, _ = self._completed([list(groups[number]) for number in order])
+        labels, _ = self._completed([list(groups[number]) for number in order], deadline)
         return labels
 
-    def decided(self, min_use):
+    def decided(self, min_use, deadline=NEVER):
         """Return a partition that contains the columns of which the fractional one has enough.
 
         Parameters
         ----------
         min_use : float
             What is enough, above 0.5.
+
+        deadline : Deadline, default=NEVER
+            When to raise OutOfTimeError.
 
         Returns
         -------
@@ -217,7 +232,7 @@ class Relaxation:
         """
         columns = np.flatnonzero(self.pool.use >= min_use)
         order = columns[np.argsort(-self.pool.use[columns], kind="stable")]
-        return self._completed([self.pool.members_of(column) for column in order])
+        return self._completed([self.pool.members_of(column) for column in order], deadline)
 
     def uses(self, groups):
         """Return how much of each of some groups the fractional partition has.
@@ -234,7 +249,7 @@ class Relaxation:
             for column in np.flatnonzero(self.pool.use >= least)
         }
 
-    def _completed(self, groups):
+    def _completed(self, groups, deadline):
         """Return a partition with each of some groups that does not overlap earlier ones.
 
         The records that are left over, which are returned as well, are grouped by MDAV.
@@ -247,7 +262,10 @@ class Relaxation:
                 n_groups += 1
         left = np.flatnonzero(labels < 0)
         if len(left) >= self.k:
-            labels[left] = n_groups + MDAV().build(np.ascontiguousarray(self.records[left]), self.k)
+            built = MDAV()._build(np.ascontiguousarray(self.records[left]), self.k, deadline)
+            if built is None:
+                raise OutOfTimeError
+            labels[left] = n_groups + built
         elif len(left):
             centroids = group_means(self.records[labels >= 0], labels[labels >= 0])
             for record in left:
@@ -295,14 +313,19 @@ class Relaxation:
             if size <= self.near.shape[1] and not deadline.is_over():
                 everything = -np.inf
                 finder = GroupFinder(self.records, self.near, size)
-                found.add(np.sort(finder.find(self.duals[: self.n], everything), axis=1))
+                members = finder.find(self.duals[: self.n], everything, deadline=deadline)
+                found.add(np.sort(members, axis=1), deadline)
         for size in range(self.k, 2 * self.k - 1):
+            if deadline.is_over():
+                break
             best, _ = self._best_of(found.of_size(size), n_per_record)
-            if len(best) and not deadline.is_over():
+            if len(best):
                 larger, _ = self._best_of(self._grown(best), n_per_record)
                 found.add(larger)
         promising = {}
         for size in range(self.k, 2 * self.k):
+            if deadline.is_over():
+                break
             best, cost = self._best_of(found.of_size(size), n_per_record)
             cost = np.ldexp(cost, 2 * self.exponent)
             promising.update(zip(map(tuple, best.tolist()), cost.tolist(), strict=True))

@@ -4,8 +4,8 @@ import math
 
 from sk_microagg.refiners._catalog import members_of_all
 from sk_microagg.refiners._cover import SeenGroups
-from sk_microagg.refiners._exchange import Exchange
-from sk_microagg.refiners._relaxation import Relaxation
+from sk_microagg.refiners._exchange import exchange
+from sk_microagg.refiners._relaxation import OutOfTimeError, Relaxation
 from sk_microagg.refiners._split import split_large_groups
 
 # Shares of the time limit: for the relaxation, for partitions rounded from it around one partition
@@ -93,12 +93,15 @@ class Selection:
         time is not spent on more.
         """
         before, n_cuts = math.inf, 0
-        for relaxation in self._ascents(labels):
-            if len(relaxation.cuts) > n_cuts:
-                now = self._relative_gap(labels)
-                if now > gap and now - gap > HOPE * (before - now):
-                    return False
-                before, n_cuts = now, len(relaxation.cuts)
+        try:
+            for relaxation in self._ascents(labels):
+                if len(relaxation.cuts) > n_cuts:
+                    now = self._relative_gap(labels)
+                    if now > gap and now - gap > HOPE * (before - now):
+                        return False
+                    before, n_cuts = now, len(relaxation.cuts)
+        except OutOfTimeError:
+            return False
         return self._relative_gap(labels) <= gap
 
     def _relative_gap(self, labels):
@@ -114,15 +117,18 @@ class Selection:
         best = min(partitions, key=self.groups.cost_of)
         if self.groups.cost_of(best) == 0 or self.deadline.is_over():
             return best
-        for _ in self._ascents(best):
-            pass
+        try:
+            for _ in self._ascents(best):
+                pass
+        except OutOfTimeError:
+            return best
         self._add_promising(best)
         return self._solve(self._round_all(partitions))
 
     def _ascents(self, labels):
         """Solve the relaxation, with the groups of a partition among its columns, step by step."""
         if self.relaxation is None:
-            self.relaxation = Relaxation(self.X, self.k)
+            self.relaxation = Relaxation(self.X, self.k, self.deadline)
         relaxation = self.relaxation
         relaxation.add(members_of_all(labels))
         deadline = self._within(SHARE_OF_RELAXATION)
@@ -160,9 +166,14 @@ class Selection:
         deadline = self._within(SHARE_OF_ROUNDING)
         n_rounded = 0
         while n_rounded < most and not deadline.is_over() and not self.progress.stopped:
-            labels = self.relaxation.rounded(self.random_state, members_of_all(best))
-            labels = Exchange().refine(self.X, labels, self.k)
-            labels = split_large_groups(self.X, labels, self.k)
+            try:
+                labels = self.relaxation.rounded(
+                    self.random_state, members_of_all(best), self.deadline
+                )
+            except OutOfTimeError:
+                break
+            labels, _, _ = exchange(self.X, labels, self.k, deadline=self.deadline)
+            labels = split_large_groups(self.X, labels, self.k, self.deadline)
             self.groups.add(labels)
             n_rounded += 1
             if self.groups.cost_of(labels) < (1 - WORTH_MORE_TIME) * self.groups.cost_of(best):
@@ -172,6 +183,8 @@ class Selection:
 
     def _solve(self, best):
         """Return the best partition that integer programs make of the groups seen."""
+        if self.deadline.is_over():
+            return best
         time_limit = self.progress.time_limit
         best = self._solve_undecided(best)
         seconds = max(SHARE_OF_ONE_PROGRAM * time_limit, MIN_SECONDS_OF_ONE_PROGRAM)

@@ -27,22 +27,42 @@ def split_large_groups(
         return labels
     partition = Partition(X, labels, k)
     for group in partition.groups():
-        if partition.size(group) >= 2 * k:
-            members = partition.members_of(group)
-            parts = _split(X[members], k, deadline)
-            if not rules or rules.of(members).are_met(parts).all():
-                partition.split(group, parts)
+        if partition.size(group) < 2 * k:
+            continue
+        if deadline is not None and deadline.is_over() and not rules:
+            return _cut(X, partition.labels(), k)
+        members = partition.members_of(group)
+        parts = _split(X[members], k, deadline)
+        if not rules or rules.of(members).are_met(parts).all():
+            partition.split(group, parts)
     return partition.labels()
 
 
 def _split(X: Floats, k: int, deadline: Deadline | None) -> Labels:
+    """Return the groups of the records of a large group."""
     groups = FixedSizeGroups(X, k, growth="nc")
     grow_from_outside(groups, deadline)
     rest = np.flatnonzero(groups.labels < 0)
     if len(rest) < k:
         return groups.finish()
-    widest = np.argmax(np.ptp(X[rest], axis=0))
-    in_order = rest[np.argsort(X[rest, widest], kind="stable")]
-    cut = np.minimum(np.arange(len(rest)) // k, len(rest) // k - 1)
-    groups.labels[in_order] = groups.n_groups + cut
+    groups.labels[rest] = groups.n_groups + _cut(X[rest], np.zeros(len(rest), dtype=np.intp), k)
     return groups.labels
+
+
+def _cut(X: Floats, labels: Labels, k: int) -> Labels:
+    """Cut all groups of 2k or more records along their widest columns."""
+    sizes = group_sizes(labels)
+    rows = np.flatnonzero(sizes[labels] >= 2 * k)
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    groups, starts, sizes = np.unique(labels[rows], return_index=True, return_counts=True)
+    number = np.repeat(np.arange(len(groups)), sizes)
+    spans = np.maximum.reduceat(X[rows], starts) - np.minimum.reduceat(X[rows], starts)
+    values = X[rows, spans.argmax(axis=1)[number]]
+    rows = rows[np.lexsort((values, number))]
+    part = np.minimum((np.arange(len(rows)) - starts[number]) // k, sizes[number] // k - 1)
+    # The first part keeps the label of the group.
+    n_new = sizes // k - 1
+    first_new = labels.max() + 1 + np.cumsum(n_new) - n_new
+    labels = labels.copy()
+    labels[rows] = np.where(part == 0, groups[number], first_new[number] + part - 1)
+    return labels

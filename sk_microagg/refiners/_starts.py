@@ -41,7 +41,8 @@ def starts_of(
     starts : list of ndarray of shape (n_samples,)
         At most `n_init` partitions.
     """
-    if rules:  # Only the given groups are known to satisfy them.
+    # Only the given groups are known to satisfy rules.
+    if rules or deadline.is_over():
         return [split_large_groups(X, labels, k, deadline, rules)]
     return [
         start(X, labels, k, deadline.within(SHARE_OF_A_START * deadline.seconds_left()))

@@ -173,7 +173,8 @@ def test_a_time_limit_that_is_over_at_once_still_gives_a_partition(refiner, n_in
     labels = MDAV().build(X, 4)
     search = type(refiner)(time_limit=1e-9, n_init=n_init)
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
-    assert search.trace_[-1, 2] <= search.trace_[0, 2]
+    # Both are sums over the same groups, in a different order of records.
+    assert search.trace_[-1, 2] <= (1 + 1e-12) * search.trace_[0, 2]
 
 
 @either
