@@ -81,7 +81,8 @@ class MicroAggregator(
         `refine(X, labels, k, random_state=) -> labels`, a list of these to be applied in sequence,
         or None to use the partition as built. "auto", a short annealing, and the faster
         "exchange" make `transform` exact. So do "iterated_local_search", "annealing" and
-        "recombination", which take longer; "recombination" loses least information.
+        "recombination", which take longer, if no time limit or Ctrl-C cuts them short;
+        "recombination" loses least information.
 
     scaler : {"standard", "target"}, transformer or None, default="standard"
         Defines the scaled space, in which distances are measured: "standard" standardizes the
@@ -104,9 +105,9 @@ class MicroAggregator(
         puts all records into one block. A single column is never divided.
 
     stitch : bool, default=False
-        Whether groups finally exchange records across the cuts between blocks. This recovers most
-        of the loss due to cuts, but takes longer than the blocks themselves, and
-        time limits of the refiner do not include it.
+        Whether groups finally exchange records across the cuts between blocks. This recovers
+        a quarter to a half of the loss due to cuts, but takes longer than the blocks themselves,
+        and time limits of the refiner do not include it.
 
     random_state : int, RandomState instance or None, default=None
         Source of randomness, passed to the refiner. Pass an int for reproducible results.
@@ -116,7 +117,7 @@ class MicroAggregator(
     n_jobs : int or None, default=None
         Number of blocks in parallel, and of threads of `transform`. It is also passed to a refiner
         with this parameter, unless that is set. Blocks run in threads, or on the backend chosen
-        with `joblib.parallel_config`. It does not change the result.
+        with `joblib.parallel_config`. Without a time limit it does not change the result.
 
     verbose : int, default=0
         If 1, print a progress line: of the blocks if there are several; otherwise it is passed to a
@@ -184,12 +185,13 @@ class MicroAggregator(
     of a power diagram, and `transform` of the training data equals the release: `exact_transform_`
     is True.
 
-    There are five exceptions. Identical records may be in different groups: `transform` cannot
+    There are six exceptions. Identical records may be in different groups: `transform` cannot
     distinguish them, and assigns all of them to one of these groups; no other record is affected.
     Other refiners, or none, and constraints (`privacy`, `unit`) may yield groups that do not form a
-    power diagram: `transform` then uses the nearest centroid. If scaled values differ by seven
-    orders of magnitude or more, weights may not be precise enough. And a scaler may round a record
-    differently when it comes alone. Where one of these happens, `exact_transform_` is False, and
+    power diagram: `transform` then uses the nearest centroid. So may a search that a time limit or
+    Ctrl-C cuts short, which a warning says. If scaled values differ by seven orders of magnitude or
+    more, weights may not be precise enough. And a scaler may round a record differently when it
+    comes alone. Where one of these happens, `exact_transform_` is False, and
     `transform` of the training data need not be k-anonymous. It warns when it is given the training
     data, but a copy of the model, pickled or not, does not recognize them.
 

@@ -36,7 +36,9 @@ class Annealing(CallbackSupportMixin, Refiner):
     scale of the records, which is the mean squared distance to their k - 1 nearest neighbors: it
     falls from `hottest` times the scale of the outliers to `coldest` times the scale of the densest
     records. At each temperature most steps concern the records of matching scale, and the more of
-    them there are, the more slowly it falls. :class:`Exchange` then refines the best run.
+    them there are, the more slowly it falls. :class:`Exchange` then refines the best run. Ctrl-C
+    ends the search with the best partition found so far, and a warning says so; a second Ctrl-C
+    raises KeyboardInterrupt.
 
     Parameters
     ----------

@@ -73,7 +73,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         another partition, that of :class:`~sk_microagg.builders.MDAV` with `growth="nc"`.
 
     n_jobs : int or None, default=None
-        Number of searches in parallel, in threads. It does not change the result.
+        Number of searches in parallel, in threads. Without a time limit it does not change the
+        result.
 
     verbose : int, default=0
         If 1, print a progress line.

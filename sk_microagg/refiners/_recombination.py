@@ -33,7 +33,8 @@ class Recombination(CallbackSupportMixin, Refiner):
     latest runs agree and whose reduced costs are negligible, and two the groups that the fractional
     solution uses nearly alone: they anneal the other records. Where k is at most 4 and the time
     limit half a minute or more, one large program also replaces all groups that are not used so.
-    :class:`Exchange` refines the result.
+    :class:`Exchange` refines the result. Ctrl-C ends the search with the best partition found so
+    far, and a warning says so; a second Ctrl-C raises KeyboardInterrupt.
 
     Parameters
     ----------

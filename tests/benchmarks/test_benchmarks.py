@@ -74,6 +74,18 @@ def test_anytime_benchmark_compares_all_searches(tmp_path):
         assert cell["seconds"] < cell["limit"] + 0.5
 
 
+def test_limits_benchmark_waits_for_time_limits_and_ctrl_c(tmp_path):
+    options = ["--n", "300", "-k", "3", "--limits", "0.2", "--presses", "2"]
+    printed, results = run("limits.py", *options, "--json", tmp_path / "results.json")
+    assert len(printed.splitlines()) == 2 + len(results["cells"]) == 2 + 9
+    for cell in results["cells"]:
+        assert "error" not in cell
+        assert ("over" in cell) == ("limit" in cell)
+        assert 0 < cell.get("loss_percent", cell.get("bound_percent")) < 100
+    answered = {cell["what"] for cell in results["cells"] if "answered" in cell}
+    assert {"IteratedLocalSearch", "loss_bound"} <= answered
+
+
 def test_beyond_k_benchmark_measures_what_constraints_cost(tmp_path):
     path = tmp_path / "results.json"
     printed, results = run("beyond_k.py", "--data", "breast cancer", "--json", path)
