@@ -82,8 +82,10 @@ def test_limits_benchmark_waits_for_time_limits_and_ctrl_c(tmp_path):
         assert "error" not in cell
         assert ("over" in cell) == ("limit" in cell)
         assert 0 < cell.get("loss_percent", cell.get("bound_percent")) < 100
-    answered = {cell["what"] for cell in results["cells"] if "answered" in cell}
-    assert {"IteratedLocalSearch", "loss_bound"} <= answered
+    # The others may end before Ctrl-C is pressed.
+    assert any(
+        cell["what"] == "IteratedLocalSearch" and "answered" in cell for cell in results["cells"]
+    )
 
 
 def test_beyond_k_benchmark_measures_what_constraints_cost(tmp_path):
