@@ -189,8 +189,8 @@ class MicroAggregator(
     distinguish them, and assigns all of them to one of these groups; no other record is affected.
     Other refiners, or none, and constraints (`privacy`, `unit`) may yield groups that do not form a
     power diagram: `transform` then uses the nearest centroid. So may a search that a time limit or
-    Ctrl-C cuts short, which a warning says. If scaled values differ by seven orders of magnitude or
-    more, weights may not be precise enough. And a scaler may round a record differently when it
+    Ctrl-C cuts short; a warning then says so. If scaled values differ by seven orders of magnitude
+    or more, weights may not be precise enough. And a scaler may round a record differently when it
     comes alone. Where one of these happens, `exact_transform_` is False, and
     `transform` of the training data need not be k-anonymous. It warns when it is given the training
     data, but a copy of the model, pickled or not, does not recognize them.

@@ -160,9 +160,10 @@ def records(kept):
     rows = []
     for (data, k), seeds in cells.items():
         best, worst = (end(cell["loss_percent"] for cell in seeds) for end in (min, max))
-        bound = seeds[0]["bound_percent"]
+        bound = max(cell["bound_percent"] for cell in seeds)
         gap = 100 * (best / bound - 1)
-        row = [data, str(k), PUBLISHED_BEST[data][k], f"{best:.4f}", f"{worst:.4f}"]
+        published = PUBLISHED_BEST[data].get(k, "–")
+        row = [data, str(k), published, f"{best:.4f}", f"{worst:.4f}"]
         rows.append([*row, rounded_down(bound, 4), f"{rounded_up(gap, 2)}%"])
     titles = ["data", "k", "best published", "best seed", "worst seed", "bound", "gap, at most"]
     return Table(titles, rows, note(kept))

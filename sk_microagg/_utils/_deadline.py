@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-# Seconds after Ctrl-C in which a search brings what it has found to an end.
+# Seconds that a search gets after Ctrl-C to finish its result.
 SECONDS_TO_FINISH = 0.1
 
 # Modules whose frames a warning is not about: this package, and those that call it for the user.
@@ -46,6 +46,7 @@ class Deadline:
         self.at = self.start + seconds
         self.grace = grace
         self._generation = generation()
+        self._was_interrupted = False
 
     def is_over(self) -> bool:
         """Whether the time is up, or the search was interrupted."""
@@ -65,13 +66,16 @@ class Deadline:
         seconds = min(seconds, self.at - time.monotonic())
         deadline = Deadline(seconds, grace=self.grace)
         deadline._generation = self._generation
+        deadline._was_interrupted = self._was_interrupted
         return deadline
 
     def _is_interrupted(self, now: float) -> bool:
         if self.grace == math.inf:
             return False
-        is_left = self._generation < _Requests.generation
-        return is_left or now >= _Requests.made_at + self.grace
+        # A request is forgotten when its block ends, but other threads may not have ended by then.
+        if self._generation < _Requests.generation or now >= _Requests.made_at + self.grace:
+            self._was_interrupted = True
+        return self._was_interrupted
 
 
 class _Requests:

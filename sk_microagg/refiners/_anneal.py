@@ -119,13 +119,15 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
     """
     start = time.monotonic()
     deadline = Deadline(time_limit)
+    if deadline.is_over():
+        return _unchanged(neighborhoods, labels, progress)
     guards, full = None, -1
     if neighborhoods.rules:
         guards, full = neighborhoods.new_guards(), roomy_size(labels, neighborhoods.k)
         movable = np.flatnonzero(np.bincount(labels)[labels] <= full)
         if len(movable) < len(labels):
             options = seed, schedule, max_iter, time_limit, progress
-            return _anneal_some(neighborhoods, labels, movable, options, descends)
+            return _anneal_some(neighborhoods, labels, movable, options, descends, deadline)
         neighborhoods = neighborhoods.with_scales_of(neighborhoods.sorted_labels(labels))
     own_labels = neighborhoods.sorted_labels(labels)
     partition = RunningPartition(neighborhoods.X, own_labels, neighborhoods.k, full)
@@ -133,8 +135,7 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
     progress.note(sse)
     trace = [(0, 0.0, sse)]
     # Single records have no partner to change places with.
-    is_final = sse == 0 or partition.n_groups == 1 or neighborhoods.k == 1
-    if is_final or neighborhoods.are_frozen or deadline.is_over():
+    if neighborhoods.are_frozen or sse == 0 or partition.n_groups == 1 or neighborhoods.k == 1:
         return labels, trace, 0
     cooling = Cooling(neighborhoods.scales, neighborhoods.sorted_scales, schedule, seed)
     annealer = Annealer(
@@ -167,7 +168,8 @@ def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress
         progress.advance(trace[-1][2], min(done, 1.0) - before)
     final = Partition(neighborhoods.X, partition.labels(), neighborhoods.k)
     if descends:
-        deadline = Deadline(SHARE_OF_DESCENT * time_limit, grace=SECONDS_TO_FINISH)
+        # After Ctrl-C the exchange that follows needs some time, too.
+        deadline = Deadline(SHARE_OF_DESCENT * time_limit, grace=SECONDS_TO_FINISH / 2)
         descent = Descent(final, neighbors=neighborhoods.neighbors, guards=guards)
         descent.run(final.groups(), deadline=deadline)
     trace.append((n_steps, time.monotonic() - start, final.sse))
@@ -186,15 +188,21 @@ def roomy_size(labels, k):
     return int(max(min(sizes.max(), MAX_PLACES // max(len(labels) // k, 1)), room))
 
 
-def _anneal_some(neighborhoods, labels, records, options, descends):
+def _anneal_some(neighborhoods, labels, records, options, descends, deadline):
     """Anneal the records of some groups; the others stay as they are."""
     if len(records) == 0:
-        sse = Partition(neighborhoods.X, neighborhoods.sorted_labels(labels), 1).sse
-        return labels, [(0, 0.0, sse)], 0
-    part = neighborhoods.among(records)
+        return _unchanged(neighborhoods, labels, options[-1])
+    part = neighborhoods.among(records, deadline)
     start = np.unique(labels[records], return_inverse=True)[1]
     annealed, trace, n_steps = anneal(part, start, *options, descends=descends)
     return with_part(labels, records, annealed), trace, n_steps
+
+
+def _unchanged(neighborhoods, labels, progress):
+    """Return the partition as it is, as the result of a run without steps."""
+    sse = Partition(neighborhoods.X, neighborhoods.sorted_labels(labels), 1).sse
+    progress.note(sse)
+    return labels, [(0, 0.0, sse)], 0
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ RECORDS_FOR_NEIGHBORS = 5_000
 
 # A final exchange takes up to this many times as long as the search for neighbors before it. It
 # gets this share of a time limit at most, and may take a little longer than the limit: this share
-# of it, or these seconds, but never as long again as the limit.
+# of it, or these seconds, but never longer than the limit itself.
 EXCHANGE_TO_NEIGHBORS = 5.0
 MAX_SHARE_OF_EXCHANGE = 0.4
 GRACE_SHARE = 0.05
@@ -153,11 +153,11 @@ def exchange(
 
 
 def warn_if_unfinished(is_diagram: bool) -> None:
-    """Warn that the exchange at the end of a search had too little time, if so."""
+    """Warn if the exchange at the end of a search had too little time."""
     if not is_diagram:
         warnings.warn(
-            "Time was up before the partition was a power diagram: transform may not give every "
-            "record the centroid of its own group.",
+            "The search ended before the partition was a power diagram: transform may not give "
+            "every record the centroid of its own group.",
             ConvergenceWarning,
             stacklevel=level_of_user(),
         )
@@ -188,15 +188,16 @@ class FinalExchange:
     def run(self, neighborhoods: Neighborhoods, labels: Labels) -> Labels:
         """Exchange records until the partition is a power diagram, or time is up.
 
-        It may take a little longer than the time limit, and goes on for a moment after Ctrl-C: what
-        an exchange leaves behind that did not end cannot be transformed exactly. Under rules beyond
-        k there are only swaps and shifts: cycles do not know rules.
+        It may take a little longer than the time limit, and goes on for a moment after Ctrl-C: an
+        exchange that is cut short leaves groups to which `transform` is not exact. Under rules
+        beyond k there are only swaps and shifts: cycles do not know rules.
         """
         grace = min(max(MIN_GRACE, GRACE_SHARE * self.time_limit), self.time_limit)
         seconds = self.deadline.at + grace - time.monotonic()
         deadline = Deadline(seconds, grace=SECONDS_TO_FINISH)
         if deadline.is_over():
-            warn_if_unfinished(is_diagram=bool(neighborhoods.rules))
+            if not neighborhoods.rules:
+                warn_if_unfinished(is_diagram=False)
             return labels
         labels = neighborhoods.sorted_labels(labels)
         if neighborhoods.rules:

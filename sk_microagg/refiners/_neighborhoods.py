@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 
 from sk_microagg._kernels import Guards, Pool
-from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._deadline import Deadline, is_interrupted
 from sk_microagg._utils._statistics import distinct_records, mean_squared_errors
 from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg.privacy import Rules
@@ -140,7 +140,9 @@ def _neighbors_and_scales(
     points = np.ascontiguousarray(X[first])
     pool = Pool(points)
     near = pool.near_each(min(n_neighbors, len(points) - 1), deadline=deadline)
-    scales = _mean_squared_distances(points, near[:, : max(k - 1, 2)])
+    # After Ctrl-C no search uses the scales.
+    n_for_scale = 1 if is_interrupted() else max(k - 1, 2)
+    scales = _mean_squared_distances(points, near[:, :n_for_scale])
     order = np.argsort(np.argsort(pool.in_order())[point_of], kind="stable")
     if len(points) < len(X):
         near = _with_twins(near, point_of, counts, n_neighbors)

@@ -16,7 +16,8 @@ from sk_microagg.refiners._selection import Selection
 # Default number of steps per record of an initial run.
 STEPS_OF_INITIAL_RUN = 5_000
 
-# With a time limit, an initial run has at least this many steps per record, times k.
+# With a time limit, there are fewer initial runs rather than runs of fewer steps than this per
+# record, times k; a single one may have fewer.
 MIN_STEPS_TIMES_K = 10_000
 
 # If the time limit allows fewer steps than this per record, times k², one run takes all of it.
@@ -59,7 +60,7 @@ MIN_DISPUTED_GROUPS = 4
 # Share of the time left that the runs of a round take at most: integer programs follow.
 MAX_SHARE_OF_RUNS = 0.6
 
-# Seconds that runs get even if the time is up.
+# Seconds that a run gets at least.
 MIN_SECONDS = 1e-3
 
 # Runs with different schedules find a larger variety of groups than seeds alone. Many jumps help
@@ -245,9 +246,9 @@ class Search:
 
     def _parts(self, labels):
         """Return what the runs of a round anneal: partitions, each with some of its records."""
-        disputed = labels, self._disputed(labels)
         if self.selection.relaxation is None:
-            return [disputed]
+            return [(labels, np.arange(len(self.X)))]
+        disputed = labels, self._disputed(labels)
         try:
             undecided = self.selection.relaxation.decided(DECIDED, self.deadline)
         except OutOfTimeError:

@@ -44,7 +44,7 @@ MIN_USE = 0.05
 
 
 class OutOfTimeError(Exception):
-    """There was no time for what all that follows depends on."""
+    """Time was up before a result that later steps need."""
 
 
 class Relaxation:
@@ -120,6 +120,8 @@ class Relaxation:
         if deadline.is_over():
             return
         n_new = self._price_columns(deadline)
+        if deadline.is_over():
+            return
         is_longest = self.n_iter == MAX_ASCENT_ITER
         if n_new < SETTINGS.few_new_columns * self.n and is_longest:
             n_cuts = self._add_cuts(use, deadline)

@@ -51,6 +51,12 @@ def certify(numbers, tmp_path):
     return ["anonymize", numbers, tmp_path / "out.csv", *arguments, "-k", 4]
 
 
+@pytest.fixture(autouse=True)
+def a_moment_that_lasts(set_clock):
+    """Give exchanges all the time that they need in the moment after Ctrl-C."""
+    set_clock(1e-9)
+
+
 def test_an_interrupted_search_is_released(run, search, press_before, level, tmp_path):
     press_before(IteratedLocalSearch, "_perturb")
     outcome = run(*search)

@@ -167,7 +167,7 @@ def test_long_searches_end_at_the_time_limit_with_a_partition(refiner, n_init, X
 @either
 @pytest.mark.parametrize("n_init", [1, 3])
 @pytest.mark.usefixtures("fake_clock")
-@pytest.mark.filterwarnings("ignore:Time was up")
+@pytest.mark.filterwarnings("ignore:The search ended")
 def test_a_time_limit_that_is_over_at_once_still_gives_a_partition(refiner, n_init):
     X = np.random.default_rng(0).normal(size=(3000, 3))
     labels = MDAV().build(X, 4)

@@ -91,7 +91,7 @@ def test_time_limit_ends_the_search_with_the_best_so_far(X, labels, n_init):
 
 
 @pytest.mark.usefixtures("fake_clock")
-@pytest.mark.filterwarnings("ignore:Time was up")
+@pytest.mark.filterwarnings("ignore:The search ended")
 def test_a_time_limit_that_is_over_at_once_still_gives_a_partition():
     X = np.random.default_rng(0).normal(size=(5000, 3))
     labels = MDAV().build(X, 4)

@@ -11,6 +11,7 @@ import pytest
 from oracles.partition import canonical, total_sse
 
 from sk_microagg import microaggregate
+from sk_microagg._bound import _records
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
@@ -182,6 +183,7 @@ def test_disputed_records_are_annealed_alone(X, labels, monkeypatch):
     assert max(sizes[3:]) <= 100
 
 
+@pytest.mark.usefixtures("fake_clock")
 def test_with_little_time_one_run_takes_all_of_it(X, labels, monkeypatch):
     n_runs = []
 
@@ -192,11 +194,23 @@ def test_with_little_time_one_run_takes_all_of_it(X, labels, monkeypatch):
     plain = recombination.anneal
     monkeypatch.setattr(recombination, "anneal", recording)
     monkeypatch.setattr(recombination, "MIN_STEPS_TO_RECOMBINE", 10**12)
-    search = Recombination(time_limit=0.1)
+    search = Recombination(time_limit=2.0)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
     assert len(n_runs) == 1
     assert search.n_iter_ == 0
     assert len(search.trace_) == 3
+
+
+@pytest.mark.parametrize("time_limit", [None, 20.0])
+@pytest.mark.usefixtures("fake_clock")
+def test_without_time_for_a_relaxation_the_best_run_is_kept(X, labels, monkeypatch, time_limit):
+    # A tree of the records seems to take longer than there is.
+    monkeypatch.setattr(_records, "tree_seconds", lambda X: np.inf)
+    search = Recombination(n_init=3, max_iter=2, annealing_max_iter=20_000, time_limit=time_limit)
+    refined = search.refine(X, labels, 4, random_state=0)
+    assert_valid(X, labels, refined)
+    assert information_loss(X, refined) < information_loss(X, labels)
+    assert search.n_iter_ > 0
 
 
 @pytest.mark.parametrize("seed", range(3))
