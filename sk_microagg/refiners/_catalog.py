@@ -1,5 +1,6 @@
 """Groups to choose from, and integer programs that choose some of them."""
 
+import atexit
 from concurrent.futures import Future
 from threading import Thread
 
@@ -143,7 +144,8 @@ class Catalog:
 def _until_interrupted(function, *arguments, **options):
     """Return what a function returns, or None as soon as Ctrl-C asks searches to end.
 
-    The solver cannot be interrupted. It runs in a thread of its own, and Ctrl-C abandons it.
+    The solver cannot be interrupted. It runs in a thread of its own, and Ctrl-C abandons it; only
+    the end of the process waits for it.
     """
     outcome = Future()
 
@@ -157,6 +159,9 @@ def _until_interrupted(function, *arguments, **options):
     thread.start()
     while thread.is_alive() and not is_interrupted():
         thread.join(SECONDS_BETWEEN_CHECKS)
+    if thread.is_alive():
+        # A solver that returns to an interpreter that is shutting down aborts the process.
+        atexit.register(thread.join)
     return outcome.result() if outcome.done() else None
 
 

@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -246,3 +248,26 @@ def test_programs_with_more_choices_find_what_smaller_ones_miss(monkeypatch):
 
     assert cost((0,)) == groups.cost_of(labels)
     assert cost((0, PLENTY)) == cost((PLENTY,)) < groups.cost_of(labels)
+
+
+ABANDONED = """
+import _thread, time
+from sk_microagg._utils._deadline import interruptible
+from sk_microagg.refiners._catalog import _until_interrupted
+
+def solve():
+    _thread.interrupt_main()
+    time.sleep(1.0)
+    print("solved")
+
+with interruptible():
+    assert _until_interrupted(solve) is None
+print("left")
+"""
+
+
+@pytest.mark.slow
+def test_the_end_of_the_process_waits_for_an_abandoned_solver():
+    command = [sys.executable, "-P", "-c", ABANDONED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["left", "solved"]
