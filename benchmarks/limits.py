@@ -94,7 +94,7 @@ def compare(arguments):
     cells = []
     ends = [{"limit": limit} for limit in arguments.limits]
     ends += [{"press": seconds} for seconds in arguments.presses]
-    for n, k, end, what in product(arguments.n, arguments.k, ends, [*SEARCHES, BOUND]):
+    for n, k, end, what in product(arguments.n, arguments.k, ends, arguments.what):
         if what == "Auto" and "limit" in end:  # It has none.
             continue
         task = {"what": what, "n": n, "k": k, **end}
@@ -126,6 +126,7 @@ def _print(cell):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
+    add("--what", nargs="+", choices=[*SEARCHES, BOUND], default=[*SEARCHES, BOUND])
     add("--n", nargs="+", type=int, default=[20_000, 100_000], help="records (%(default)s)")
     add("-k", nargs="+", type=int, default=[5, 200], help="minimum group sizes (%(default)s)")
     add("--limits", nargs="*", type=float, default=[2.0], help="seconds (%(default)s)")

@@ -76,16 +76,14 @@ def test_anytime_benchmark_compares_all_searches(tmp_path):
 
 def test_limits_benchmark_waits_for_time_limits_and_ctrl_c(tmp_path):
     options = ["--n", "300", "-k", "3", "--limits", "0.2", "--presses", "2"]
-    printed, results = run("limits.py", *options, "--json", tmp_path / "results.json")
-    assert len(printed.splitlines()) == 2 + len(results["cells"]) == 2 + 9
+    options += ["--what", "IteratedLocalSearch", "--json", tmp_path / "results.json"]
+    printed, results = run("limits.py", *options)
+    at_limit, at_press = results["cells"]
+    assert len(printed.splitlines()) == 4
+    assert at_limit["over"] == at_limit["seconds"] - 0.2
+    assert at_press["answered"] < at_press["seconds"]
     for cell in results["cells"]:
-        assert "error" not in cell
-        assert ("over" in cell) == ("limit" in cell)
-        assert 0 < cell.get("loss_percent", cell.get("bound_percent")) < 100
-    # The others may end before Ctrl-C is pressed.
-    assert any(
-        cell["what"] == "IteratedLocalSearch" and "answered" in cell for cell in results["cells"]
-    )
+        assert 0 < cell["loss_percent"] < 100
 
 
 def test_beyond_k_benchmark_measures_what_constraints_cost(tmp_path):
