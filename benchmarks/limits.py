@@ -45,6 +45,8 @@ MOST_SECONDS = 300
 def measure_cell(cell):
     """Search or prove in this process, until the time limit or Ctrl-C ends it."""
     cap_memory()
+    # Where this was started in the background, Ctrl-C is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     n, k, name = cell["n"], cell["k"], cell["what"]
     X = np.random.default_rng([0, n]).normal(size=(n, N_COLUMNS))
     start = np.minimum(np.arange(n) // k, n // k - 1)

@@ -251,7 +251,8 @@ def test_programs_with_more_choices_find_what_smaller_ones_miss(monkeypatch):
 
 
 ABANDONED = """
-import _thread, time
+import _thread, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
 from sk_microagg._utils._deadline import interruptible
 from sk_microagg.refiners._catalog import _until_interrupted
 
