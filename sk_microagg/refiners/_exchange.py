@@ -189,7 +189,7 @@ class FinalExchange:
         """Exchange records until the partition is a power diagram, or time is up.
 
         It may take a little longer than the time limit, and goes on for a moment after Ctrl-C: an
-        exchange that is cut short leaves groups to which `transform` is not exact. Under rules
+        exchange that is cut short leaves groups for which `transform` is not exact. Under rules
         beyond k there are only swaps and shifts: cycles do not know rules.
         """
         grace = min(max(MIN_GRACE, GRACE_SHARE * self.time_limit), self.time_limit)
