@@ -193,7 +193,8 @@ def test_an_interrupt_while_neighbors_are_looked_for(X, labels, press_before, se
         ):
             refined = search.refine(X, labels, 4, random_state=0)
         assert np.bincount(refined).min() >= 4
-        assert total_sse(X, refined) <= total_sse(X, labels)
+        # The same groups may be numbered, and so added, in another order.
+        assert total_sse(X, refined) <= total_sse(X, labels) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("presses", [1, 2])

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 # Seconds that a search gets after Ctrl-C to finish its result.
-SECONDS_TO_FINISH = 0.1
+SECONDS_TO_FINISH = 0.06
 
 # Modules whose frames a warning is not about: this package, and those that call it for the user.
 PACKAGE = str(Path(__file__).parents[1])

@@ -25,7 +25,8 @@ RECORDS_FOR_NEIGHBORS = 5_000
 
 # A final exchange takes up to this many times as long as the search for neighbors before it. It
 # gets this share of a time limit at most, and may take a little longer than the limit: this share
-# of it, or these seconds, but never longer than the limit itself.
+# of it; or these seconds, but never longer than the limit itself, if it is not likely to need them.
+# Where it is, a limit that is divided among many blocks would be exceeded by that in each of them.
 EXCHANGE_TO_NEIGHBORS = 5.0
 MAX_SHARE_OF_EXCHANGE = 0.4
 GRACE_SHARE = 0.05
@@ -178,12 +179,15 @@ class FinalExchange:
     def __init__(self, deadline: Deadline, time_limit: float) -> None:
         self.deadline = deadline
         self.time_limit = time_limit
+        self.grace = GRACE_SHARE * time_limit
 
     def end_of_search(self) -> Deadline:
         """Return when the search has to end; to be called when neighbors have been found."""
         likely = EXCHANGE_TO_NEIGHBORS * self.deadline.seconds_gone()
-        seconds = min(likely, MAX_SHARE_OF_EXCHANGE * self.time_limit)
-        return self.deadline.within(self.deadline.seconds_left() - seconds)
+        most = MAX_SHARE_OF_EXCHANGE * self.time_limit
+        if likely <= most:
+            self.grace = max(self.grace, min(MIN_GRACE, self.time_limit))
+        return self.deadline.within(self.deadline.seconds_left() - min(likely, most))
 
     def run(self, neighborhoods: Neighborhoods, labels: Labels) -> Labels:
         """Exchange records until the partition is a power diagram, or time is up.
@@ -192,8 +196,7 @@ class FinalExchange:
         exchange that is cut short leaves groups for which `transform` is not exact. Under rules
         beyond k there are only swaps and shifts: cycles do not know rules.
         """
-        grace = min(max(MIN_GRACE, GRACE_SHARE * self.time_limit), self.time_limit)
-        seconds = self.deadline.at + grace - time.monotonic()
+        seconds = self.deadline.at + self.grace - time.monotonic()
         deadline = Deadline(seconds, grace=SECONDS_TO_FINISH)
         if deadline.is_over():
             if not neighborhoods.rules:

@@ -255,7 +255,8 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         deadline = deadline.within(seconds)
         rng = check_random_state(seed)
         partition, descent, guards = begin(number, seed, rng)
-        descent.run(partition.groups(), deadline=deadline)
+        if not deadline.is_over():
+            descent.run(partition.groups(), deadline=deadline)
         partition.mark()
         best = partition.cost
         progress.note(best)

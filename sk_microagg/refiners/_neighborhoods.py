@@ -75,6 +75,8 @@ class Neighborhoods:
     ) -> Self:
         """Find neighbors and scales of all records of a table; only roughly after the deadline."""
         order, neighbors, scales = _neighbors_and_scales(X, k, deadline)
+        if order is None:
+            return cls(X, k, np.arange(len(X)), neighbors, scales, rules)
         place = np.empty(len(X), dtype=np.int32)
         place[order] = np.arange(len(X))
         return cls(
@@ -128,8 +130,12 @@ class Neighborhoods:
 
 def _neighbors_and_scales(
     X: Floats, k: int, deadline: Deadline | None
-) -> tuple[Labels, Codes, Floats]:
-    """Return the order of the search, and neighbors and scales of the records in any order."""
+) -> tuple[Labels | None, Codes, Floats]:
+    """Return the order of the search, and neighbors and scales of the records in any order.
+
+    After Ctrl-C no search follows, and it has to end soon: the order is None then, and all scales
+    are 1.
+    """
     first, point_of, counts = distinct_records(X)
     n_neighbors = min(max(NEIGHBORS_PER_K * k, MIN_NEIGHBORS), MAX_NEIGHBORS, len(X) - 1)
     if len(first) == 1:
@@ -140,13 +146,14 @@ def _neighbors_and_scales(
     points = np.ascontiguousarray(X[first])
     pool = Pool(points)
     near = pool.near_each(min(n_neighbors, len(points) - 1), deadline=deadline)
-    # After Ctrl-C no search uses the scales.
-    n_for_scale = 1 if is_interrupted() else max(k - 1, 2)
-    scales = _mean_squared_distances(points, near[:, :n_for_scale])
-    order = np.argsort(np.argsort(pool.in_order())[point_of], kind="stable")
+    neighbors = near
     if len(points) < len(X):
-        near = _with_twins(near, point_of, counts, n_neighbors)
-    return order, near, scales[point_of]
+        neighbors = _with_twins(near, point_of, counts, n_neighbors)
+    if is_interrupted():
+        return None, neighbors, np.ones(len(X))
+    scales = _mean_squared_distances(points, near[:, : max(k - 1, 2)])
+    order = np.argsort(np.argsort(pool.in_order())[point_of], kind="stable")
+    return order, neighbors, scales[point_of]
 
 
 def _mean_squared_distances(points: Floats, near: Codes) -> Floats:

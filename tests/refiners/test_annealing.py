@@ -159,7 +159,7 @@ def test_transform_is_exact(refiner, load, X):
 def test_long_searches_end_at_the_time_limit_with_a_partition(refiner, n_init, X, labels):
     # Without the limit it would run for days.
     name = {Annealing: "max_iter", Recombination: "annealing_max_iter"}[type(refiner)]
-    search = clone(refiner).set_params(n_init=n_init, time_limit=0.3, **{name: 10**13})
+    search = clone(refiner).set_params(n_init=n_init, time_limit=1.0, **{name: 10**13})
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
     assert search.n_iter_ < 10**13
 
@@ -267,8 +267,9 @@ def test_an_interrupt_ends_long_work_with_what_there_is(refiner):
         check=True,
         timeout=60,
     )
-    message, is_valid = done.stdout.splitlines()
-    assert message.startswith("The search was interrupted by Ctrl-C")
+    messages, is_valid = done.stdout.splitlines()
+    # On a busy machine the exchange after it may be cut short, which is said as well.
+    assert "The search was interrupted by Ctrl-C" in messages
     assert is_valid == "True"
 
 
@@ -372,7 +373,7 @@ def test_the_default_number_of_steps_is_proportional_to_the_records():
 
 @pytest.mark.usefixtures("fake_clock")
 def test_the_time_limit_determines_the_number_of_steps(X, labels):
-    search = Annealing(time_limit=0.2, n_init=2)
+    search = Annealing(time_limit=1.0, n_init=2)
     assert_refined(X, labels, search.refine(X, labels, 4, random_state=0), 4)
     assert search.n_iter_ > 0
     assert len(search.trace_) > 2

@@ -246,6 +246,7 @@ from sk_microagg.refiners import Exchange
 X = np.random.default_rng(0).normal(size=(20_000, 8))
 labels = np.arange(len(X)) // 5
 refiner = Exchange()
+Exchange().refine(X[:10], labels[:10], 5)  # what is imported at first use is no kernel
 try:
     threading.Timer(0.7, _thread.interrupt_main).start()
     refiner.refine(X, labels, 5, random_state=0)
