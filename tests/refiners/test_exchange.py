@@ -5,6 +5,7 @@ import pytest
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.exceptions import ConvergenceWarning
 from tables.numbers import TABLES
 
 from sk_microagg import MicroAggregator
@@ -12,7 +13,8 @@ from sk_microagg._kernels import Pool
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import Exchange
-from sk_microagg.refiners._exchange import exchange
+from sk_microagg.refiners._exchange import FinalExchange, exchange
+from sk_microagg.refiners._neighborhoods import Neighborhoods
 
 MOST_TABLES = [table for table in TABLES if table != "tiny"]
 
@@ -113,3 +115,22 @@ def test_a_deadline_that_is_not_over_changes_nothing():
     in_time, _, is_diagram = exchange(X, labels, 4, deadline=Deadline(3600.0))
     assert is_diagram
     assert np.array_equal(canonical(in_time), canonical(Exchange().refine(X, labels, 4)))
+
+
+@pytest.mark.parametrize("seconds_for_neighbors", [0.05, 0.2])
+def test_a_final_exchange_exceeds_the_time_limit_only_if_that_is_unlikely(
+    set_clock, seconds_for_neighbors
+):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(200, 3)), some_labels(rng, 200, 4)
+    clock = set_clock(0.0)
+    final = FinalExchange(Deadline(1.0), time_limit=1.0)
+    neighborhoods = Neighborhoods.of(X, 4)
+    clock.now += seconds_for_neighbors
+    final.end_of_search()
+    clock.now += 1.1 - seconds_for_neighbors
+    if seconds_for_neighbors < 0.1:
+        assert oracles.negative_cycle_free(X, final.run(neighborhoods, labels))
+    else:
+        with pytest.warns(ConvergenceWarning, match="power diagram"):
+            assert np.array_equal(final.run(neighborhoods, labels), labels)
