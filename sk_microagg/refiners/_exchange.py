@@ -25,8 +25,8 @@ RECORDS_FOR_NEIGHBORS = 5_000
 
 # A final exchange takes up to this many times as long as the search for neighbors before it. It
 # gets this share of a time limit at most, and may take a little longer than the limit: this share
-# of it; or these seconds, but never longer than the limit itself, if it is not likely to need them.
-# Where it is, a limit that is divided among many blocks would be exceeded by that in each of them.
+# of it. Where it is likely to end in time, it may take these seconds longer (at most the limit).
+# Otherwise every block would take them, and a limit that is divided among many would not hold.
 EXCHANGE_TO_NEIGHBORS = 5.0
 MAX_SHARE_OF_EXCHANGE = 0.4
 GRACE_SHARE = 0.05
