@@ -267,8 +267,7 @@ every_huge_value = pytest.mark.parametrize("value", [1e160, -1e200, 1.7e308])
 @every_huge_value
 def test_values_whose_squares_overflow(value):
     X = with_value(value)
-    message = rf"^X holds values as large as {abs(value):.3g}.*overflow: values must be at most"
-    message = message.replace("+", r"\+")
+    message = "^X holds values so large that .*overflow: values must be at most"
     assert_fit_fails(MicroAggregator(scaler=None), X, ValueError, message)
     with pytest.raises(ValueError, match=message):
         microaggregate(X, 5)
@@ -280,13 +279,13 @@ def test_values_whose_squares_overflow(value):
 @every_huge_value
 def test_values_whose_squares_overflow_in_the_scaler(value):
     # Warnings are errors here, so this also says that none comes before the message.
-    message = "X.* holds values as large as .*overflow: values must be at most"
+    message = "X.* holds values so large .*overflow: values must be at most"
     assert_fit_fails(MicroAggregator(), with_value(value), ValueError, message)
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(np.nan, "contains NaN"), (np.inf, "contains infinity"), (1e200, "holds values as large as")],
+    [(np.nan, "contains NaN"), (np.inf, "contains infinity"), (1e200, "holds values so large")],
 )
 def test_scaler_whose_result_cannot_be_compared(X, value, message):
     scaler = FunctionTransformer(lambda X: X + value)
@@ -475,7 +474,7 @@ def test_unfitted(X, method):
         (with_text("Bonn"), ValueError, TEXT.format(1)),
         (np.ones(3), ValueError, "two dimensions, rows and columns"),
         (csr_array(np.eye(3)), TypeError, "Sparse data was passed for X"),
-        (with_value(1e200), ValueError, "X.* holds values as large as .*overflow"),
+        (with_value(1e200), ValueError, "X.* holds values so large .*overflow"),
     ],
 )
 def test_bad_new_records(X, method, new, error, message):

@@ -99,14 +99,19 @@ def test_equal_results_each_time(X):
 def test_distributions_within_strata_are_those_of_the_whole_table(X):
     # Neither the young nor the others look like the table.
     message = (
-        r"^strata: stratum (True|False) of \d+ records violates TCloseness\(t=0\.1\) of the "
-        r"sensitive column even as one group: its figure is 0\.\d+\. "
+        r"^strata: a stratum violates TCloseness\(t=0\.1\) of the sensitive column even as one "
+        r"group\. Merge it with another one\.$"
     )
     with pytest.raises(ValueError, match=message):
         MicroAggregator(4, privacy=TCloseness(0.1)).fit(X, sensitive=AGES, strata=AGES < 40)
 
 
 # Errors
+
+
+SMALL_STRATUM = (
+    r"^strata: every stratum must have at least k=4 records\. Merge smaller ones with others\.$"
+)
 
 
 def assert_fails(aggregator, X, error, message, **given):
@@ -149,26 +154,24 @@ ANN = np.array(["Ann"] * 398 + ["Bob"] * 2)
         (
             None,
             {"strata": FEW},
-            r"^strata: stratum 'west' has 2 records, and must have at least k=4\. Merge it with "
-            r"another stratum\.$",
+            SMALL_STRATUM,
         ),
         (
             None,
             {"strata": pd.DataFrame({"a": FEW, "b": 1})},
-            r"^strata: stratum 'west', 1 has 2 records, ",
+            SMALL_STRATUM,
         ),
-        (None, {"strata": [None] * 3 + ["a"] * 397}, r"^strata: stratum missing has 3 records, "),
+        (None, {"strata": [None] * 3 + ["a"] * 397}, SMALL_STRATUM),
         (
             None,
             {"strata": REGIONS, "unit": np.r_[np.arange(300), np.arange(100) % 3]},
-            r"^strata: stratum 'west' of 100 records violates k=4 different units \(unit column\) "
-            r"even as one group: its figure is 3\.",
+            r"^strata: a stratum violates k=4 different units \(unit column\) even as one group\.",
         ),
         (
             LDiversity(2),
             {"strata": REGIONS, "sensitive": REGIONS == "west"},
-            r"^strata: stratum 'north' of 150 records violates LDiversity\(l=2\) of the sensitive "
-            r"column even as one group: its figure is 1\.",
+            r"^strata: a stratum violates LDiversity\(l=2\) of the sensitive column even as one "
+            r"group\.",
         ),
         (None, {"strata": REGIONS[:9]}, r"^strata has 9 records: it must have those of X, 400\.$"),
         (None, {"unit": ANN}, r"^unit column: 2 different units, k=4 needs at least 4\.$"),
@@ -210,8 +213,7 @@ def test_other_errors_leave_nothing_behind_either(X):
         (
             REGIONS,
             ["east", "west", None],
-            r"^strata has unknown values, 'east', missing: every stratum must be one of those in "
-            r"fit\.$",
+            r"^strata has unknown values: every stratum must be one of those in fit\.$",
         ),
         (REGIONS, ["west"], r"^strata has 1 records: it must have those of X, 3\.$"),
     ],

@@ -48,7 +48,7 @@ WRONG = [
     ({"categorical": "auto"}, f"categorical names 'auto', {COLUMNS}"),
     ({"ordinal": "name"}, f"ordinal names 'name', {COLUMNS}"),
     ({"ordinal": {"name": ["a"]}}, f"ordinal names 'name', {COLUMNS}"),
-    ({"ordinal": {"ward": ["A", "B"]}}, "ordinal['ward'] lacks the value 'C' of X"),
+    ({"ordinal": {"ward": ["A", "B"]}}, "ordinal['ward'] lacks a value of X"),
     ({"ordinal": {"ward": ["A", "B", "A"]}}, "ordinal['ward']=['A', 'B', 'A'] must hold each"),
     (
         {"ordinal": {"ward": ["A", "B", "C"]}, "categorical": ["ward"]},
@@ -61,7 +61,7 @@ WRONG = [
     ({"hierarchies": ["ward"]}, "hierarchies=['ward'] must be a dict from columns to hierarchies"),
     ({"hierarchies": {"name": {}}}, f"hierarchies names 'name', {COLUMNS}"),
     ({"hierarchies": {"ward": 3}}, "hierarchies['ward']=3: It must be a Hierarchy, a path or a"),
-    ({"hierarchies": {"ward": ["A", "B"]}}, "Column 'ward' has the value 'C', which is not a leaf"),
+    ({"hierarchies": {"ward": ["A", "B"]}}, "Column 'ward' has a value that is not a leaf"),
     (
         {"hierarchies": {"age": Hierarchy.intervals()}},
         "hierarchies['age']=<hierarchy of intervals> must be a tree whose leaves are given",
@@ -108,8 +108,11 @@ def test_a_failed_fit_leaves_the_fitted_model_as_it_was(parameters, message):
 
 
 TABLES = {
-    "infinite": (pd.DataFrame({"a": [1.0, np.inf]}), "Column 'a' of X holds the value inf"),
-    "too large": (pd.DataFrame({"a": [1.0, -1e200]}), "Column 'a' of X holds the value 1e+200"),
+    "infinite": (pd.DataFrame({"a": [1.0, np.inf]}), "Column 'a' of X holds infinite"),
+    "too large": (
+        pd.DataFrame({"a": [1.0, -1e200]}),
+        "Column 'a' of X holds infinite or very large",
+    ),
     "complex": (pd.DataFrame({"a": [1j, 2j]}), "Column 'a' of X holds complex numbers"),
     "twice a name": (
         pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]),

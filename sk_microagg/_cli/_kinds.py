@@ -105,7 +105,7 @@ def column_of_text(cells, name, format, declared, *, is_strict):
 
 def _refuse_mistyped(texts, name, format, numbers, dates):
     if numbers.is_number.all():
-        refuse_symbols(name, numbers.symbols())
+        refuse_symbols(name)
     if dates.is_date.all():
         _refuse_zones(name)
     if numbers.is_number.any() and numbers.have_leading_zeros():
@@ -163,7 +163,7 @@ def _declared_number(texts, name, format, declared):
         refuse_other_notations(name, texts, texts.n_cells(numbers.is_number), format)
         refuse_others(name, texts, numbers.is_number, "numbers", "--number")
     if len(numbers.symbols()) > 1:
-        refuse_symbols(name, numbers.symbols())
+        refuse_symbols(name)
     return _column_of_numbers(texts, name, "declared with --number", numbers, numbers.values())
 
 

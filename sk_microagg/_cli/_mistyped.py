@@ -16,8 +16,8 @@ MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "nu
 MARKERS |= {"unknown", "unk", "not available", "not applicable", "k.a.", "#null!", "#value!"}
 MARKERS |= {"-", "--", "---", ".", "..", "...", "/", "#", "–", "—"}
 
-# A value that occurs this often may be quoted in a message.
-SEVERAL = 3
+# Counts in messages are rounded to multiples of this: exact ones tell of single records.
+STEP = 5
 
 # From this share on, cells that are numbers make the others suspicious.
 SMALLEST_SHARE = 0.5
@@ -64,9 +64,8 @@ def refuse_others(name, texts, fits, what, declared_by=None):
     declared_by : str or None, default=None
         The option by which the user says that all are.
     """
-    n_fit = texts.n_cells(fits)
-    found = f"{n_fit} of {texts.n_known} cells are {what}"
-    odd = _quotable(texts, ~fits)
+    found = f"{_about(texts.n_cells(fits), texts)} are {what}"
+    odd = _marker(texts, ~fits)
     if declared_by == "--ordinal":
         otherwise = "complete the order"
     elif declared_by:
@@ -75,9 +74,7 @@ def refuse_others(name, texts, fits, what, declared_by=None):
         otherwise = f"use --categorical {shell(name)} to take all as categories"
     if odd is None:
         advice = f"name texts that mean missing by --na, or {otherwise}"
-        n_odd = texts.n_known - n_fit
-        are = "is" if n_odd == 1 else "are"
-        raise CommandError(f"{shown(name)}: {found}, {n_odd} {are} not: {advice}.")
+        raise CommandError(f"{shown(name)}: {found}, some are not: {advice}.")
     raise CommandError(
         f"{shown(name)}: {found}, {odd!r} is not one: use {_na(odd)}; or {otherwise}."
     )
@@ -102,17 +99,16 @@ def refuse_other_notations(name, texts, n_numbers, format):
     advice = dict.fromkeys(" ".join(words) for words in options if len(words) == fewest)
     which = ", whichever is meant" if len(advice) > 1 else ""
     raise CommandError(
-        f"{shown(name)}: {most} of {texts.n_known} cells are numbers with other marks: use "
+        f"{shown(name)}: {_about(most, texts)} are numbers with other marks: use "
         f"{' or '.join(advice)}{which}; or --categorical {shell(name)}."
     )
 
 
-def refuse_symbols(name, symbols):
+def refuse_symbols(name):
     """Raise, since numbers have different symbols."""
-    found = {symbol.replace("number", "") or "none" for symbol in symbols}
     raise CommandError(
-        f"{shown(name)}: its numbers have different symbols, {' and '.join(sorted(found)[:3])}: "
-        f"write them alike, or use --categorical {shell(name)}."
+        f"{shown(name)}: its numbers have different symbols, or some have none: write them alike, "
+        f"or use --categorical {shell(name)}."
     )
 
 
@@ -121,8 +117,8 @@ def refuse_undeclared_dates(name, texts):
     n_dates = texts.n_cells(texts.matches(LIKE_A_DATE))
     if n_dates >= SMALLEST_SHARE * texts.n_known:
         raise CommandError(
-            f"{shown(name)}: {n_dates} of {texts.n_known} cells seem to be dates: use --date "
-            f"{shell(name)}, or --categorical {shell(name)}."
+            f"{shown(name)}: {_about(n_dates, texts)} seem to be dates: use --date {shell(name)}, "
+            f"or --categorical {shell(name)}."
         )
 
 
@@ -131,13 +127,23 @@ def shell(text):
     return shlex.quote(f'"{text}"' if "," in text else text)
 
 
-def _quotable(texts, odd):
-    """One of some texts that may be quoted, as it is no single person's; None if there is none."""
-    counts = texts.counts
-    candidates = [(texts.unique[place].as_py(), counts[place]) for place in np.flatnonzero(odd)]
-    ranked = sorted(candidates, key=lambda pair: (pair[0].lower() not in MARKERS, -pair[1]))
-    text, count = ranked[0]
-    return text if count >= SEVERAL or text.lower() in MARKERS else None
+def _about(n_cells, texts):
+    """A number of known cells and that of all, in words."""
+    if texts.n_known < 2 * STEP:
+        return "some cells"
+    n_cells, n_known = (STEP * round(n / STEP) for n in (n_cells, texts.n_known))
+    return f"about {n_cells} of {n_known} cells"
+
+
+def _marker(texts, odd):
+    """The most frequent of some texts that is used for missing values; None if there is none.
+
+    Others are not quoted, since they may be what a single person has.
+    """
+    found = [
+        place for place in np.flatnonzero(odd) if texts.unique[place].as_py().lower() in MARKERS
+    ]
+    return texts.unique[max(found, key=texts.counts.__getitem__)].as_py() if found else None
 
 
 def _na(text):

@@ -262,9 +262,9 @@ def write_table(cells, path, format=None, style=None, readers_of=None):
             else:
                 write_csv(cells, draft, format.encoding, style, **settings)
     except UnicodeEncodeError as error:
-        lacking = error.object[error.start]
         raise CommandError(
-            f"{path} cannot be written in {format.encoding}, which lacks {lacking!r}."
+            f"{path} cannot be written in {format.encoding}, which lacks a character of the "
+            "release: name another one by --encoding."
         ) from error
     except BrokenPipeError:
         raise

@@ -1,7 +1,4 @@
-"""Messages of the command line in the words of the page, which has no options.
-
-They quote no value of the table that may be of a single record: the page may be shown to others.
-"""
+"""Messages of the command line in the words of the page, which has no options."""
 
 import re
 
@@ -21,13 +18,13 @@ def _without_advice_for_others(found):
     n_fit, n_known, what, _, advice = found.groups()
     if int(n_fit) >= SMALLEST_SHARE * int(n_known):
         return found[0]
-    return f"{n_fit} of {n_known} cells are {what}: {advice}"
+    return f"about {n_fit} of {n_known} cells are {what}: {advice}"
 
 
 REPLACED = [
     (
-        r"(?s)(\d+) of (\d+) cells are ([^,:]*), "
-        r"(.* is not one: use --na.*; or|\d+ (?:is|are) not: name texts .* --na, or) (.*)",
+        r"about (\d+) of (\d+) cells are ([^,:]*), "
+        r"(.* is not one: use --na.*; or|some are not: name texts .* --na, or) (.*)",
         _without_advice_for_others,
     ),
     (rf"use --categorical {NAME} to take all as categories", "choose the kind category"),
@@ -54,10 +51,6 @@ REPLACED = [
     (rf"write --date {NAME}, or leave it out", "leave the pattern empty"),
     (r"^--(?:date|ordinal|report) ", ""),
     (r"^--report: ", "The report: "),
-    # Values that may be of single records.
-    (r"(?s)^strata: stratum .* has \d+ records, and", "strata: a stratum has fewer records, and"),
-    (r"(?s)^strata: stratum .* of \d+ records violates", "strata: a stratum violates"),
-    (r"(?s) has the value .*, which is not a leaf", " has a value that is not a leaf"),
 ]
 
 
@@ -77,8 +70,8 @@ def on_the_page(message):
     Examples
     --------
     >>> from sk_microagg._explore._words import on_the_page
-    >>> on_the_page("born: 9 of 9 cells seem to be dates: use --date born, or --categorical born.")
-    'born: 9 of 9 cells seem to be dates: choose the kind date or category.'
+    >>> on_the_page("born: most cells seem to be dates: use --date born, or --categorical born.")
+    'born: most cells seem to be dates: choose the kind date or category.'
     """
     message = str(message)
     for pattern, words in REPLACED:

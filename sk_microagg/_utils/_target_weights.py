@@ -154,7 +154,7 @@ def _importances(estimator: Estimator, points: Any, y: Array, random_state: Rand
     n_coordinates = points.shape[1]
     if found.shape != (n_coordinates,) or not (np.isfinite(found) & (found >= 0)).all():
         raise ValueError(
-            f"estimator={model!r} has the importances {found!r}: they must be {n_coordinates} "
-            "numbers, each at least 0."
+            f"estimator={model!r} has importances of shape {found.shape}: they must be "
+            f"{n_coordinates} numbers, each at least 0."
         )
     return found

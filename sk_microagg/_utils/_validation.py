@@ -171,8 +171,8 @@ def check_records(
         largest = float(np.max(np.abs(X), initial=0.0, where=~np.isnan(X)))
     if largest > LARGEST_VALUE:
         raise ValueError(
-            f"{name} holds values as large as {largest:.3g}, whose squared distances overflow: "
-            f"values must be at most {LARGEST_VALUE:.3g}."
+            f"{name} holds values so large that squared distances overflow: values must be at most "
+            f"{LARGEST_VALUE:.3g}."
         )
     return X
 

@@ -75,15 +75,15 @@ class NumberColumn:
         """The numbers as floats, with NaN where one is missing."""
         try:
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError):
             raise ValueError(
                 f"Column {self.name!r} of X must hold numbers, as it did in fit."
-            ) from error
+            ) from None  # The message of NumPy quotes a cell.
         largest = np.max(np.abs(values), initial=0.0, where=~np.isnan(values))
         if largest > LARGEST_VALUE:
             raise ValueError(
-                f"Column {self.name!r} of X holds the value {largest:.3g}: numbers must be finite "
-                f"and at most {LARGEST_VALUE:.3g}."
+                f"Column {self.name!r} of X holds infinite or very large numbers: numbers must be "
+                f"finite and at most {LARGEST_VALUE:.3g}."
             )
         return values
 

@@ -71,21 +71,19 @@ class OrdinalColumn:
         values = self._values_in_order(column) if order is None else list(order)
         if len({*values}) < len(values):
             raise ValueError(f"ordinal[{self.name!r}]={values!r} must hold each value once.")
-        counts = _people_by_value(column, units)
-        counts = np.array([counts.get(value, 0) for value in values], dtype=np.intp)
+        n_have = _people_by_value(column, units)
+        counts = np.array([n_have.get(value, 0) for value in values], dtype=np.intp)
         may_be_known = (counts == 0) | (counts >= k) | self._is_given
         self.ranks = np.flatnonzero(may_be_known).astype(np.float64)
         self.order = [values[rank] for rank in np.flatnonzero(may_be_known)]
         self._rank_of = dict(zip(self.order, self.ranks.tolist(), strict=True))
         ends = np.array([-1.0, *self.ranks, len(values)])
         self._between = (ends[:-1] + ends[1:]) / 2
-        if self._is_given:
-            unknown = [value for value in column.dropna().unique() if value not in self._rank_of]
-            if unknown:
-                raise ValueError(
-                    f"ordinal[{self.name!r}] lacks the value {unknown[0]!r} of X: it must hold all "
-                    "values, lowest first."
-                )
+        if self._is_given and any(value not in self._rank_of for value in n_have):
+            # Messages quote no value: it may be that of a single person.
+            raise ValueError(
+                f"ordinal[{self.name!r}] lacks a value of X: it must hold all values, lowest first."
+            )
 
     def _values_in_order(self, column: Series) -> list[Any]:
         if is_categorical(column):

@@ -105,8 +105,8 @@ def generalization_loss(
         for i, key in enumerate(keys):
             if covers[key] is None:
                 raise ValueError(
-                    f"release has {key[2]!r} in column {name!r} and row {i}, "
-                    "which does not stand for the value in X."
+                    f"release has a value in column {name!r} and row {i} that does not stand for "
+                    "the value in X."
                 )
         domain.widen_to(covers.values())
         lost = {key: domain.loss_of(cover) for key, cover in covers.items()}

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._printable import printable
 from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg._utils._tables import cells_of, is_null
 from sk_microagg._utils._typing import Array, Labels, RandomState
@@ -48,32 +47,27 @@ class StratumNames:
         """As `numbers_of`, for records whose strata are given by their keys."""
         unknown = set(keys) - self._number_of.keys()
         if unknown:
-            shown = ", ".join(sorted(map(_words, unknown))[:5])
+            # Messages quote no stratum: it may be that of a single person.
             raise ValueError(
-                f"strata has unknown values, {shown}: every stratum must be one of those in fit."
+                "strata has unknown values: every stratum must be one of those in fit."
             )
         return np.array([self._number_of[key] for key in keys], dtype=np.intp)
 
-    def check_sizes(self, sizes: Array, k: int) -> None:
+    def check_sizes(self, sizes: Iterable[int], k: int) -> None:
         """Raise an error if a stratum has fewer than `k` records."""
-        for key, size in zip(self._number_of, sizes, strict=True):
-            if size < k:
-                raise ValueError(
-                    f"strata: stratum {_words(key)} has {size} records, and must have at "
-                    f"least k={k}. Merge it with another stratum."
-                )
+        if min(sizes) < k:
+            raise ValueError(
+                f"strata: every stratum must have at least k={k} records. Merge smaller ones with "
+                "others."
+            )
 
-    def check_figures(self, sizes: Array, rule: Rule, figures: Array) -> None:
+    def check_figures(self, rule: Rule, figures: Array) -> None:
         """Raise an error if a stratum violates a rule as a whole, given its figure."""
-        are_good = rule.constraint.accepts_each(figures)
-        for key, size, figure, is_good in zip(
-            self._number_of, sizes, figures, are_good, strict=True
-        ):
-            if not is_good:
-                raise ValueError(
-                    f"strata: stratum {_words(key)} of {size} records violates {rule.name} even "
-                    f"as one group: its figure is {figure:.6g}. Merge it with another stratum."
-                )
+        if not np.all(rule.constraint.accepts_each(figures)):
+            raise ValueError(
+                f"strata: a stratum violates {rule.name} even as one group. Merge it with another "
+                "one."
+            )
 
 
 class Strata:
@@ -130,7 +124,7 @@ class Strata:
         sizes = np.bincount(self.numbers)
         self.names.check_sizes(sizes, k)
         for rule in rules.rules:
-            self.names.check_figures(sizes, rule, rule.figures(self.numbers))
+            self.names.check_figures(rule, rule.figures(self.numbers))
 
 
 def keys_of(strata: Any, n_records: int) -> list[tuple[Any, ...]]:
@@ -138,7 +132,3 @@ def keys_of(strata: Any, n_records: int) -> list[tuple[Any, ...]]:
     columns = RoleColumns(strata, n_records, "strata").all_values()
     cells = [[None if is_null(cell) else cell for cell in cells_of(column)] for column in columns]
     return list(zip(*cells, strict=True))
-
-
-def _words(key: tuple[Any, ...]) -> str:
-    return ", ".join(printable("missing" if value is None else repr(value)) for value in key)

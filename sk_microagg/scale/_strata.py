@@ -100,7 +100,7 @@ def check_rules(frame, roles):
     by_column = compute_merged(counted, _merged, roles)
     if roles.unit is not None:
         n_units = by_column.pop().groupby(level=0).size().to_numpy()
-        roles.strata.names.check_figures(roles.sizes, roles.rule_of_units(), n_units)
+        roles.strata.names.check_figures(roles.rule_of_units(), n_units)
     by_name = dict(zip(roles.values, by_column, strict=True))
     for rule, name in zip(roles.rules, roles.columns, strict=True):
         counts = by_name[name]
@@ -109,7 +109,7 @@ def check_rules(frame, roles):
         )
         groups = GroupCounts.of_pairs(strata, rule.values[positions], counts.to_numpy())
         figures = rule.constraint.measure_counts(groups, rule.table)
-        roles.strata.names.check_figures(roles.sizes, rule, figures)
+        roles.strata.names.check_figures(rule, figures)
 
 
 def _count(frame, roles):

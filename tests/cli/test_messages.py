@@ -30,7 +30,7 @@ TABLE = "age,town\n" + "".join(f"{i},{'AB'[i % 2]}\n" for i in range(12))
         ),
         ("t.csv", "a,b,a\n1,2,3\n", "has 2 columns named 'a': names of columns must differ."),
         ("t.txt", TABLE, ".xlsx, .parquet. As -, CSV is read from standard input."),
-        ("t.csv", '""\n1\nx\n2\n', "'': 2 of 3 cells are numbers, 1 is not: name texts that"),
+        ("t.csv", '""\n1\nx\n2\n', "'': some cells are numbers, some are not: name texts that"),
     ],
 )
 def test_files(fails, write, tmp_path, name, content, message):
@@ -48,7 +48,10 @@ def test_files(fails, write, tmp_path, name, content, message):
             ["--encoding", "utf-16"],
             "Name another encoding by --encoding, or leave it out for",
         ),
-        (["--ordinal", "town=A<C"], "'B' is not one: use --na B; or complete the order."),
+        (
+            ["--ordinal", "town=A<C"],
+            "some are not: name texts that mean missing by --na, or complete the order.",
+        ),
         (["--engine", "dask", "--na", "-"], "--na needs --engine memory."),
         (
             ["--columns", "Aeg"],

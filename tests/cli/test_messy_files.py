@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import re
 from collections import Counter
 
 import pytest
@@ -68,7 +67,8 @@ def test_decimal_commas(release, refused, write):
         lines("age;income", lambda i: f"{AGES[i]};{INCOMES[i] + i % K:.2f}".replace(".", ",")),
     )
     assert refused(path, "--sep", ";") == (
-        "income: 24 of 24 cells are numbers with other marks: use --decimal ,; or --categorical "
+        "income: about 25 of 25 cells are numbers with other marks: use --decimal ,; or "
+        "--categorical "
         "income."
     )
     _, rows = release(path, "--sep", ";", "--decimal", ",", sep=";")
@@ -107,7 +107,8 @@ def test_texts_that_mean_missing(release, refused, write):
         "t.csv", lines("age,income", lambda i: f"{AGES[i] if i % 3 else 'nil'},{INCOMES[i]}")
     )
     assert refused(path) == (
-        "age: 16 of 24 cells are numbers, 'nil' is not one: use --na nil; or use --categorical age "
+        "age: about 15 of 25 cells are numbers, 'nil' is not one: use --na nil; or use "
+        "--categorical age "
         "to take all as categories."
     )
     _, rows = release(path, "--na", "nil")
@@ -117,7 +118,8 @@ def test_texts_that_mean_missing(release, refused, write):
 def test_a_name_in_a_column_of_numbers_is_not_quoted(refused, write):
     path = write("t.csv", lines("age", lambda i: "Jane Doe" if i == 7 else str(AGES[i])))
     assert refused(path) == (
-        "age: 23 of 24 cells are numbers, 1 is not: name texts that mean missing by --na, or use "
+        "age: about 25 of 25 cells are numbers, some are not: name texts that mean missing by "
+        "--na, or use "
         "--categorical age to take all as categories."
     )
 
@@ -136,7 +138,8 @@ def test_thousands(release, refused, write):
         lines("age,income", lambda i: f'{AGES[i]},"{1200 + 1000 * (i // K) + 8 * (i % K):,}"'),
     )
     assert refused(path) == (
-        "income: 24 of 24 cells are numbers with other marks: use --thousands , or --decimal ,, "
+        "income: about 25 of 25 cells are numbers with other marks: use --thousands , or "
+        "--decimal ,, "
         "whichever is meant; or --categorical income."
     )
     _, rows = release(path, "--thousands", ",")
@@ -151,7 +154,7 @@ def test_percent_signs(release, refused, write):
     assert [share for _, share in rows] == [f"{10 * (i // K)}.3%" for i in range(N)]
     mixed = write("mixed.csv", path.read_text().replace("0.2%", "0.2"))
     assert refused(mixed, "--force") == (
-        "share: its numbers have different symbols, % and none: write them alike, or use "
+        "share: its numbers have different symbols, or some have none: write them alike, or use "
         "--categorical share."
     )
 
@@ -219,7 +222,7 @@ def test_mixed_types(release, refused, write):
         "t.csv",
         lines("age,house", lambda i: f"{AGES[i]},{i // 8 + 1}{'abcdef'[i // 4] * (i % 4 == 0)}"),
     )
-    assert refused(path).startswith("house: 18 of 24 cells are numbers, 6 are not: ")
+    assert refused(path).startswith("house: about 20 of 25 cells are numbers, some are not: ")
     _, rows = release(path, "--categorical", "house")
     assert {house for _, house in rows} == {"1", "2", "3", ""}
 
@@ -263,7 +266,7 @@ def test_dates(run, release, refused, write, dates, option, means):
     )
     if option is not None:
         assert refused(path) == (
-            "born: 24 of 24 cells seem to be dates: use --date born, or --categorical born."
+            "born: about 25 of 25 cells seem to be dates: use --date born, or --categorical born."
         )
     _, rows = release(path, *([] if option is None else ["--date", option]))
     assert [born for born, _ in rows] == [means.format(i // K + 1, 13) for i in range(N)]
@@ -282,4 +285,4 @@ def test_every_line_is_one_line(refused, write):
     path = write("t.csv", lines('"a\x1b[2J"', lambda i: "\x1b[1m" if i % 3 == 0 else str(i)))
     line = refused(path)
     assert line.isprintable()
-    assert re.match(r"a\\x1b\[2J: 16 of 24 cells are numbers, '\\\\?x1b\[1m' is not one", line)
+    assert line.startswith(r"a\x1b[2J: about 15 of 25 cells are numbers, some are not")

@@ -49,8 +49,8 @@ def test_names_in_the_output(run, evil, tmp_path, drop):
     ("arguments", "message"),
     [
         (["--columns", "nothing"], "the columns are"),
-        (["--number", "z"], "is not one: use --na a"),
-        (["--hierarchies", "hierarchies"], "which is not a leaf"),
+        (["--number", "z"], "cells are numbers, some are not"),
+        (["--hierarchies", "hierarchies"], "that is not a leaf"),
         (["--report", f"{EVIL}/r.html"], "is not a folder"),
     ],
 )

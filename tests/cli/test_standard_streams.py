@@ -63,7 +63,7 @@ def test_messages_name_standard_input(fails, stdin, content, message):
 
 def test_nothing_is_printed_of_a_release_that_fails(fails, stdin):
     stdin(b"age\n1\nnil\n2\n")
-    assert fails("anonymize", "-", "-", "-k", 2).startswith("age: 2 of 3 cells are numbers")
+    assert fails("anonymize", "-", "-", "-k", 2).startswith("age: some cells are numbers")
 
 
 def test_a_report_is_a_file(fails, stdin):

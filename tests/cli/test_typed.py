@@ -63,7 +63,7 @@ def test_text_that_is_declared():
     assert column(["1", "12"], x="number").values.tolist() == [1, 12]
     assert column(["2020-01-31"], x="date").values.tolist() == [18292]
     assert column([3, 1, 2], x="ordinal").values.tolist() == [2, 0, 1]
-    with pytest.raises(CommandError, match="1 of 2 cells are numbers"):
+    with pytest.raises(CommandError, match="some cells are numbers"):
         column(["1", "soon"], x="number")
 
 

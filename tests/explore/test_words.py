@@ -48,8 +48,11 @@ def test_text_as_another_kind(explored, visits):
     """Most cells are text: they mean something, and are not missing values."""
     with pytest.raises(CommandError) as error:
         explored(visits).run("preview", {"sex": "quasi_identifier"}, {"sex": "number"})
-    assert on_the_page(error.value) == "sex: 0 of 300 cells are numbers: choose another kind."
-    few = "x: 9 of 12 cells are numbers, 'n/a' is not one: use --na n/a; or leave out --number."
+    assert on_the_page(error.value) == "sex: about 0 of 300 cells are numbers: choose another kind."
+    few = (
+        "x: about 10 of 10 cells are numbers, 'n/a' is not one: use --na n/a; or leave out "
+        "--number."
+    )
     assert "start explore with --na n/a; or choose another kind" in on_the_page(few)
 
 

@@ -174,17 +174,17 @@ def test_clone_keeps_everything(X):
         (
             {"hierarchies": {"sex": ["F", "X"]}},
             ValueError,
-            "^Column 'sex' has the value 'M', which is not a leaf of its hierarchy",
+            "^Column 'sex' has a value that is not a leaf of its hierarchy",
         ),
         (
             {"hierarchies": {"sex": Hierarchy.intervals()}},
             ValueError,
-            "^Column 'sex' has the value '[FM]', but its hierarchy is one of finite numbers",
+            "^Column 'sex' has a value that is not a finite number",
         ),
         (
             {"hierarchies": {"age": Hierarchy.from_bins([0, 18])}},
             ValueError,
-            "^Column 'age' has the value [0-9]+, which is not in <hierarchy of 1 bins",
+            "^Column 'age' has a value that is not in <hierarchy of 1 bins",
         ),
     ],
     ids=str,
@@ -249,5 +249,5 @@ def test_a_cell_with_several_values_is_refused(estimator, cell, kind):
 def test_infinite_numbers_are_refused():
     with pytest.raises(ValueError, match="infinity"):
         KAIM(1).fit(np.array([[1.0], [np.inf]]))
-    with pytest.raises(ValueError, match="Column 0 has the value inf, but its hierarchy is one of"):
+    with pytest.raises(ValueError, match="Column 0 has a value that is not a finite number"):
         KAIM(1).fit(np.array([[1.0, "a"], [np.inf, "b"]], dtype=object))

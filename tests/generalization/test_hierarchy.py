@@ -337,7 +337,7 @@ def test_values_that_are_not_leaves(method):
 
 def test_entropy_needs_counts_of_leaves():
     tree = Hierarchy.from_nested(CONTINENTS)
-    with pytest.raises(ValueError, match=r"^counts has the value 'Peru', which is not a leaf"):
+    with pytest.raises(ValueError, match=r"^counts has a value that is not a leaf"):
         tree.entropy("Spain", counts={"Peru": 1})
 
 
@@ -382,7 +382,7 @@ def test_a_list_is_a_hierarchy_with_all_leaves_below_the_root():
         (
             {"land": {"Europe": ["Spain", "France"], "Asia": ["India"]}},
             ValueError,
-            r"^Column 'land' has the value 'Japan', which is not a leaf of its hierarchy\.$",
+            r"^Column 'land' has a value that is not a leaf of its hierarchy\.$",
         ),
     ],
 )
@@ -393,7 +393,7 @@ def test_bad_hierarchies_of_a_table(hierarchies, error, message):
 
 def test_a_boolean_and_the_number_that_it_equals():
     X = np.array([[1], [0], [True]], dtype=object)
-    with pytest.raises(ValueError, match=r"^Column 0 has the value 'True', which is not a leaf"):
+    with pytest.raises(ValueError, match=r"^Column 0 has a value that is not a leaf"):
         release([0, 1], X, column=0)
 
 

@@ -320,7 +320,7 @@ def test_a_label_that_does_not_stand_for_the_value_is_refused(row, column, label
     release = X.astype(object)
     assert generalization_loss(X, release, hierarchies=hierarchies) == 0
     release.loc[row, column] = label
-    message = f"release has {str(label)!r} in column {column!r} and row {row}, which does not"
+    message = f"release has a value in column {column!r} and row {row} that does not"
     with pytest.raises(ValueError, match=f"^{re.escape(message)} stand for the value in X"):
         generalization_loss(X, release, hierarchies=hierarchies)
 
@@ -329,7 +329,7 @@ def test_a_release_of_midpoints_is_refused():
     X = np.array([[30.0], [40.0], [50.0], [60.0]])
     kaim = KAIM(k=2, output="midpoint", grid=None, refiner=None, random_state=0)
     release = kaim.fit_transform(X)
-    with pytest.raises(ValueError, match=r"^release has '\d5' in column 0 and row 0, which does"):
+    with pytest.raises(ValueError, match=r"^release has a value in column 0 and row 0 that does"):
         generalization_loss(X, release)
 
 
@@ -347,7 +347,7 @@ def test_a_release_of_midpoints_is_refused():
         ({"level": None}, ValueError, "^level=None must be one of"),
         ({"hierarchies": {"age": ["a"]}}, ValueError, "^hierarchies names 'age'; the columns are"),
         ({"hierarchies": [["a"]]}, TypeError, "^hierarchies=.* must be a dict from columns"),
-        ({"hierarchies": {1: ["a"]}}, ValueError, "^Column 1 has the value 'b', which is not a"),
+        ({"hierarchies": {1: ["a"]}}, ValueError, "^Column 1 has a value that is not a"),
         ({"X": [1, 2]}, ValueError, "two dimensions, rows and columns"),
     ],
 )

@@ -260,7 +260,7 @@ def test_new_rows_join_groups_of_their_stratum(table, X, shuffle, tmp_path):
 def test_an_unknown_stratum(table, X, shuffle, tmp_path):
     aggregator = DaskMicroAggregator(3, columns=NAMES, shuffle=shuffle).fit(X, strata="region")
     table.loc[250, "region"] = "east"
-    with pytest.raises(ValueError, match=r"^strata has unknown values, 'east': every stratum must"):
+    with pytest.raises(ValueError, match=r"^strata has unknown values: every stratum must"):
         aggregator.transform(dd.from_pandas(table, npartitions=3), path=tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
@@ -296,10 +296,14 @@ def test_the_model_holds_the_names_of_strata_and_nothing_else(X, tmp_path):
         (
             {"k": 4},
             {"strata": "few"},
-            r"^strata: stratum 'west' has 3 records, and must have at least k=4\. Merge it with "
-            r"another stratum\.$",
+            r"^strata: every stratum must have at least k=4 records\. Merge smaller ones with "
+            r"others\.$",
         ),
-        ({"k": 4}, {"strata": ["few", "none"]}, "^strata: stratum 'west', missing has 3 records, "),
+        (
+            {"k": 4},
+            {"strata": ["few", "none"]},
+            "^strata: every stratum must have at least k=4 records",
+        ),
         (
             {"k": 8},
             {"strata": "half", "unit": "seven"},
@@ -308,20 +312,23 @@ def test_the_model_holds_the_names_of_strata_and_nothing_else(X, tmp_path):
         (
             {"k": 8},
             {"strata": "half", "unit": "half or patient"},
-            r"^strata: stratum 1 of 150 records violates k=8 different units \(column 'half or "
-            r"patient'\) even as one group: its figure is 1\. Merge it with another stratum\.$",
+            r"^strata: a stratum violates k=8 different units \(column 'half or patient'\) even "
+            r"as one "
+            r"group\. Merge it with another one\.$",
         ),
         (
             {"privacy": LDiversity(2)},
             {"strata": "half", "sensitive": "half twice"},
-            r"^strata: stratum 0 of 150 records violates LDiversity\(l=2\) of the sensitive column "
-            r"'half twice' even as one group: its figure is 1\.",
+            r"^strata: a stratum violates LDiversity\(l=2\) of the sensitive column 'half twice' "
+            r"even "
+            r"as one group\.",
         ),
         (
             {"privacy": TCloseness(0.1)},
             {"strata": "half", "sensitive": "visits"},
-            r"^strata: stratum \d of 150 records violates TCloseness\(t=0\.1\) of the sensitive "
-            r"column 'visits' even as one group: its figure is 0\.\d+\.",
+            r"^strata: a stratum violates TCloseness\(t=0\.1\) of the sensitive column 'visits' "
+            r"even "
+            r"as one group\.",
         ),
         ({}, {"strata": "x"}, "^strata='x' must be a column of X, which has the columns"),
         ({}, {"strata": "age"}, "^strata='age' must not be one of columns="),
@@ -360,7 +367,7 @@ def test_the_error_is_that_in_memory(table, X):
         (DaskMicroAggregator(3, privacy=privacy, columns=NAMES), X, {"strata": "region"}),
     ):
         sensitive = {"sensitive": "cost" if rows is X else table[["cost"]]}
-        with pytest.raises(ValueError, match=r"^strata: stratum .* violates TCloseness") as caught:
+        with pytest.raises(ValueError, match=r"^strata: a stratum violates TCloseness") as caught:
             aggregator.fit(rows, **roles, **sensitive)
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
