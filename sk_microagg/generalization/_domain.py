@@ -155,17 +155,22 @@ class NumberDomain:
 
     is_tree = False
     left: Floats
+    right: Floats
+    _low: Floats
     _high: Floats
 
     def __init__(self, values: ArrayLike, grid: Any = None, unit: float | None = None) -> None:
         self._numbers, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
         self.n_leaves = len(self._numbers)
         self.unit = float(np.all(self._numbers % 1 == 0)) if unit is None else unit
-        self.left, self._high = (
+        self._low, self._high = (
             (self._numbers, self._numbers) if grid is None else grid.ends(self._numbers, counts)
         )
-        self.right = self._high + self.unit
-        self._measure(self.left, self._high)
+        # The search does not know the ends: otherwise, it would form groups that begin with the
+        # first number after an end, which could be guessed. It knows which numbers have none.
+        self.left = np.where(np.isinf(self._low), self._low, self._numbers)
+        self.right = np.where(np.isinf(self._high), self._high, self._numbers + self.unit)
+        self._measure(self.left, self.right - self.unit)
         self.mass = counts / max(counts.sum(), 1)
         self.info = information(counts)
 
@@ -175,7 +180,7 @@ class NumberDomain:
         extent = high.max() + self.unit - low.min() if len(low) and len(high) else 0.0
         # Without an extent, no interval is both wider than a number and narrower than the root.
         self.extent = float(extent) if extent > 0 else 1.0
-        widths = np.where(self.left < self._high, self.right - self.left, 0.0)
+        widths = np.where(self.left + self.unit < self.right, self.right - self.left, 0.0)
         self.loss = np.minimum(widths / self.extent, 1.0)
 
     def encode(self, values: Any) -> Codes:
@@ -204,9 +209,9 @@ class NumberDomain:
 
     def cover(self, lo, hi):
         """The interval for the values at positions `lo` to `hi`; the root if it has no ends."""
-        if hi == self.n_leaves or np.isinf(self.left[lo]) or np.isinf(self._high[hi]):
+        if hi == self.n_leaves or np.isinf(self._low[lo]) or np.isinf(self._high[hi]):
             return ()
-        return float(self.left[lo]), float(self._high[hi])
+        return float(self._low[lo]), float(self._high[hi])
 
     def range_of(self, cover):
         """First and last position that a generalized value covers."""
@@ -238,7 +243,7 @@ class NumberDomain:
     def widen_to(self, covers):
         """Widen the column so that it contains some intervals, for the denominator of losses."""
         low, high = (np.array([cover[end] for cover in covers if cover]) for end in (0, 1))
-        self._measure(np.append(self.left, low), np.append(self._high, high))
+        self._measure(np.append(self._low, low), np.append(self._high, high))
 
     def loss_of(self, cover):
         """Loss of a generalized value."""

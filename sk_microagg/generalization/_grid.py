@@ -6,13 +6,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import percentile_filter, uniform_filter1d
 
 from sk_microagg._utils._typing import Floats, Labels
 
 # A step is about this share of the range of a column.
 SHARE_OF_RANGE = 0.01
-# If at least this share of the numbers are multiples of a step, they are as coarse as the step.
-COARSE_SHARE = 0.9
+# For k up to 5, so many numbers tell how those among them are rounded; twice as many up to 10, ...
+# Of 20 integers in a row, two are multiples of 10, and four of 5.
+N_NEARBY = 20
+# This percentile of the gaps between them tells how far possible numbers are apart.
+PERCENT_OF_GAPS = 10
+TINY = np.finfo(np.float64).tiny
 # Relative rounding error of differences of numbers with few digits, at most.
 ROUNDING = 1e-6
 # Beyond this number of steps, a float cannot distinguish a multiple from the numbers next to it.
@@ -38,9 +43,13 @@ class Grid:
     """The ends that intervals may have: numbers shared by at least k records, or round numbers.
 
     If at least `k` records share the smallest number of an interval, the interval begins there. Any
-    other begins below its smallest number: at the next number that `k` records share or the next
-    multiple of a step, whichever is nearer; or at minus infinity if there is none. The upper end is
-    found in the same way.
+    other begins below its smallest number: at a number that is shared by so many records that at
+    most one in `k` of those with this end have another, or at a multiple of a step, whichever is
+    nearer; or at minus infinity if there is none. The upper end is found in the same way.
+
+    The step is the smallest of 1, 2, 5, 10, ... times the first one by which no guess at the number
+    within a step of the end is right more often than one in `k` times, for somebody who knows how
+    the numbers next to it are rounded. It is coarser where numbers are.
 
     Parameters
     ----------
@@ -48,10 +57,9 @@ class Grid:
         Number of records that must share a number for it to be an end.
 
     step : float or None
-        The step; where the numbers are no finer than it, 2, 5, 10, ... times the step is used. None
-        to choose it from the numbers: 1, 2 or 5 times a power of ten, about 1% of the range from
-        the k-th smallest to the k-th largest number, and coarser than the numbers themselves. If
-        that range is empty, there is no step.
+        The first step. None to choose it from the numbers: 1, 2 or 5 times a power of ten, about 1%
+        of the range from the k-th smallest to the k-th largest number. If that range is empty,
+        there is no step.
     """
 
     def __init__(self, k, step):
@@ -73,34 +81,118 @@ class Grid:
         -------
         low, high : ndarray of float
             For each number, the lower end of an interval whose smallest number it is, and the upper
-            end of one whose largest number it is. Both ascend.
+            end of one whose largest number it is; infinite if there is none.
         """
-        step = self._step_for(numbers, counts)
-        is_shared = counts >= self._k
         # Upper ends are lower ends of the negated numbers.
-        low = _lower_ends(numbers, is_shared, step)
-        high = -_lower_ends(-numbers[::-1], is_shared[::-1], step)[::-1]
+        low = self._lower_ends(numbers, counts)
+        high = -self._lower_ends(-numbers[::-1], counts[::-1])[::-1]
         return low + 0.0, high + 0.0  # -0.0 becomes 0.0.
 
-    def _step_for(self, numbers, counts):
-        if self._step is None:
-            return _suitable_step(numbers, counts, self._k)
-        are_integers = bool(np.all(numbers == np.floor(numbers)))
-        least = max(self._step, 1.0) if are_integers else self._step
-        steps = (float(_multiples([_round_number(place)], least)[0]) for place in count())
-        return next(step for step in steps if not _is_too_fine(step, numbers, counts))
+    def _lower_ends(self, numbers, counts):
+        is_shared = counts >= self._k
+        multiples = self._hiding_multiples(numbers, counts)
+        below = np.maximum(multiples, _shared_ends(numbers, counts, self._k))
+        # An end below one number is below all larger ones, even ones too large for the grid.
+        below = np.where(np.isinf(below), np.maximum.accumulate(below), below)
+        low = numbers.copy()
+        low[~is_shared] = below
+        return low
+
+    def _hiding_multiples(self, numbers, counts):
+        """For each number of fewer than k records, the next multiple of a step that hides it."""
+        is_shared = counts >= self._k
+        rare, shared = numbers[~is_shared], numbers[is_shared]
+        multiples = np.full(len(rare), -np.inf)
+        first = _first_step(numbers, counts, self._k) if self._step is None else self._step
+        if first is None:
+            return multiples
+        nearby = _Nearby(rare, counts[~is_shared], self._k)
+        places = np.arange(len(rare))
+        for step in _steps_from(first):
+            if len(places) == 0:
+                break
+            below = _multiples_below(rare[places], step)
+            is_hidden = nearby.chances(places, below, step, shared) <= (1 + ROUNDING) / self._k
+            multiples[places[is_hidden]] = below[is_hidden]
+            places = places[~is_hidden]
+        return multiples
 
 
-def _lower_ends(numbers, is_shared, step):
-    shared = numbers[is_shared]
-    places = np.searchsorted(shared, numbers, side="right") - 1
-    low = np.append(shared, -np.inf)[
-        places
-    ]  # Place -1, below all shared numbers, is the last: -inf.
-    if step is not None:
-        low[~is_shared] = np.maximum(low[~is_shared], _multiples_below(numbers[~is_shared], step))
-    # An end below one number is below all larger ones, even if these are too large for the grid.
-    return np.maximum.accumulate(low)
+def _shared_ends(numbers, counts, k):
+    """For each number of fewer than k records, a shared one below it that far more records have."""
+    is_shared = counts >= k
+    shared, n_shared = numbers[is_shared], counts[is_shared]
+    gaps = np.cumsum(is_shared)[~is_shared]  # 0: below all shared numbers
+    n_rare = np.bincount(gaps, weights=counts[~is_shared], minlength=len(shared) + 1)
+    ends = np.full(len(shared) + 1, -np.inf)
+    waiting, n_waiting = [], 0.0
+    for gap in range(len(shared), 0, -1):
+        waiting, n_waiting = [*waiting, gap], n_waiting + n_rare[gap]
+        if n_shared[gap - 1] >= (k - 1) * n_waiting:
+            ends[waiting] = shared[gap - 1]
+            waiting, n_waiting = [], 0.0
+        elif n_shared[gap - 1] >= (k - 1) * n_rare[gap]:
+            ends[gap] = shared[gap - 1]
+            n_waiting -= n_rare[waiting.pop()]
+    return ends[gaps]
+
+
+class _Nearby:
+    """How the numbers next to each of some numbers are rounded."""
+
+    def __init__(self, numbers, counts, k):
+        self._numbers = numbers
+        self._counts = counts.astype(np.float64)
+        self._k = k
+        self._size = N_NEARBY * -(-k // 5)
+        self._shares = {}
+        self._gaps = np.zeros(len(numbers))
+        if len(numbers) > 1:
+            gaps = np.diff(numbers, append=2 * numbers[-1] - numbers[-2])
+            self._gaps = percentile_filter(gaps, PERCENT_OF_GAPS, size=self._size, mode="mirror")
+
+    def chances(self, places, ends, step, shared):
+        """How often the best guess is right at a number up to a step above each end."""
+        gaps = self._gaps[places]
+        chances = gaps / np.maximum(step - gaps * _n_within(shared, ends, step), gaps + TINY)
+        for unit in _units_of(step, self._k):
+            n_shared = _n_within(shared[_are_multiples(shared, unit)], ends, step)
+            n_possible = step / unit - n_shared
+            chances = np.maximum(chances, self._share(unit)[places] / np.maximum(n_possible, 1.0))
+        return chances
+
+    def _share(self, unit):
+        """Share of the records near each number that are multiples of a unit."""
+        if unit not in self._shares:
+            # 0 is a multiple of everything.
+            are_multiples = _are_multiples(self._numbers, unit) & (self._numbers != 0)
+            n_multiples, n_records = (
+                uniform_filter1d(counts, self._size, mode="mirror")
+                for counts in (self._counts * are_multiples, self._counts)
+            )
+            self._shares[unit] = n_multiples / n_records
+        return self._shares[unit]
+
+
+def _n_within(numbers, ends, step):
+    """How many of some ascending numbers are up to a step above each end."""
+    first, last = (np.searchsorted(numbers, at, side="right") for at in (ends, ends + step))
+    return last - first
+
+
+def _steps_from(first):
+    """The first step, and 2, 5, 10, ... times that."""
+    return (float(_multiples([_round_number(place)], first)[0]) for place in count())
+
+
+def _units_of(step, k):
+    """Round numbers of which fewer than k multiples are within a step, though at least one."""
+    place = int(np.floor(3 * np.log10(step))) + 2
+    while _round_number(place) > step * (1 + ROUNDING):
+        place -= 1
+    while _round_number(place) > step / k * (1 + ROUNDING):
+        yield _round_number(place)
+        place -= 1
 
 
 def _multiples_below(numbers, step):
@@ -138,7 +230,7 @@ def _multiples(factors, step):
     return np.array([float(int(factor) * exact_step) for factor in distinct])[places]
 
 
-def _suitable_step(numbers, counts, k):
+def _first_step(numbers, counts, k):
     """A step, or None, that does not depend on the k - 1 smallest and largest numbers."""
     n_up_to, n_from = np.cumsum(counts), np.cumsum(counts[::-1])
     if len(numbers) == 0 or n_up_to[-1] < k:
@@ -146,28 +238,9 @@ def _suitable_step(numbers, counts, k):
     kth_smallest = numbers[np.searchsorted(n_up_to, k)]
     kth_largest = numbers[::-1][np.searchsorted(n_from, k)]
     wanted = (kth_largest - kth_smallest) * SHARE_OF_RANGE
-    if not wanted > np.finfo(np.float64).tiny:
+    if not wanted > TINY:
         return None
-    place = round(3 * np.log10(wanted))
-    while _is_too_fine(_round_number(place), numbers, counts):
-        place += 1
-    return _round_number(place)
-
-
-def _is_too_fine(step, numbers, counts):
-    """Whether so few numbers are possible within a step that an end reveals the number next to it.
-
-    The numbers may be multiples of the step, or of another unit: inches converted to centimeters
-    have gaps of 2.54.
-    """
-    if len(numbers) < 2:
-        return False
-    gap = np.quantile(np.diff(numbers), 1.0 - COARSE_SHARE, method="lower")
-    if step < 2.0 * gap * (1.0 - ROUNDING):
-        return True
-    is_other = numbers != 0  # 0 is a multiple of everything.
-    multiples = _are_multiples(numbers[is_other], step)
-    return bool(np.average(multiples, weights=counts[is_other]) >= COARSE_SHARE)
+    return _round_number(round(3 * np.log10(wanted)))
 
 
 def _round_number(place):

@@ -50,13 +50,13 @@ class KAIM(Generalizer):
     grid : "auto", float or None, default="auto"
         Where intervals may end, so that no end reveals the number of a single person. A number that
         at least `k` records of the table share may be an end. Any other end lies beyond the members
-        of its group, at a multiple of this step, or of 2, 5, 10, ... times the step in columns
-        whose numbers are no finer than it, since they could be inferred from the ends. "auto": the
-        step is 1, 2 or 5 times a power of ten, about 1% of the range from the k-th smallest to the
-        k-th largest number of the column, and coarser than the numbers themselves; where that range
-        is empty, numbers that fewer than `k` records share are released as "*". None: the ends are
-        the smallest and the largest number of a group, as published, which are often the numbers of
-        single records. For dates, steps are in days.
+        of its group, at a multiple of this step, or of 2, 5, 10, ... times the step where numbers
+        are so coarse that one next to the end could be guessed more often than one in `k` times.
+        "auto": the step is 1, 2 or 5 times a power of ten, about 1% of the range from the k-th
+        smallest to the k-th largest number of the column; where that range is empty, numbers that
+        fewer than `k` records share are released as "*". None: the ends are the smallest and the
+        largest number of a group, as published, which are often the numbers of single records. For
+        dates, steps are in days.
 
     output : {"interval", "midpoint"}, default="interval"
         How numbers are released: as text such as "[30, 39]", or as the midpoint of the interval,

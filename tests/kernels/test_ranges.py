@@ -21,7 +21,7 @@ few_columns = st.lists(st.sampled_from([*SMALL]), min_size=1, max_size=4)
 LARGE_TABLES = [
     ["many numbers", "large tree"],
     ["many numbers"],
-    ["many rounded numbers", "rounded integers"],
+    ["many numbers", "two outliers"],
     ["large tree", "integers"],
 ]
 every_distance = pytest.mark.parametrize(

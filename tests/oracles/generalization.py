@@ -102,37 +102,28 @@ def paths_of(tree, above=ROOT):
     return paths
 
 
-def ends_on_a_grid(values, k, step):
-    """Lower and upper ends of intervals, by their smallest and largest value.
+def ends_if_shared(values, k):
+    """Lower and upper ends for the search: the value itself, if one beyond is shared by k records.
 
-    The end is that value if k records share it; otherwise it is the nearest value beyond that k
-    records share, or multiple of the step, if there is a step.
+    Any other has no end: its interval is the root.
     """
     shared = [value for value in set(values) if values.count(value) >= k]
-    low, high = {}, {}
-    for value in set(values):
-        if value in shared:
-            low[value] = high[value] = value
-            continue
-        first = math.floor(value / step) if step else 0
-        round_numbers = [step * (first + i) for i in range(-2, 4)] if step else []
-        allowed = [*shared, *round_numbers]
-        low[value] = max([end for end in allowed if end < value], default=-math.inf)
-        high[value] = min([end for end in allowed if end > value], default=math.inf)
+    low = {value: value if any(v <= value for v in shared) else -math.inf for value in values}
+    high = {value: value if any(v >= value for v in shared) else math.inf for value in values}
     return low, high
 
 
 class NumberColumn(Column):
-    """Numbers, generalized to intervals; `grid` is the k and the step of one, or None.
+    """Numbers, generalized to intervals; with `k`, only between numbers that k records share.
 
     A node is the pair of the smallest and the largest value in it, wherever the interval ends.
     """
 
-    def __init__(self, cells, weight=1.0, c="own", grid=None):
+    def __init__(self, cells, weight=1.0, c="own", k=None):
         super().__init__(cells, weight, c)
         distinct = sorted(set(self.values))
         own = {value: value for value in distinct}
-        self.low, self.high = ends_on_a_grid(self.values, *grid) if grid else (own, own)
+        self.low, self.high = ends_if_shared(self.values, k) if k else (own, own)
         self.leaves = [(value, value) for value in distinct]
         self.place = {value: place for place, value in enumerate(distinct)}
         self.unit = 1.0 if all(value == math.floor(value) for value in distinct) else 0.0
@@ -175,14 +166,10 @@ class NumberColumn(Column):
         return self.place[node[0]], self.place[node[1]]
 
 
-# The k and the step of numbers on a grid; None if there are no multiples of a step.
-GRIDS = {"on a grid": (2, 2.0), "on a fine grid": (2, 0.25), "shared or nothing": (2, None)}
-
-
 def column_of(cells, tree, weight=1.0, c="own"):
-    """`tree` is "numbers", a key of GRIDS, "flat" for a root above all values, or nested."""
+    """`tree` is "numbers", "shared or nothing", "flat" for a root above all values, or nested."""
     if isinstance(tree, str) and tree != "flat":
-        return NumberColumn(cells, weight, c, GRIDS.get(tree))
+        return NumberColumn(cells, weight, c, 2 if tree == "shared or nothing" else None)
     if isinstance(tree, str) and tree == "flat":
         tree = sorted({cell for cell in cells if cell is not None})
     return TreeColumn(cells, tree, weight, c)

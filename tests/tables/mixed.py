@@ -76,8 +76,6 @@ LARGE_TREE = {
 SMALL = {
     "integers": lambda rng, n: (rng.integers(0, 5, size=n).tolist(), "numbers"),
     "decimals": lambda rng, n: ((rng.integers(0, 30, size=n) / 7).tolist(), "numbers"),
-    "rounded integers": lambda rng, n: (rng.integers(0, 20, size=n).tolist(), "on a grid"),
-    "rounded decimals": lambda rng, n: ((rng.integers(0, 60, n) / 7).tolist(), "on a fine grid"),
     "two outliers": lambda rng, n: (two_outliers(rng, n), "shared or nothing"),
     "constant number": lambda rng, n: ([7.1] * n, "numbers"),
     "no number": lambda rng, n: ([None] * n, "numbers"),
@@ -92,10 +90,6 @@ SMALL = {
 def two_outliers(rng, n):
     """Equal numbers but for two, so that there is no range from which to choose a step."""
     return rng.permutation([1.3, 99.7, *[7.1] * n][:n]).tolist()
-
-
-def many_rounded_numbers(rng, n):
-    return many_numbers(rng, n)[0], "on a fine grid"
 
 
 def many_numbers(rng, n):
@@ -113,7 +107,6 @@ def large_tree(rng, n):
 KINDS = {
     **SMALL,
     "many numbers": many_numbers,
-    "many rounded numbers": many_rounded_numbers,
     "large tree": large_tree,
 }
 
@@ -147,26 +140,16 @@ def some_case(rng, n, kinds, c="own", missing=0.15):
     )
 
 
-class FixedGrid(Grid):
-    """A grid with the given step, however fine."""
-
-    def _step_for(self, numbers, counts):
-        return self._step
-
-
-class IntervalsOnAGrid(IntervalHierarchy):
-    """Intervals with their own grid, whatever that of the table."""
-
-    def __init__(self, k, step):
-        self.k, self.step = k, step
+class SharedOrNothing(IntervalHierarchy):
+    """Intervals that end at numbers that two records share, whatever the grid of the table."""
 
     def domain(self, values, column, grid=None):
-        return super().domain(values, column, FixedGrid(self.k, self.step))
+        return super().domain(values, column, Grid(2, None))
 
 
 def hierarchy_of(tree):
-    if isinstance(tree, str) and tree in oracle.GRIDS:
-        return IntervalsOnAGrid(*oracle.GRIDS[tree])
+    if isinstance(tree, str) and tree == "shared or nothing":
+        return SharedOrNothing()
     if isinstance(tree, str):
         return Hierarchy.intervals() if tree == "numbers" else Hierarchy.flat()
     return Hierarchy.from_nested(tree)
