@@ -95,11 +95,11 @@ class KMember(Generalizer):
     >>> from sk_microagg.generalization import KMember
     >>> X = [[34, "A"], [36, "A"], [None, "B"], [51, "B"], [58, "B"]]
     >>> KMember(k=2, random_state=0).fit_transform(X)
-    array([['[30, 40]', 'A'],
-           ['[30, 40]', 'A'],
+    array([['[32, 40]', 'A'],
+           ['[32, 40]', 'A'],
            ['*', '*'],
-           ['[50, 60]', 'B'],
-           ['[50, 60]', 'B']], dtype=object)
+           ['[48, 60]', 'B'],
+           ['[48, 60]', 'B']], dtype=object)
     """
 
     def __init__(

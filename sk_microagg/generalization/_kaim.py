@@ -167,8 +167,8 @@ class KAIM(Generalizer):
     >>> kaim = KAIM(k=2, random_state=0).set_output(transform="pandas")
     >>> kaim.fit_transform(patients)
             age ward
-    0  [30, 40]    A
-    1  [30, 40]    A
+    0  [32, 40]    A
+    1  [32, 40]    A
     2         *    *
     3         *    *
     4         *    *
