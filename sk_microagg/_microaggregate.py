@@ -81,9 +81,10 @@ def microaggregate(
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, such as
-        :class:`~sk_microagg.privacy.LDiversity` or :class:`~sk_microagg.privacy.TCloseness`. With
-        t-closeness, the builder "mdav" stands for "t_closeness_first"; under other constraints, its
-        groups are merged, or built of all sensitive values where merging would leave few.
+        :class:`~sk_microagg.privacy.LDiversity`, :class:`~sk_microagg.privacy.TCloseness` or
+        :class:`~sk_microagg.privacy.UnitShare`. With t-closeness, the builder "mdav" stands for
+        "t_closeness_first"; under other constraints, its groups are merged, or built of all
+        sensitive values (or units) where merging would leave few.
 
     sensitive : array-like, Series or DataFrame, default=None
         The column or columns that `privacy` is about, with a value per record.

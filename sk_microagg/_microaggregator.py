@@ -93,9 +93,10 @@ class MicroAggregator(
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, such as
         :class:`~sk_microagg.privacy.LDiversity` or :class:`~sk_microagg.privacy.TCloseness` of the
-        `sensitive` values that are passed to `fit`. With t-closeness, the builder "mdav" stands
-        for "t_closeness_first"; under other constraints, its groups are merged, or built of all
-        sensitive values where merging would leave few. "exchange", "decompose" and
+        `sensitive` values that are passed to `fit`, or :class:`~sk_microagg.privacy.UnitShare` of
+        the `unit`. With t-closeness, the builder "mdav" stands for "t_closeness_first"; under other
+        constraints, its groups are merged, or built of all sensitive values (or units) where
+        merging would leave few. "exchange", "decompose" and
         "decompose_shrink" do not know constraints.
 
     block_size : "auto", int or None, default="auto"

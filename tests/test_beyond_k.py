@@ -15,8 +15,8 @@ from tables.numbers import TABLES, in_units
 from tables.sensitive import SENSITIVE, Spread
 
 from sk_microagg import MicroAggregator, microaggregate
-from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
-from sk_microagg.privacy import Constraint, LDiversity, TCloseness
+from sk_microagg.metrics import closeness, diversity, homogeneity, unit_share, units_per_group
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
 from sk_microagg.refiners import Annealing
 
 RNG = np.random.default_rng(0)
@@ -246,6 +246,53 @@ def test_missing_units_are_one_unit(X):
     units = np.array([None] * 200 + [*range(200)], dtype=object)
     labels = MicroAggregator(5, refiner=FAST).fit_predict(X, unit=units)
     assert_l_diverse(labels, units, 5)
+
+
+@pytest.mark.parametrize("refiner", ["auto", "local_search", None])
+@pytest.mark.parametrize("builder", ["mdav", "cbfs", "k_anonymity_first"])
+def test_no_unit_has_most_of_a_group(builder, refiner):
+    # Some people have 30 records near each other, and the others have 3.
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(80), [30] * 5 + [3] * 75)
+    X = rng.normal(size=(80, 2))[people] + 0.3 * rng.normal(size=(375, 2))
+    shares = []
+    for privacy in (None, UnitShare(0.3)):
+        aggregator = MicroAggregator(4, builder=builder, refiner=refiner, privacy=privacy)
+        release = aggregator.fit_transform(X, unit=people)
+        shares.append(unit_share(release, people))
+        in_groups = groups_of(aggregator.labels_, people)
+        assert shares[-1] == float(max(map(oracle.largest_share, in_groups)))
+    assert shares[0] > 0.39
+    assert shares[1] <= 0.3
+    assert aggregator.n_groups_ > 5
+
+
+def test_shares_of_units_in_blocks_and_strata():
+    X = in_units(1200, seed=3)
+    units = np.r_[np.zeros(100, dtype=int), np.arange(1100) % 300]
+    strata = np.arange(1200) % 2
+    aggregator = MicroAggregator(3, privacy=UnitShare(0.3), block_size=300, refiner=FAST)
+    labels = aggregator.fit_predict(X, unit=units, strata=strata)
+    assert max(map(oracle.largest_share, groups_of(labels, units))) <= 0.3
+    assert max(len(set(group)) for group in groups_of(labels, strata)) == 1
+    assert labels.max() > 50
+
+
+def test_a_unit_with_too_many_records_of_the_table_or_a_stratum(X):
+    units = np.r_[np.zeros(100, dtype=int), np.arange(300)]
+    aggregator = MicroAggregator(3, privacy=UnitShare(0.2))
+    words = r"^at_most=0\.2 must be at least the largest share of .* unit column, about 0\.26\.$"
+    with pytest.raises(ValueError, match=words):
+        aggregator.fit(X, unit=units)
+    aggregator.set_params(privacy=UnitShare(0.3))
+    with pytest.raises(ValueError, match=r"violates UnitShare\(at_most=0\.3\) of the unit column"):
+        aggregator.fit(X, unit=units, strata=np.arange(400) < 150)
+
+
+def test_shares_of_units_need_units(X):
+    words = r"^privacy=UnitShare\(at_most=0\.1\) needs units: pass unit=, a value per record\.$"
+    with pytest.raises(ValueError, match=words):
+        MicroAggregator(3, privacy=UnitShare(0.1)).fit(X, sensitive=ILLNESSES)
 
 
 # Blocks

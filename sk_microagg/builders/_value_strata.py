@@ -8,7 +8,7 @@ import numpy as np
 
 from sk_microagg._kernels import Pool
 from sk_microagg._utils._typing import Floats, Labels
-from sk_microagg.privacy import DistinctUnits, Rules
+from sk_microagg.privacy import DistinctUnits, Rules, UnitShare
 from sk_microagg.privacy._rules import Rule
 
 # By how much the number of strata grows from one attempt to the next, and the share of groups that
@@ -21,13 +21,12 @@ def order_by_values(rules: Iterable[Rule]) -> Any:
     """Return the records in the order of their sensitive values; None if these have no numbers.
 
     With several columns, those with few different values come first: within each combination of
-    these, records are in the order of the others.
+    these, records are in the order of the others. Without any, they are in the order of units
+    whose shares are bounded.
     """
-    columns = [
-        rule.values
-        for rule in rules
-        if rule.values.dtype.kind in "iuf" and not isinstance(rule.constraint, DistinctUnits)
-    ]
+    rules = [rule for rule in rules if not isinstance(rule.constraint, DistinctUnits)]
+    about_values = [rule for rule in rules if not isinstance(rule.constraint, UnitShare)]
+    columns = [rule.values for rule in about_values or rules if rule.values.dtype.kind in "iuf"]
     if not columns:
         return None
     return np.lexsort(sorted(columns, key=lambda values: -len(np.unique(values))))

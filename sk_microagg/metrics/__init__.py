@@ -10,7 +10,13 @@ from sk_microagg.metrics._attributes import (
 )
 from sk_microagg.metrics._bound import loss_bound, optimality_gap
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
-from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, units_per_group
+from sk_microagg.metrics._diversity import (
+    closeness,
+    diversity,
+    homogeneity,
+    unit_share,
+    units_per_group,
+)
 from sk_microagg.metrics._generalization import generalization_loss
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, sse
@@ -45,6 +51,7 @@ __all__ = [
     "risk_utility",
     "sse",
     "uniqueness",
+    "unit_share",
     "units_per_group",
     "value_missing_rate",
 ]

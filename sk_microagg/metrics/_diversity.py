@@ -12,7 +12,7 @@ from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics._classes import classes_of, is_on_dask
-from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, TCloseness
+from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, TCloseness, UnitShare
 from sk_microagg.privacy._codes import as_column
 
 
@@ -202,6 +202,7 @@ def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
     See Also
     --------
     anonymity_level : Smallest number of records in any group.
+    unit_share : Largest share of one unit in any group.
 
     Examples
     --------
@@ -209,12 +210,53 @@ def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
     >>> units_per_group([0, 0, 0, 1, 1, 1], ["Ann", "Ann", "Bob", "Cid", "Bob", "Dan"])
     2
     """
-    _refuse_dask("units_per_group", labels_or_release, unit)
-    if len(np.shape(unit)) != 1:
-        raise ValueError(f"unit of shape {np.shape(unit)} must have one dimension.")
+    _check_unit("units_per_group", labels_or_release, unit)
     return _by_column(
         DistinctUnits(), labels_or_release, unit, lambda figures, _: figures.min().item()
     )
+
+
+def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
+    """Largest share of the records of a group that belong to one unit, such as a person.
+
+    A group of records of k people protects little if nearly all are of one of them: whoever gives
+    each record of the group to that person is right for this share. The risk of that person is
+    above 1 / k if the share is.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    unit : array-like or Series of shape (n_samples,)
+        Who each record belongs to, with the records in the same order. Records of which this is
+        missing count as those of a single unit.
+
+    Returns
+    -------
+    share : float
+        From above 0 to 1, where a group has records of one unit only; lower is safer.
+
+    See Also
+    --------
+    sk_microagg.privacy.UnitShare : Bounds it.
+    units_per_group : Smallest number of different units in any group.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import unit_share
+    >>> unit_share([0, 0, 0, 0, 1, 1], ["Ann", "Ann", "Ann", "Bob", "Bob", "Dan"])
+    0.75
+    """
+    _check_unit("unit_share", labels_or_release, unit)
+    return _by_column(UnitShare(), labels_or_release, unit, lambda figures, _: figures.max().item())
+
+
+def _check_unit(function: str, labels_or_release: TableLike, unit: TableLike) -> None:
+    _refuse_dask(function, labels_or_release, unit)
+    if len(np.shape(unit)) != 1:
+        raise ValueError(f"unit of shape {np.shape(unit)} must have one dimension.")
 
 
 def _by_column(

@@ -17,6 +17,8 @@ from sk_microagg.metrics._assignment import MOST_PAIRS, cheapest_assignment
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, nearest_rows
 from sk_microagg.metrics._numeric import check_pair
+from sk_microagg.privacy._codes import codes_of
+from sk_microagg.privacy._columns import RoleColumns
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,14 @@ class RecordLinkage:
 
     expected_matches : float
         Expected share of the records that the intruder re-identifies: a record that is correctly
-        linked to a row which m records share is re-identified with probability 1 / m.
+        linked to a row which m records share is re-identified with probability 1 / m, or n / m if
+        n of these records belong to the same person, where people have several records.
 
     expected_if_linked : float
         What `expected_matches` would be if all records were linked: the expected share for an
         intruder who knows the released row of every record and picks at random one of the records
         that share it. It equals the number of distinct released rows divided by the number of
-        records.
+        records if everybody has one record.
 
     Examples
     --------
@@ -57,6 +60,7 @@ def record_linkage(
     scaler: ScalerLike = "standard",
     one_to_one: bool = False,
     n_jobs: int | None = None,
+    unit: TableLike | None = None,
 ) -> RecordLinkage:
     """Share of records that an intruder who knows the original values re-identifies.
 
@@ -86,6 +90,10 @@ def record_linkage(
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
 
+    unit : array-like or Series of shape (n_samples,), or None, default=None
+        Who each record belongs to, if people have several: the intruder looks for a person, and
+        succeeds by picking any record of that person.
+
     Returns
     -------
     linkage : RecordLinkage
@@ -94,13 +102,15 @@ def record_linkage(
     See Also
     --------
     risk_utility : Linkage and other measures for several k.
+    unit_share : The largest share of one unit in a group, which is the largest such risk.
     attribute_inference : How well an intruder guesses a column from the others.
     membership_inference : How well an intruder recognizes the training records of a model.
 
     Notes
     -----
     In a k-anonymous release with compact groups, `linked` may be close to 1, since most records are
-    nearest to their own centroid. It is `expected_matches` that is at most 1 / k.
+    nearest to their own centroid. It is `expected_matches` that is at most 1 / k, and at most the
+    largest :func:`unit_share` if people have several records.
 
     Among distinct released rows at exactly the same distance, the intruder picks the one with the
     smallest value in the first column in which they differ.
@@ -140,6 +150,11 @@ def record_linkage(
 
     >>> record_linkage(X, release, one_to_one=True).linked
     1.0
+
+    If the first two records belong to one person, so do both rows of 2.0:
+
+    >>> round(record_linkage(X, release, unit=[0, 0, 1, 2, 3, 4]).expected_if_linked, 3)
+    0.667
     """
     check_n_jobs(n_jobs)
     if not are_numbers(X, release):
@@ -150,11 +165,14 @@ def record_linkage(
             )
         pair = MixedPair(X, release)
         classes = row_classes(pair.released, "release")
+        units = units_of(unit, len(classes))
         if one_to_one:
-            return linkage_one_to_one(pair.original, classes, partial(pair.distances, classes))
-        return linkage_of(classes, pair.linked_rows(classes, n_jobs))
+            distances = partial(pair.distances, classes)
+            return linkage_one_to_one(pair.original, classes, distances, units)
+        return linkage_of(classes, pair.linked_rows(classes, n_jobs), units)
     X, release = check_pair(X, release)
     classes = row_classes(release, "release")
+    units = units_of(unit, len(classes))
     rows = np.empty((classes.max() + 1, X.shape[1]))
     rows[classes] = release
 
@@ -164,18 +182,29 @@ def record_linkage(
     points, rows = scale(scaler, X), scale(scaler, rows)
     if one_to_one:
         return linkage_one_to_one(
-            X, classes, lambda records: cdist(points[records], rows, "sqeuclidean")
+            X, classes, lambda records: cdist(points[records], rows, "sqeuclidean"), units
         )
-    return linkage_of(classes, nearest_rows(points, rows, n_jobs))
+    return linkage_of(classes, nearest_rows(points, rows, n_jobs), units)
 
 
-def linkage_of(classes: Labels, linked: Labels) -> RecordLinkage:
+def units_of(unit: TableLike | None, n_records: int) -> Array | None:
+    """The number of the unit of each record; None if each belongs to somebody else."""
+    if unit is None:
+        return None
+    columns = RoleColumns(unit, n_records, "unit")
+    return codes_of(columns.values(columns.only()))[0]
+
+
+def linkage_of(classes: Labels, linked: Labels, units: Array | None = None) -> RecordLinkage:
     """The linkage, given the class of released rows of each record, and that it is linked to."""
-    return _linkage(classes, linked == classes)
+    return _linkage(classes, linked == classes, units)
 
 
 def linkage_one_to_one(
-    X: Any, classes: Labels, distances: Callable[[Labels], Floats]
+    X: Any,
+    classes: Labels,
+    distances: Callable[[Labels], Floats],
+    units: Array | None = None,
 ) -> RecordLinkage:
     """The linkage by optimal assignment.
 
@@ -189,6 +218,9 @@ def linkage_one_to_one(
 
     distances : callable
         Given the numbers of records, returns their squared distances from the rows of all classes.
+
+    units : ndarray of shape (n_samples,), int, or None, default=None
+        Who each record belongs to; None if each belongs to somebody else.
 
     Returns
     -------
@@ -208,14 +240,26 @@ def linkage_one_to_one(
     # Of n equal records, any is equally likely to be one of those linked to a row.
     linked, own = np.sort(points * len(sizes) + rows), points * len(sizes) + classes
     n_linked = np.searchsorted(linked, own, "right") - np.searchsorted(linked, own, "left")
-    return _linkage(classes, n_linked / n_equal[points])
+    return _linkage(classes, n_linked / n_equal[points], units)
 
 
-def _linkage(classes: Labels, is_linked: Array) -> RecordLinkage:
+def _linkage(classes: Labels, is_linked: Array, units: Array | None) -> RecordLinkage:
     """The linkage, given whether or how probably each record is linked to its own class."""
     sizes = np.bincount(classes)
+    n_own = _n_own(classes, units)
     return RecordLinkage(
         linked=float(is_linked.mean()),
-        expected_matches=float((is_linked / sizes[classes]).mean()),
-        expected_if_linked=len(sizes) / len(classes),
+        expected_matches=float((is_linked * n_own / sizes[classes]).mean()),
+        expected_if_linked=len(sizes) / len(classes)
+        if units is None
+        else float((n_own / sizes[classes]).mean()),
     )
+
+
+def _n_own(classes: Labels, units: Array | None) -> Array:
+    """How many records of its class belong to the unit of each record, itself included."""
+    if units is None:
+        return np.ones(len(classes))
+    pairs = classes * (int(units.max()) + 1) + units
+    _, pair, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    return counts[pair]

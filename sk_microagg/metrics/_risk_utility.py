@@ -29,8 +29,14 @@ from sk_microagg.metrics._disclosure import (
     rank_disclosure,
     ranks_of,
 )
-from sk_microagg.metrics._diversity import closeness, diversity, homogeneity, units_per_group
-from sk_microagg.metrics._linkage import RecordLinkage, linkage_of, record_linkage
+from sk_microagg.metrics._diversity import (
+    closeness,
+    diversity,
+    homogeneity,
+    unit_share,
+    units_per_group,
+)
+from sk_microagg.metrics._linkage import RecordLinkage, linkage_of, record_linkage, units_of
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, holds_only_numbers, pair_of
 from sk_microagg.privacy._columns import RoleColumns
 
@@ -53,7 +59,7 @@ SENSITIVE_FIELDS = [
     ("closeness", np.float64),
 ]
 
-UNIT_FIELDS = [("units_per_group", np.int64)]
+UNIT_FIELDS = [("units_per_group", np.int64), ("unit_share", np.float64)]
 
 
 def risk_utility(
@@ -91,7 +97,7 @@ def risk_utility(
     unit : array-like or Series of shape (n_samples,), or None, default=None
         Who each record belongs to, if people have several records. An estimator whose `fit` has
         this parameter is fitted with it, so that `k` counts units; of others it is measured how
-        many units the groups have.
+        many units the groups have. The risk is then that of a person, see :func:`record_linkage`.
 
     Returns
     -------
@@ -112,12 +118,12 @@ def risk_utility(
 
         With `sensitive`, further fields are :func:`homogeneity`, :func:`diversity` (the number of
         different values) and :func:`closeness`, each of the column where it is worst. With `unit`,
-        there is :func:`units_per_group`.
+        there are :func:`units_per_group` and :func:`unit_share`.
 
     See Also
     --------
     record_linkage, interval_disclosure, rank_disclosure, correlation_change : Single measures.
-    homogeneity, diversity, closeness, units_per_group : Measures of groups.
+    homogeneity, diversity, closeness, units_per_group, unit_share : Measures of groups.
 
     Examples
     --------
@@ -194,9 +200,9 @@ def _row(
     release = estimator.fit_transform(X, **roles)
     seconds = perf_counter() - start
     if records is None or isinstance(estimator, TableAggregator):
-        classes, measures = _measures_of_any_kind(X, release, estimator)
+        classes, measures = _measures_of_any_kind(X, release, estimator, unit)
     else:
-        classes, measures = _measures_of_numbers(records, release)
+        classes, measures = _measures_of_numbers(records, release, unit)
     sizes = np.bincount(classes)
     return (
         estimator.k,
@@ -205,14 +211,16 @@ def _row(
         len(sizes),
         seconds,
         *(() if sensitive is None else _of_sensitive_columns(classes, sensitive)),
-        *(() if unit is None else [_units_per_group(classes, unit)]),
+        *(() if unit is None else _of_units(classes, unit)),
     )
 
 
-def _measures_of_numbers(X: Floats, release: Any) -> tuple[Labels, tuple[float, ...]]:
+def _measures_of_numbers(
+    X: Floats, release: Any, unit: TableLike | None
+) -> tuple[Labels, tuple[float, ...]]:
     """Classes of equal released rows; then loss, linkage, disclosure and correlations."""
     release = check_records(release, name="release")
-    linkage = record_linkage(X, release)
+    linkage = record_linkage(X, release, unit=unit)
     return row_classes(release, "release"), (
         _information_loss(X, release),
         linkage.linked,
@@ -224,10 +232,10 @@ def _measures_of_numbers(X: Floats, release: Any) -> tuple[Labels, tuple[float, 
 
 
 def _measures_of_any_kind(
-    X: TableLike, release: Any, estimator: Estimator
+    X: TableLike, release: Any, estimator: Estimator, unit: TableLike | None
 ) -> tuple[Labels, tuple[float, ...]]:
     """The same for columns of any kind."""
-    pair, classes, linkage = _linked_pair(X, release, estimator)
+    pair, classes, linkage = _linked_pair(X, release, estimator, unit)
     return classes, (
         pair.information_loss(classes),
         linkage.linked,
@@ -238,19 +246,22 @@ def _measures_of_any_kind(
     )
 
 
-def linkage_of_release(X: TableLike, release: Any, estimator: Estimator) -> RecordLinkage:
+def linkage_of_release(
+    X: TableLike, release: Any, estimator: Estimator, unit: TableLike | None
+) -> RecordLinkage:
     """What :func:`record_linkage` says of a release of columns of any kind."""
-    return _linked_pair(X, release, estimator)[2]
+    return _linked_pair(X, release, estimator, unit)[2]
 
 
 def _linked_pair(
-    X: TableLike, release: Any, estimator: Estimator
+    X: TableLike, release: Any, estimator: Estimator, unit: TableLike | None
 ) -> tuple[MixedPair, Labels, RecordLinkage]:
     """What was anonymized and its release, the classes of equal rows, and which are linked."""
     is_table = isinstance(estimator, TableAggregator)
     pair = pair_of(estimator, X, release) if is_table else MixedPair(X, release)
     classes = row_classes(pair.released, "release")
-    return pair, classes, linkage_of(classes, pair.linked_rows(classes, n_jobs=None))
+    linked = pair.linked_rows(classes, n_jobs=None)
+    return pair, classes, linkage_of(classes, linked, units_of(unit, len(classes)))
 
 
 def _of_sensitive_columns(classes: Labels, sensitive: TableLike) -> tuple[float, float, float]:
@@ -262,9 +273,11 @@ def _of_sensitive_columns(classes: Labels, sensitive: TableLike) -> tuple[float,
     )
 
 
-def _units_per_group(classes: Labels, unit: TableLike) -> int:
+def _of_units(classes: Labels, unit: TableLike) -> tuple[int, float]:
+    """The smallest number of units in a group, and the largest share of one of them."""
     columns = RoleColumns(unit, len(classes), "unit")
-    return units_per_group(classes, columns.values(columns.only()))
+    values = columns.values(columns.only())
+    return units_per_group(classes, values), unit_share(classes, values)
 
 
 def _information_loss(X: Floats, release: Floats) -> float:

@@ -29,6 +29,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     --------
     LDiversity : Several different values in each group.
     TCloseness : Values distributed as in the whole table.
+    UnitShare : No unit with most records of a group.
 
     Examples
     --------
@@ -49,6 +50,9 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     >>> aggregator.fit_predict(X, sensitive=[100, 101, 130, 131, 150, 151])
     array([1, 1, 1, 0, 0, 0])
     """
+
+    # Whether it is about the units of the records, and not about a sensitive column.
+    is_about_units = False
 
     def prepare(self, values: Any) -> tuple[Array, Any]:
         """Take what `measure` needs from the sensitive column of the whole table.

@@ -24,7 +24,9 @@ class LDiversity(Constraint):
     """Several different values of a sensitive column in each group.
 
     In a group of k records that share one diagnosis, k protects nobody's diagnosis. Missing values
-    count as one value of their own.
+    count as one value of their own: where many are missing, a group may have `l` values and a
+    single known one, which :func:`~sk_microagg.metrics.homogeneity` measures. Where people have
+    several records, frequencies count records, not people.
 
     Parameters
     ----------
@@ -61,9 +63,7 @@ class LDiversity(Constraint):
 
     Examples
     --------
-    >>> import sys
-
-    import numpy as np
+    >>> import numpy as np
     >>> from sk_microagg.privacy import LDiversity
     >>> diversity = LDiversity(l=2)
     >>> codes, table = diversity.prepare(["flu", "flu", "gout", "flu", "gout"])

@@ -125,12 +125,15 @@ class Rules:
             The rules.
         """
         rules = []
+        about_units, constraints = split_constraints(privacy)
         if unit is not None:
             columns = RoleColumns(unit, n_records, "unit")
-            constraint = DistinctUnits(check_k(k, n_records))
             number = columns.only()
-            rules.append(Rule.of_column(constraint, columns.values(number), columns.words(number)))
-        constraints = as_constraints(privacy)
+            values, words = columns.values(number), columns.words(number)
+            for constraint in (DistinctUnits(check_k(k, n_records)), *about_units):
+                rules.append(Rule.of_column(constraint, values, words))
+        elif about_units:
+            raise ValueError(f"privacy={privacy!r} needs units: pass unit=, a value per record.")
         if constraints and sensitive is None:
             raise ValueError(
                 f"privacy={privacy!r} needs sensitive values: pass sensitive=, one or several "
@@ -220,3 +223,10 @@ def as_constraints(privacy: Any) -> Sequence[Constraint]:
                 f"them, or None, got {type(constraint).__name__}."
             )
     return constraints
+
+
+def split_constraints(privacy: Any) -> tuple[list[Constraint], list[Constraint]]:
+    """Return the constraints of a parameter `privacy` about units, and those about columns."""
+    constraints = as_constraints(privacy)
+    about_units = [constraint for constraint in constraints if constraint.is_about_units]
+    return about_units, [each for each in constraints if not each.is_about_units]

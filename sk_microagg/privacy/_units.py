@@ -5,12 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._kernels import DistinctGuard
+from sk_microagg._kernels import DistinctGuard, RecursiveGuard
+from sk_microagg._utils._numbers import rounded_up
 from sk_microagg._utils._typing import Array, Booleans, Labels
-from sk_microagg._utils._validation import check_count
+from sk_microagg._utils._validation import check_count, check_number
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._counts import GroupCounts
+
+# Relative to the largest share: a share that users compute, such as 1 - 0.8, may be a little less.
+ROUNDING = 1e-9
 
 
 class DistinctUnits(Constraint):
@@ -29,6 +33,7 @@ class DistinctUnits(Constraint):
 
     See Also
     --------
+    UnitShare : No unit with most records of a group.
     sk_microagg.metrics.units_per_group : The smallest number of different units in a group.
 
     Examples
@@ -73,3 +78,90 @@ class DistinctUnits(Constraint):
 
     def describe(self, column: str) -> str:
         return f"k={self.k} different units ({column})"
+
+
+class UnitShare(Constraint):
+    """No unit, such as a person, with more than a share of the records of a group.
+
+    A group of 104 records of five people may have 100 of one person. Whoever gives all of them to
+    that person is right for 96% of them, although k = 5. Estimators apply the constraint to the
+    values that `fit` receives as `unit`. A missing unit counts as one unit, like all others that
+    are missing.
+
+    Parameters
+    ----------
+    at_most : float, default=0.2
+        Largest share of the records of a group that may belong to one unit, above 0 and at most 1.
+        With 1 / k, it is no more probable that a record of a group is that of a certain person than
+        if all k had one record each.
+
+    See Also
+    --------
+    DistinctUnits : At least k different units in each group.
+    sk_microagg.metrics.unit_share : The largest share of a unit in a release.
+
+    Notes
+    -----
+    The constraint is monotone: if a unit has a of the A records of a group and b of the B records
+    of another one, with a ≤ s A and b ≤ s B, then it has a + b ≤ s (A + B) records of their union,
+    whether it is in one of them or in both. So a share of the union is never above the larger one
+    of the parts (it is their mediant), and a table in which a unit has a larger share than
+    `at_most` has no such groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.privacy import UnitShare
+    >>> share = UnitShare(at_most=0.5)
+    >>> codes, table = share.prepare(["Ann", "Ann", "Bob", "Ann", "Bob"])
+    >>> figures = share.measure_groups(np.array([0, 0, 0, 1, 1]), codes, table)
+    >>> figures.round(3)
+    array([0.667, 0.5  ])
+    >>> share.accepts(figures)
+    array([False,  True])
+
+    >>> from sk_microagg import MicroAggregator
+    >>> X = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]
+    >>> aggregator = MicroAggregator(k=2, privacy=UnitShare(0.5))
+    >>> aggregator.fit_predict(X, unit=["Ann", "Ann", "Bob", "Bob", "Cid", "Dan"])
+    array([0, 0, 0, 0, 1, 1])
+    """
+
+    is_about_units = True
+
+    def __init__(self, at_most: float = 0.2) -> None:
+        self.at_most = at_most
+
+    def prepare(self, values: Any) -> tuple[Array, Any]:
+        check_number("at_most", self.at_most, above=0, at_most=1)
+        return codes_of(values)[0], None
+
+    def measure(self, values: Array, table: Any) -> float:
+        return float(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
+
+    def accepts(self, figure: Any) -> Any:
+        return figure <= self.at_most * (1 + ROUNDING)
+
+    def accepts_each(self, figures: Array) -> Booleans:
+        return self.accepts(figures)
+
+    def shortfall(self, figure: Any) -> Any:
+        return np.maximum(figure - self.at_most, 0.0)
+
+    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
+        groups = GroupCounts.of(labels, values)
+        return np.maximum.reduceat(groups.counts, groups.starts) / groups.sizes
+
+    def guard(self, values: Array, table: Any) -> Any:
+        # The most frequent code has at most a share s if it is at most s / (1 - s) times as
+        # frequent as all others. That is strict, and must be no less strict than `accepts`.
+        share = self.at_most * (1 + ROUNDING / 2)
+        if share >= 1:
+            return DistinctGuard(values, 1)
+        return RecursiveGuard(values, 2, share / (1 - share))
+
+    def why_impossible(self, figure: float, column: str) -> str:
+        return (
+            f"at_most={self.at_most} must be at least the largest share of the records of one unit "
+            f"in the {column}, about {rounded_up(figure):g}."
+        )

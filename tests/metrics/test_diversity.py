@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 
 from sk_microagg.generalization import Hierarchy
-from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
+from sk_microagg.metrics import closeness, diversity, homogeneity, unit_share, units_per_group
 
 NAN = float("nan")
 # Dask itself calls pandas 3.1 with a keyword that this deprecates.
@@ -128,6 +128,7 @@ def test_figures_are_those_of_the_worst_group(rows, l):  # noqa: E741
     groups = [[value for label, value in rows if label == group] for group in set(labels)]
     assert diversity(labels, values) == min(map(oracle.distinct, groups))
     assert units_per_group(labels, values) == min(map(oracle.distinct, groups))
+    assert unit_share(labels, values) == float(max(map(oracle.largest_share, groups)))
     entropy = diversity(labels, values, kind="entropy")
     assert entropy == pytest.approx(min(map(oracle.entropy, groups)))
     ratio = diversity(labels, values, kind="recursive", l=l)
@@ -154,9 +155,11 @@ def test_labels_must_be_integers(labels):
 def test_a_single_unit_column():
     with pytest.raises(ValueError, match=r"unit of shape \(5, 3\) must have one dimension"):
         units_per_group(GROUPS, SENSITIVE)
+    with pytest.raises(ValueError, match=r"unit of shape \(5, 3\) must have one dimension"):
+        unit_share(GROUPS, SENSITIVE)
 
 
-@pytest.mark.parametrize("metric", [diversity, closeness, units_per_group])
+@pytest.mark.parametrize("metric", [diversity, closeness, units_per_group, unit_share])
 def test_what_is_not_done_on_dask_says_so(metric):
     frame = dd.from_pandas(RELEASE, npartitions=2)
     message = rf"{metric.__name__} needs tables in memory, not on Dask: call compute"

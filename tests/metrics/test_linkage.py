@@ -40,6 +40,30 @@ def test_linkage_is_that_of_a_plain_scan(make, d, scaler):
     assert_allclose(astuple(record_linkage(X, release, scaler=scaler)), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("one_to_one", [False, True])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_person_is_found_by_any_of_their_records(one_to_one, as_text):
+    X = in_units(60)
+    release = release_of(X)
+    people = np.random.default_rng(0).integers(0, 9, 60)
+    if as_text:
+        X, release = (pd.DataFrame(table).assign(same="a") for table in (X, release))
+    by_record = record_linkage(X, release, one_to_one=one_to_one)
+    alone = record_linkage(X, release, one_to_one=one_to_one, unit=np.arange(60))
+    assert_allclose(astuple(alone), astuple(by_record), rtol=1e-12)
+    found = record_linkage(X, release, one_to_one=one_to_one, unit=people)
+    rows = [tuple(row) for row in np.asarray(release)]
+    chances = [
+        np.mean([people[j] == people[i] for j in range(60) if rows[j] == rows[i]])
+        for i in range(60)
+    ]
+    assert found.linked == by_record.linked
+    assert found.expected_if_linked == pytest.approx(np.mean(chances))
+    assert by_record.expected_matches < found.expected_matches <= found.expected_if_linked
+    # Everybody is found if all records belong to one person.
+    assert record_linkage(X, release, unit=["Ann"] * 60).expected_if_linked == 1.0
+
+
 few_numbers = st.sampled_from([-1.0, 0.0, 1.0, 2.0, 4.0])
 
 

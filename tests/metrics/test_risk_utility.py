@@ -17,6 +17,7 @@ from sk_microagg.metrics import (
     rank_disclosure,
     record_linkage,
     risk_utility,
+    unit_share,
     units_per_group,
 )
 from sk_microagg.privacy import LDiversity
@@ -173,10 +174,13 @@ def test_units():
     X = in_units(120)
     visits = np.repeat(["Ann", "Bob", *range(40)], [30, 10, *[2] * 40])
     table = risk_utility(X, [2, 5], unit=visits)
-    assert table.dtype.names[-1] == "units_per_group"
+    assert table.dtype.names[-2:] == ("units_per_group", "unit_share")
     for row in table:
         release = MicroAggregator(k=row["k"]).fit_transform(X, unit=visits)
         assert row["units_per_group"] == units_per_group(release, visits) >= row["k"]
+        assert row["unit_share"] == unit_share(release, visits)
+        linkage = record_linkage(X, release, unit=visits)
+        assert row["expected_matches"] == linkage.expected_matches
         assert row["smallest_group"] == anonymity_level(release)
     for form in (pd.Series(visits), visits.tolist(), pd.DataFrame({"patient": visits})):
         assert_array_equal(without_times(risk_utility(X, [2, 5], unit=form)), without_times(table))

@@ -22,6 +22,11 @@ def recursive(values, l):  # noqa: E741
     return Fraction(counts[0], rare) if rare else math.inf
 
 
+def largest_share(values):
+    """Share of the most frequent value."""
+    return Fraction(max(Counter(values).values()), len(values))
+
+
 def shares(values, among):
     return {value: Fraction(sum(v == value for v in values), len(values)) for value in among}
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from sk_microagg._kernels import Guards
 from sk_microagg.generalization import Hierarchy
-from sk_microagg.privacy import DistinctUnits, LDiversity, TCloseness
+from sk_microagg.privacy import DistinctUnits, LDiversity, TCloseness, UnitShare
 from sk_microagg.privacy._earth_mover import OrderedDistance
 
 NESTED = {"a": [0, 1], "b": {"c": [2, 3, 4], "d": [5]}, "e": [6], "f": [7, 8, 9]}
@@ -24,6 +24,7 @@ HIERARCHY = Hierarchy.from_nested(NESTED)
 FIGURES = {
     "distinct": (LDiversity(2), lambda group, table: oracle.distinct(group)),
     "units": (DistinctUnits(2), lambda group, table: oracle.distinct(group)),
+    "unit share": (UnitShare(0.25), lambda group, table: oracle.largest_share(group)),
     "entropy": (LDiversity(2, "entropy"), lambda group, table: oracle.entropy(group)),
     "recursive 1": (LDiversity(1, "recursive", 0.5), lambda g, table: oracle.recursive(g, 1)),
     "recursive 2": (LDiversity(2, "recursive", 1.5), lambda g, table: oracle.recursive(g, 2)),
@@ -89,7 +90,8 @@ def test_a_guard_is_at_most_a_hair_stricter_than_the_plain_check(name, column):
 
 
 def limit_of(constraint):
-    return constraint.t if isinstance(constraint, TCloseness) else constraint.c
+    names = {TCloseness: "t", LDiversity: "c", UnitShare: "at_most"}
+    return getattr(constraint, names[type(constraint)])
 
 
 @pytest.mark.parametrize("n_values", [1, 2, 3, 7, 10])
@@ -122,10 +124,12 @@ values_and_groups = st.tuples(
 @every_figure
 @settings(deadline=None, max_examples=40)
 @given(values_and_groups, st.sampled_from([0.0, 0.1, 0.25, 0.6]))
-def test_a_union_of_good_groups_is_good(name, drawn, t):
+def test_a_union_of_good_groups_is_good(name, drawn, most):
     constraint, _ = FIGURES[name]
     if isinstance(constraint, TCloseness):
-        constraint = clone(constraint).set_params(t=t)
+        constraint = clone(constraint).set_params(t=most)
+    elif isinstance(constraint, UnitShare):
+        constraint = clone(constraint).set_params(at_most=most or 0.4)
     values, cut, end = drawn
     codes, table = constraint.prepare(np.array(values))
     parts = codes[:cut], codes[cut : cut + end]
@@ -169,6 +173,41 @@ def least_cost(costs):
     return linprog(costs.ravel(), A_eq=np.vstack([leave, arrive]), b_eq=amounts).fun
 
 
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.integers(0, 12))
+def test_the_largest_share_of_a_union_is_at_most_that_of_a_part(units, cut):
+    first, rest = units[:cut], units[cut:]
+    parts = [oracle.largest_share(part) for part in (first, rest) if part]
+    assert oracle.largest_share(units) <= max(parts)
+    codes, table = UnitShare().prepare(np.array(units))
+    whole = UnitShare().measure(codes, table)
+    # The limit may be the largest share of a part itself, which division rounds.
+    assert UnitShare(float(max(parts))).accepts(whole)
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 5), Fraction(1, 3), Fraction(3, 10), Fraction(1, 2)])
+def test_a_share_of_exactly_the_largest_one_is_accepted(share):
+    n = 30
+    # As users compute it, a little below or above.
+    for at_most in (float(share), 1 - (1 - float(share)), math.nextafter(float(share), 0)):
+        constraint = UnitShare(at_most)
+        units = np.r_[np.zeros(int(share * n)), np.arange(1, 1 + n - int(share * n))]
+        codes, table = constraint.prepare(units)
+        guards = Guards([constraint.guard(codes, table)])
+        assert constraint.accepts(constraint.measure(codes, table))
+        assert guards.hold(np.arange(n))
+        assert not constraint.accepts(constraint.measure(codes[:-1], table))
+        assert not guards.hold(np.arange(n - 1))
+
+
+@pytest.mark.parametrize("at_most", [1.0, 1 - 1e-12])
+def test_a_share_of_everything_is_no_constraint(at_most):
+    constraint = UnitShare(at_most)
+    codes, table = constraint.prepare(np.zeros(3))
+    assert constraint.accepts(constraint.measure(codes, table))
+    assert Guards([constraint.guard(codes, table)]).hold([0, 2])
+
+
 @pytest.mark.parametrize("t", [Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(7, 20)])
 @pytest.mark.parametrize("distance", ["equal", "ordered"])
 def test_a_distance_of_exactly_t_is_accepted(t, distance):
@@ -200,7 +239,7 @@ def test_parameters_are_cloned_set_and_pickled(name):
     constraint, _ = FIGURES[name]
     copy = clone(constraint)
     assert {**copy.get_params(), "distance": 0} == {**constraint.get_params(), "distance": 0}
-    first = next(iter(set(copy.get_params()) & {"l", "t", "k"}))
+    first = next(iter(set(copy.get_params()) & {"l", "t", "k", "at_most"}))
     assert copy.set_params(**{first: 1}).get_params()[first] == 1
     before = dict(vars(copy))
     codes, table = copy.prepare(COLUMNS["few values"])
@@ -243,6 +282,9 @@ def test_parameters_are_cloned_set_and_pickled(name):
             ValueError,
             r"distance=<hierarchy of intervals> must be a hierarchy that is a tree",
         ),
+        (UnitShare(0), ValueError, r"at_most=0 must be a number above 0 and at most 1\."),
+        (UnitShare(1.5), ValueError, r"at_most=1\.5 must be a number above 0 and at most 1\."),
+        (UnitShare("1"), TypeError, r"at_most='1' must be a number above 0 .*, got str\."),
         (DistinctUnits(0), ValueError, r"k=0 must be an integer of at least 1\."),
         (DistinctUnits(True), TypeError, r"k=True must be an integer of at least 1, got bool\."),
     ],

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, Rules, TCloseness
+from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, Rules, TCloseness, UnitShare
 
 
 class Range(Constraint):
@@ -33,6 +33,7 @@ class RangeWithoutSteps(Range):
         TCloseness(0.0),
         TCloseness(0.2),
         TCloseness(0.2, "equal"),
+        UnitShare(0.4),
         Range(),
         RangeWithoutSteps(),
     ],
@@ -41,7 +42,7 @@ class RangeWithoutSteps(Range):
 def test_groups_fall_short_if_they_are_not_accepted(constraint):
     rng = np.random.default_rng(0)
     values = rng.integers(0, 6, 400)
-    rules = Rules.of_table(400, 1, constraint, values)
+    rules = Rules.of_table(400, 1, constraint, values, values)
     labels = np.concatenate([np.arange(90), rng.integers(0, 90, 310)])
     shortfalls = rules.shortfalls(labels)
     assert_array_equal(shortfalls == 0.0, rules.are_met(labels))
@@ -55,6 +56,7 @@ def test_the_shortfall_is_smaller_nearer_to_acceptance():
     recursive = LDiversity(2, "recursive", c=1.5)
     assert_allclose(recursive.shortfall(np.array([np.inf, 3.0, 1.0])), [1.0, 0.5, 0.0])
     assert_allclose(TCloseness(0.2).shortfall(np.array([0.5, 0.1])), [0.3, 0.0])
+    assert_allclose(UnitShare(0.2).shortfall(np.array([0.5, 0.1])), [0.3, 0.0])
 
 
 def test_shortfalls_of_all_rules_add_up_for_records_in_any_groups():

@@ -12,7 +12,7 @@ from tables.sensitive import SENSITIVE, Spread, possible_rules
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV
-from sk_microagg.privacy import LDiversity, Rules, TCloseness
+from sk_microagg.privacy import LDiversity, Rules, TCloseness, UnitShare
 from sk_microagg.refiners import (
     REFINERS,
     Annealing,
@@ -89,6 +89,7 @@ def records_and_values():
     return rng.normal(size=(150, 2)), rng.normal(size=150), rng.integers(0, 40, 150)
 
 
+ABOUT_PEOPLE = [[], [UnitShare(0.25)]]
 KINDS = [
     TCloseness(0.15),
     LDiversity(3),
@@ -96,7 +97,7 @@ KINDS = [
     LDiversity(2, "recursive", c=1.5),
     Spread(2.0),
     [TCloseness(0.2), Spread(1.0)],
-    [],
+    *ABOUT_PEOPLE,
 ]
 
 
@@ -106,7 +107,9 @@ def test_the_loss_is_lower_under_any_kind_of_rule(name, privacy, table):
     X, values, people = table
     if isinstance(privacy, LDiversity):
         values = np.digitize(values, [-1, 0, 1])
-    rules = Rules.of_table(150, 4, privacy, values, unit=people if privacy == [] else None)
+    rules = Rules.of_table(
+        150, 4, privacy, values, unit=people if privacy in ABOUT_PEOPLE else None
+    )
     labels = MDAV().build(X, 4, rules)
     refined = short(name).refine(X, labels, 4, 0, rules)
     assert rules.are_met(refined).all()

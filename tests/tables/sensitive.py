@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg.privacy import Constraint, LDiversity, Rules, TCloseness
+from sk_microagg.privacy import Constraint, LDiversity, Rules, TCloseness, UnitShare
 
 SENSITIVE = {
     "different": lambda rng, n: rng.permutation(n),
@@ -37,5 +37,10 @@ def possible_rules(rng, n, k, sensitive, strictness):
         TCloseness(float(strictness), column=0),
         LDiversity(int(rng.integers(1, n_different + 1)), column=0),
     ]
+    privacy = privacy[: rng.integers(1, 3)]
     unit = people if rng.random() < 0.5 else None
-    return Rules.of_table(n, k, privacy[: rng.integers(1, 3)], values[:, None], unit)
+    if unit is not None and rng.random() < 0.5:
+        # From what the table as a whole allows to no constraint.
+        share = np.bincount(people).max() / n
+        privacy.append(UnitShare(float(rng.choice([share, (share + 1) / 2, 1.0]))))
+    return Rules.of_table(n, k, privacy, values[:, None], unit)
