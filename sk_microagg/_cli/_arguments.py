@@ -31,6 +31,11 @@ def share(text):
     return number(text, float, lambda value: 0 <= value <= 1, "a number from 0 to 1")
 
 
+def positive_share(text):
+    """A number above 0 and at most 1."""
+    return number(text, float, lambda value: 0 < value <= 1, "a number above 0 and at most 1")
+
+
 def diversity(text):
     """A number of at least 1."""
     value = number(text, float, lambda value: 1 <= value < math.inf, "a number of at least 1")

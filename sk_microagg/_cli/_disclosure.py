@@ -6,8 +6,10 @@ import pandas as pd
 
 from sk_microagg import metrics
 from sk_microagg._cli._errors import CommandError
-from sk_microagg._utils._numbers import percent
+from sk_microagg._cli._privacy import RIGHT_AS_OFTEN
+from sk_microagg._utils._numbers import at_most, percent
 from sk_microagg._utils._printable import printable
+from sk_microagg._utils._shares import is_share_large
 from sk_microagg._utils._shown import shown
 
 
@@ -89,10 +91,17 @@ def units_per_class(classes, units):
         return {}
     (name,) = units
     n_units = metrics.units_per_group(classes, units[name])
-    return {"units per class": f"at least {n_units} different values of {shown(name)}"}
+    share = metrics.unit_share(classes, units[name])
+    words = f"{at_most(share)} of the rows of a class belong to one of them"
+    if is_share_large(share, n_units):
+        words += f", more than 1 in {n_units}: {RIGHT_AS_OFTEN}"
+    return {
+        "units per class": f"at least {n_units} different values of {shown(name)}",
+        "unit share": words,
+    }
 
 
-def print_sensitive(classes, sensitive):
+def print_sensitive(classes, sensitive, has_units=False):
     """Print what classes of equal released rows disclose about each sensitive column.
 
     Parameters
@@ -102,6 +111,9 @@ def print_sensitive(classes, sensitive):
 
     sensitive : pandas.DataFrame
         The sensitive columns.
+
+    has_units : bool, default=False
+        Whether people have several rows.
     """
     names = [printable(shown(name)) for name in sensitive]
     width = max(map(len, ("column", *names)))
@@ -117,4 +129,5 @@ def print_sensitive(classes, sensitive):
         "Homogeneity: rows in classes that share one value. In the worst class: the number of\n"
         "distinct values, the exponential of their entropy (l-diversity), and their distance from\n"
         "those of the whole table (t-closeness)."
+        + (" All of them count rows, not people." if has_units else "")
     )

@@ -30,7 +30,11 @@ from sk_microagg._cli._paths import (
     suffix_of_input,
 )
 from sk_microagg._cli._plan import Plan
-from sk_microagg._cli._privacy import check_privacy_options, warnings_as_lines
+from sk_microagg._cli._privacy import (
+    check_privacy_options,
+    warn_of_large_units,
+    warnings_as_lines,
+)
 from sk_microagg._cli._released import describe
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
@@ -81,6 +85,7 @@ def anonymize_in_memory(options, progress):
     check_level(level, options.k)
     homogeneous = homogeneity(release.classes, passed) if choice.unchanged else []
     privacy = roles.check(release.labels, choice, options.k)
+    warn_of_large_units(choice, roles.share(release.labels), options.k, progress)
 
     progress.show(f"writing {options.output}")
     check_targets(options)  # Again, since a file may have been written in the meantime.

@@ -29,6 +29,7 @@ from sk_microagg._cli._privacy import (
     is_worse_if_larger,
     make_privacy,
     privacy_facts,
+    warn_of_large_units,
     warnings_as_lines,
 )
 from sk_microagg._cli._release_on_dask import CommandRelease
@@ -102,7 +103,7 @@ def anonymize_on_dask(options, progress):
         release.level,
         release.homogeneous,
         columns=describe_on_dask(aggregator, types, declared, release.n_missing),
-        privacy=_privacy_facts(aggregator, choice),
+        privacy=_privacy_facts(aggregator, choice, progress),
     )
 
 
@@ -122,17 +123,19 @@ def _numbers(columns, declared):
     ]
 
 
-def _privacy_facts(aggregator, choice):
+def _privacy_facts(aggregator, choice, progress):
     smallest, largest = aggregator._figures.T
-    n_units = None
+    n_units = share = None
     if choice.unit is not None:
-        n_units, smallest, largest = int(smallest[0]), smallest[1:], largest[1:]
+        n_units, share = int(smallest[0]), largest[-1]
+        smallest, largest = smallest[1:-1], largest[1:-1]
     privacy = aggregator.privacy or []
     figures = [
         high if is_worse_if_larger(constraint) else low
         for constraint, low, high in zip(privacy, smallest, largest, strict=True)
     ]
-    return privacy_facts(choice, privacy, figures, n_units, aggregator.k)
+    warn_of_large_units(choice, share, aggregator.k, progress)
+    return privacy_facts(choice, privacy, figures, n_units, aggregator.k, share)
 
 
 def _check_options(options):

@@ -10,6 +10,7 @@ from sk_microagg._cli._arguments import (
     diversity,
     jobs,
     positive,
+    positive_share,
     seed,
     share,
 )
@@ -276,6 +277,13 @@ def _add_roles(parser):
         "different people. The column is left out of OUT",
     )
     parser.add_argument(
+        "--unit-share",
+        type=positive_share,
+        metavar="S",
+        help="of the rows of a group, at most this share belongs to one person, above 0 and at "
+        "most 1; needs --unit",
+    )
+    parser.add_argument(
         "--strata",
         action="append",
         default=[],
@@ -306,7 +314,8 @@ def _add_risk(parser):
         action=Once,
         metavar="COLUMN",
         help="who a row belongs to, if people have several; taken from RELEASE if it is there: "
-        "print the smallest number of people who share a row",
+        "print the smallest number of people who share a row, and the largest share of one of "
+        "them; risk is then that of people",
     )
     add_kind_options(parser)
     _add_jobs(parser)

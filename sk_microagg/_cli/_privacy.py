@@ -5,12 +5,17 @@ from contextlib import contextmanager
 
 from sk_microagg._cli._errors import CommandError, one_line
 from sk_microagg._cli._progress import WARNING
-from sk_microagg._utils._numbers import rounded_down, rounded_up
+from sk_microagg._utils._numbers import at_most, rounded_down, rounded_up, whole_percent
+from sk_microagg._utils._shares import is_share_large
+from sk_microagg._utils._shown import shown
 from sk_microagg.encoding._lost import ADVICE, LOST
-from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
 
 # What to do about a column that is lost, instead of `ADVICE`.
 ADVICE_OF_COMMAND = "Use --drop, or generalize it: --hierarchies, with --categories generalize."
+
+# What a large share of one unit in a group means.
+RIGHT_AS_OFTEN = "whoever gives all of them to that person is right as often"
 
 
 def check_privacy_options(options):
@@ -21,6 +26,10 @@ def check_privacy_options(options):
                 f"--{option} {getattr(options, option):g} needs --sensitive: the columns that it "
                 "is about."
             )
+    if options.unit_share is not None and options.unit is None:
+        raise CommandError(
+            f"--unit-share {options.unit_share:g} needs --unit: the column that it is about."
+        )
     if options.l is None and options.l_kind != "distinct":
         raise CommandError(f"--l-kind {options.l_kind} needs --l.")
     if not isinstance(options.l, int | None) and options.l_kind != "entropy":
@@ -32,14 +41,14 @@ def check_privacy_options(options):
 def demands_beyond_k(options):
     """The options that demand more of a group than k records, as the user writes them."""
     return [
-        f"--{option}"
-        for option in ("l", "t", "unit", "strata")
+        f"--{option.replace('_', '-')}"
+        for option in ("l", "t", "unit", "unit_share", "strata")
         if getattr(options, option) not in (None, [])
     ]
 
 
 def make_privacy(options, choice, numbers):
-    """Make the constraints, one of a kind for each sensitive column.
+    """Make the constraints: that on units first, then one of a kind for each sensitive column.
 
     Parameters
     ----------
@@ -57,7 +66,7 @@ def make_privacy(options, choice, numbers):
     privacy : list of Constraint or None
         The constraints; None if there are none.
     """
-    privacy = []
+    privacy = [] if options.unit_share is None else [UnitShare(options.unit_share)]
     for name in choice.sensitive:
         if options.l is not None:
             privacy.append(LDiversity(options.l, options.l_kind, options.c, column=name))
@@ -79,7 +88,17 @@ def warnings_as_lines(progress):
         progress.say(f"{WARNING}{text}")
 
 
-def privacy_facts(choice, privacy, figures, n_units, k):
+def warn_of_large_units(choice, share, k, progress):
+    """Warn if one unit has a larger share of a group than k units with one row each would have."""
+    if share is not None and is_share_large(share, k):
+        progress.say(
+            f"{WARNING}{whole_percent(rounded_up(share))} of the rows of a group belong to one "
+            f"value of {shown(choice.unit)}, more than 1 in k={k}: {RIGHT_AS_OFTEN}. "
+            f"Use --unit-share {rounded_down(1 / k, 4):g}, or release fewer rows per person."
+        )
+
+
+def privacy_facts(choice, privacy, figures, n_units, k, share=None):
     """Summarize what was demanded of each group, and what holds.
 
     Parameters
@@ -99,6 +118,9 @@ def privacy_facts(choice, privacy, figures, n_units, k):
     k : int
         The number that was demanded.
 
+    share : float or None, default=None
+        The largest share of one unit in a group.
+
     Returns
     -------
     facts : dict
@@ -107,17 +129,28 @@ def privacy_facts(choice, privacy, figures, n_units, k):
     facts = {}
     if n_units is not None:
         facts["units per group"] = f"{n_units}  (different values of {choice.unit}; {k} demanded)"
+        demanded = [f"; {c.at_most:g} demanded" for c in privacy or [] if c.is_about_units]
+        facts["unit share"] = (
+            f"{at_most(share)} of the rows of a group belong to one of them{''.join(demanded)}"
+        )
     for constraint, figure in zip(privacy or [], figures, strict=True):
+        if constraint.is_about_units:
+            continue
         is_close = isinstance(constraint, TCloseness)
         words = (_closeness_in_words if is_close else _diversity_in_words)(constraint, figure)
         name = "t-closeness" if is_close else "l-diversity"
+        # How many values are different does not depend on how often people have them.
+        if n_units is not None and (is_close or constraint.kind != "distinct"):
+            words += "; counted in rows"
         facts.setdefault(name, []).append(f"{constraint.column}: {words}")
     return facts
 
 
 def is_worse_if_larger(constraint):
     """Whether the largest figure of a group is the worst one, and not the smallest."""
-    return isinstance(constraint, TCloseness) or constraint.kind == "recursive"
+    if isinstance(constraint, TCloseness | UnitShare):
+        return True
+    return constraint.kind == "recursive"
 
 
 def _closeness_in_words(constraint, figure):

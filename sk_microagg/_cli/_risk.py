@@ -75,7 +75,8 @@ def run(options):
             check_pair(before[numeric], after[numeric])
         if are_in_order:
             pair = known_to_intruder(original, release, pairs)
-            linkage = metrics.record_linkage(*pair, n_jobs=options.jobs)
+            unit = None if units.empty else units[options.unit]
+            linkage = metrics.record_linkage(*pair, n_jobs=options.jobs, unit=unit)
             as_text = compared_as_text(pairs, pair[0])
     classes = row_classes(after, "release")
     levels = map(metrics.anonymity_level, (before, after))
@@ -90,7 +91,7 @@ def run(options):
         }
     )
     if options.sensitive:
-        print_sensitive(classes, sensitive)
+        print_sensitive(classes, sensitive, has_units=not units.empty)
     _print_linkage(linkage, as_text)
     if numeric:
         _print_numbers(before[numeric], after[numeric], are_in_order)

@@ -8,7 +8,7 @@ import pandas as pd
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._facts import Fact
 from sk_microagg._cli._privacy import make_privacy, privacy_facts
-from sk_microagg.metrics import closeness, diversity, units_per_group
+from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
 from sk_microagg.privacy import TCloseness
 from sk_microagg.privacy._codes import codes_of
 
@@ -88,6 +88,7 @@ class Roles:
             return {}
         figures = [self._figure(constraint, labels) for constraint in self.privacy or []]
         n_units = None if self.unit is None else units_per_group(labels, self.unit)
+        share = self.share(labels)
         are_met = [
             np.all(constraint.accepts(figure))
             for constraint, figure in zip(self.privacy or [], figures, strict=True)
@@ -96,14 +97,20 @@ class Roles:
             raise CommandError(
                 "The release violates a constraint: nothing was written. Please report this."
             )
-        facts = privacy_facts(choice, self.privacy, figures, n_units, k)
-        values = self._values(figures, n_units)
+        facts = privacy_facts(choice, self.privacy, figures, n_units, k, share)
+        values = self._values(figures, n_units) | {"unit share": share}
         return {name: Fact(text, values[name]) for name, text in facts.items()}
+
+    def share(self, labels):
+        """Return the largest share of one unit in a group; None without units."""
+        return None if self.unit is None else unit_share(labels, self.unit)
 
     def _values(self, figures, n_units):
         """The worst figures under the names of their facts, for programs."""
         values = {"units per group": n_units}
         for constraint, figure in zip(self.privacy or [], figures, strict=True):
+            if constraint.is_about_units:
+                continue
             is_close = isinstance(constraint, TCloseness)
             demanded = constraint.t if is_close else constraint.l
             about = {"column": constraint.column, "figure": figure, "demanded": demanded}
@@ -111,6 +118,8 @@ class Roles:
         return values
 
     def _figure(self, constraint, labels):
+        if constraint.is_about_units:
+            return self.share(labels)
         values = self.sensitive[constraint.column]
         if isinstance(constraint, TCloseness):
             return closeness(labels, values, constraint.distance)

@@ -18,6 +18,7 @@ from sk_microagg._cli._in_memory import (
     warn_of_columns,
 )
 from sk_microagg._cli._plan import Plan
+from sk_microagg._cli._privacy import warn_of_large_units
 from sk_microagg._cli._typed_command import command_line
 from sk_microagg._explore._drafts import Drafts
 from sk_microagg._explore._measures import (
@@ -29,13 +30,19 @@ from sk_microagg._explore._measures import (
     risk_of,
     rounded_bound,
     rounded_loss,
+    rounded_unit_share,
 )
 from sk_microagg._explore._progress import SentProgress
 from sk_microagg._explore._settings import parsed
 from sk_microagg._explore._state import state_of
 from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._progress import seconds_left
-from sk_microagg._utils._shares import fewest_records, rounded_share, share_in_words
+from sk_microagg._utils._shares import (
+    fewest_records,
+    is_share_large,
+    rounded_share,
+    share_in_words,
+)
 from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.metrics import anonymity_level, homogeneity
 
@@ -74,9 +81,12 @@ def preview(send, table, arguments, is_sample, hidden):
         level = anonymity_level(release.classes)
         check_level(level, plan.options.k)
         progress.show("measuring risk and loss")
-        share, words = risk_of(records, released, estimator)
+        share, words = risk_of(records, released, estimator, plan.roles.units())
         k = plan.options.k
         privacy = plan.roles.check(release.labels, plan.choice, k)
+        of_one = plan.roles.share(release.labels)
+        if of_one is not None and is_share_large(of_one, k):
+            warn_of_large_units(plan.choice, rounded_unit_share(of_one), k, progress)
         return {
             "k": k,
             "n_records": len(records),
@@ -240,7 +250,7 @@ def _point(table, arguments, k):
             estimator, records, released = _grouped(plan, silent)
     except CommandError as error:
         return {"k": k, "error": on_the_page(error)}
-    share, words = risk_of(records, released, estimator)
+    share, words = risk_of(records, released, estimator, plan.roles.units())
     point = {
         "k": k,
         "loss": rounded_loss(estimator.information_loss_, len(records)),

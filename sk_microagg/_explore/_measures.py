@@ -13,7 +13,7 @@ from sk_microagg import TableAggregator
 from sk_microagg._cli._facts import Fact
 from sk_microagg._cli._released import describe
 from sk_microagg._explore._distributions import distributions
-from sk_microagg._utils._numbers import rounded_down
+from sk_microagg._utils._numbers import at_most, rounded_down
 from sk_microagg._utils._shares import expected_matches, fewest_records, homogeneity_lines
 from sk_microagg.generalization._intervals import with_midpoints
 from sk_microagg.metrics import closeness, diversity, homogeneity
@@ -26,6 +26,9 @@ STEP_IN_PLANE = 0.02
 # Losses have three digits, and two if one of fewer records could be told by the third.
 DIGITS, DIGITS_IF_FEW = 3, 2
 MANY_RECORDS = 200
+
+# Steps of the largest share of one unit in a group.
+STEP_OF_SHARES = 0.05
 
 # Steps of distances from the whole table. Of many groups, nobody knows which one is the farthest.
 STEP_OF_CLOSENESS = 0.05
@@ -100,7 +103,12 @@ def demands_met(privacy):
     """
     sentences = []
     for name, fact in privacy.items():
-        if name == "t-closeness":
+        if name == "unit share":
+            sentences.append(
+                f"{at_most(rounded_unit_share(fact.value))} of the rows of a group belong to one "
+                "person"
+            )
+        elif name == "t-closeness":
             sentences += [
                 "{column}: the distance of a group from the table is at most {demanded:g}, as "
                 "demanded".format(**about)
@@ -117,14 +125,19 @@ def lines_of(fact):
     return [str(line) for line in (fact if isinstance(fact, list) else [fact])]
 
 
-def risk_of(records, released, estimator):
+def rounded_unit_share(share):
+    """A share of one unit in a group that is not exceeded, too coarse to tell of one record."""
+    return min(round(STEP_OF_SHARES * ceil(share / STEP_OF_SHARES - 1e-9), 2), 1.0)
+
+
+def risk_of(records, released, estimator, units=None):
     """The share that an intruder who knows the originals is expected to re-identify.
 
     Of an interval, the intruder takes the middle. The share comes as a number and in words.
     """
     if not isinstance(estimator, TableAggregator):
         released = pd.DataFrame({name: with_midpoints(released[name]) for name in released})
-    linkage = linkage_of_release(records, released, estimator)
+    linkage = linkage_of_release(records, released, estimator, units)
     return expected_matches(linkage, len(records), fewest_records(estimator.k))
 
 

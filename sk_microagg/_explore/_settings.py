@@ -67,10 +67,10 @@ def arguments_of(settings, source):
     Parameters
     ----------
     settings : dict
-        What the page sends: `k`, `method`, `categories`, `l`, `t`, `time_limit`, `certificate`,
-        `shuffle`, `release`, `report`, `overwrite`, and in `columns` the `role`, `kind`
-        and `weight` of each column of the table, and maybe as `detail` the order of its values or
-        the pattern of its dates.
+        What the page sends: `k`, `method`, `categories`, `l`, `t`, `unit_share`, `time_limit`,
+        `certificate`, `shuffle`, `release`, `report`, `overwrite`, and in `columns` the `role`,
+        `kind` and `weight` of each column of the table, and maybe as `detail` the order of its
+        values or the pattern of its dates.
 
     source : Source
         The table.
@@ -203,7 +203,8 @@ def _weights(columns, method):
 
 
 def _demands(settings):
-    return [*_option("--l", settings["l"]), *_option("--t", settings["t"])]
+    options = {"--l": "l", "--t": "t", "--unit-share": "unit_share"}
+    return [text for option, name in options.items() for text in _option(option, settings[name])]
 
 
 def _method(settings):

@@ -127,6 +127,7 @@ class OpenTable:
             "columns": [{"role": column["role"], "kind": None, "weight": 1} for column in columns],
             "l": None,
             "t": None,
+            "unit_share": None,
             "time_limit": None,
             "certificate": None,
             "shuffle": False,

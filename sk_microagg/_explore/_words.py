@@ -45,6 +45,7 @@ REPLACED = [
     (r"There is no column left to anonymize: .*", "No column is a quasi-identifier: choose one."),
     (r"use --drop, or name it in --columns", "drop it, or make it a quasi-identifier"),
     (rf"Use --unit {NAME}", "Make the column a unit"),
+    (r"Use --unit-share (\S+), or", r"Choose at most \1 as rows of one unit in a group, or"),
     (r"Use --drop, or generalize it: .*", GENERALIZE),
     (r"drop it with --drop, or choose others with --columns", "drop it"),
     (r"overwrite it with --force", "choose to overwrite it"),

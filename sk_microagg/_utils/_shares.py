@@ -108,6 +108,11 @@ def rounded_share(share):
     return round(float(share), 2)
 
 
+def is_share_large(share, k):
+    """Whether one unit has a larger share of a group than if k units had one record each."""
+    return share > (1 + 1e-9) / k
+
+
 def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     """A line for each column in which groups share one value, the largest share first.
 

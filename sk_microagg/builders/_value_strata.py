@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._kernels import Pool
-from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg.privacy import DistinctUnits, Rules, UnitShare
 from sk_microagg.privacy._rules import Rule
 
@@ -21,15 +21,29 @@ def order_by_values(rules: Iterable[Rule]) -> Any:
     """Return the records in the order of their sensitive values; None if these have no numbers.
 
     With several columns, those with few different values come first: within each combination of
-    these, records are in the order of the others. Without any, they are in the order of units
-    whose shares are bounded.
+    these, records are in the order of the others. Without any, records of one unit whose share is
+    bounded follow each other, those of the largest unit first.
     """
     rules = [rule for rule in rules if not isinstance(rule.constraint, DistinctUnits)]
-    about_values = [rule for rule in rules if not isinstance(rule.constraint, UnitShare)]
-    columns = [rule.values for rule in about_values or rules if rule.values.dtype.kind in "iuf"]
+    columns = [
+        rule.values
+        for rule in rules
+        if rule.values.dtype.kind in "iuf" and not isinstance(rule.constraint, UnitShare)
+    ]
+    if not columns:
+        # Not by the numbers of units, which say nothing.
+        columns = [_ranks(rule.values) for rule in rules if isinstance(rule.constraint, UnitShare)]
     if not columns:
         return None
     return np.lexsort(sorted(columns, key=lambda values: -len(np.unique(values))))
+
+
+def _ranks(units: Array) -> Array:
+    """The rank of each record's unit: by its number of records, then by its first one."""
+    _, firsts, unit, counts = np.unique(
+        units, return_index=True, return_inverse=True, return_counts=True
+    )
+    return np.argsort(np.lexsort((firsts, -counts)))[unit]
 
 
 def representative_groups(

@@ -1,6 +1,7 @@
 """What attacks on a release achieve: on identity, attributes and membership."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from sk_microagg.metrics._assignment import MOST_PAIRS
 from sk_microagg.metrics._attribute_inference import AttributeAttack
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
-from sk_microagg.metrics._linkage import linkage_one_to_one
+from sk_microagg.metrics._linkage import linkage_of, linkage_one_to_one
 from sk_microagg.report._membership import measure_membership
 
 # Values of more records are not guessed: the standard error of a share is then at most 1.2%.
@@ -30,6 +31,9 @@ class AttackFacts:
     one_to_one : RecordLinkage or None
         Links one to one; None if there are too many records.
 
+    identity_by_chance : float
+        Share of the records that is re-identified by picking any record of the table.
+
     guessed, by_chance : list of str
         For each column, the share of the records whose value is guessed, with and without what is
         known of them.
@@ -45,6 +49,7 @@ class AttackFacts:
     """
 
     one_to_one: object
+    identity_by_chance: float
     guessed: list
     by_chance: list
     n_asked: int
@@ -52,7 +57,7 @@ class AttackFacts:
     interval_width: float = INTERVAL
 
 
-def measure_attacks(X, release, pair, estimator, fewest, membership):
+def measure_attacks(X, release, pair, estimator, fewest, membership, units=None):
     """Attack a release.
 
     Parameters
@@ -72,6 +77,9 @@ def measure_attacks(X, release, pair, estimator, fewest, membership):
     membership : dict or None
         Arguments for `measure_membership`; None without a target.
 
+    units : ndarray of shape (n_records,), int, or None, default=None
+        Who each record belongs to; None if each belongs to somebody else.
+
     Returns
     -------
     facts : AttackFacts
@@ -90,11 +98,14 @@ def measure_attacks(X, release, pair, estimator, fewest, membership):
     # Of all records, as figures that stand for few of them are not shown.
     known = [attack.share_known(place) for place in range(len(attack.names))]
 
+    everybody = np.zeros(n_records, dtype=np.intp)
+
     def in_words(share):
         return share_in_words(share, len(asked), fewest)
 
     return AttackFacts(
-        one_to_one=_one_to_one(X, release, pair),
+        one_to_one=_one_to_one(X, release, pair, units),
+        identity_by_chance=linkage_of(everybody, everybody, units).expected_if_linked,
         guessed=[in_words(f.success * of) for f, of in zip(found, known, strict=True)],
         by_chance=[in_words(f.baseline * of) for f, of in zip(found, known, strict=True)],
         n_asked=len(asked),
@@ -102,7 +113,7 @@ def measure_attacks(X, release, pair, estimator, fewest, membership):
     )
 
 
-def _one_to_one(X, release, pair):
+def _one_to_one(X, release, pair, units):
     """Links one to one; None for more pairs of different records and rows than a report takes."""
     original, released = (X, release) if pair is None else (pair.original, pair.released)
     n_points = row_classes(original, "X").max() + 1
@@ -110,5 +121,5 @@ def _one_to_one(X, release, pair):
     if n_points * (classes.max() + 1) > MOST_PAIRS_IN_A_REPORT:
         return None
     if pair is None:
-        return record_linkage(X, release, one_to_one=True)
-    return linkage_one_to_one(original, classes, lambda records: pair.distances(classes, records))
+        return record_linkage(X, release, one_to_one=True, unit=units)
+    return linkage_one_to_one(original, classes, partial(pair.distances, classes), units)

@@ -18,6 +18,7 @@ from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import generalization_loss, homogeneity, uniqueness
 from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._linkage import units_of
 from sk_microagg.plotting._distributions import column_names
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._measures import measure_any_kind, measure_numbers
@@ -113,6 +114,11 @@ class Facts:
         """Smallest number of original records that a figure may stand for."""
         return fewest_records(self.k)
 
+    @property
+    def largest_risk(self):
+        """The most that an intruder who knows the row of a person can achieve."""
+        return 1 / self.level if self.beyond_k.unit_share is None else self.beyond_k.unit_share
+
     def bound(self, value):
         """What to write instead of a share that stands for too few records; None if enough."""
         return bound_in_words(value, self.n_records, self.fewest_records)
@@ -155,12 +161,13 @@ def collect_facts(
         None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None),
     )
     numbers = mixed = risk = None
+    units = units_of(roles.get("unit"), len(columns[0]))
     if isinstance(estimator, Generalizer):
         losses = _generalization_losses(X, release, estimator)
     elif pair is None:
-        losses, numbers, risk = measure_numbers(X, release, estimator)
+        losses, numbers, risk = measure_numbers(X, release, estimator, units)
     else:
-        losses, mixed, risk = measure_any_kind(pair, estimator, kinds)
+        losses, mixed, risk = measure_any_kind(pair, estimator, kinds, units)
     # Finding equal rows takes time: it is done once, not once per metric.
     classes = row_classes(release, "release")
     class_sizes = np.bincount(classes)
@@ -186,7 +193,9 @@ def collect_facts(
         beyond_k=facts_beyond_k(classes, estimator, **roles),
         attacks=None
         if risk is None
-        else measure_attacks(X, release, pair, estimator, fewest_records(estimator.k), membership),
+        else measure_attacks(
+            X, release, pair, estimator, fewest_records(estimator.k), membership, units
+        ),
     )
 
 

@@ -91,11 +91,11 @@ def mixed_pair(X, release, estimator):
     return MixedPair(X, release)
 
 
-def measure_numbers(X, release, estimator):
+def measure_numbers(X, release, estimator, units=None):
     """Return the loss of each column, NumericFacts and RiskFacts."""
     numbers = NumericFacts(attribute_changes(X, release), correlation_change(X, release))
     risk = RiskFacts(
-        record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None)),
+        record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None), unit=units),
         interval_disclosure(X, release),
         rank_disclosure(X, release),
     )
@@ -115,7 +115,7 @@ def _squared_losses(X, release):
     return losses
 
 
-def measure_any_kind(pair, estimator, kinds=None):
+def measure_any_kind(pair, estimator, kinds=None, units=None):
     """Return the loss of each column, MixedFacts and RiskFacts; `kinds` as in `make_report`."""
     missing_before, missing_after = (
         np.array([is_missing(table[name]).mean() for name in table.columns])
@@ -135,7 +135,7 @@ def measure_any_kind(pair, estimator, kinds=None):
     # Of all records, as figures that stand for few of them are not shown.
     known = 1.0 - missing_before
     risk = RiskFacts(
-        linkage_of(classes, linked),
+        linkage_of(classes, linked, units),
         known * intervals_of(pair, INTERVAL),
         known * ranks_of(pair, RANKS),
     )

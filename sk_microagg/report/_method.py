@@ -1,7 +1,7 @@
 """How the release was made, as pairs of a name and a text."""
 
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._numbers import counted
+from sk_microagg._utils._numbers import at_most, counted
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.report._parameters import describe, describe_parameter
 
@@ -46,7 +46,11 @@ def _beyond_k(facts):
     if facts.demands:
         yield "Constraints on groups", "; ".join(demand.name for demand in facts.demands)
     if facts.n_units is not None:
-        yield "Units", f"each group has records of at least {facts.n_units:,} different units"
+        yield (
+            "Units",
+            f"each group has records of at least {facts.n_units:,} different units, and one unit "
+            f"has {at_most(facts.unit_share)} of them",
+        )
     if facts.n_strata is not None:
         yield "Strata", f"{facts.n_strata:,}; no group has records of two strata"
 

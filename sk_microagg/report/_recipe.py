@@ -104,7 +104,8 @@ def _arguments(estimator, beyond_k):
     """What `fit_transform` took, as code; the parameters of a TableAggregator name its columns."""
     is_table = isinstance(estimator, TableAggregator)
     has_role = {
-        "sensitive": bool(beyond_k.demands) and not (is_table and _is_given(estimator.sensitive)),
+        "sensitive": bool(beyond_k.on_columns)
+        and not (is_table and _is_given(estimator.sensitive)),
         # A guess: an estimator does not keep whether `fit` took units, but if it did, all groups
         # have at least k people.
         "unit": not is_table and (beyond_k.n_units or 0) >= estimator.k,

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sk_microagg._utils._numbers import rounded_down, rounded_up
-from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
+from sk_microagg._utils._shares import is_share_large
+from sk_microagg.metrics import closeness, diversity, homogeneity, unit_share, units_per_group
 from sk_microagg.privacy import TCloseness
 from sk_microagg.privacy._columns import RoleColumns
-from sk_microagg.privacy._rules import Rule, as_constraints
+from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import Strata
 
 
@@ -28,10 +29,14 @@ class Demand:
 
     is_met : bool or None
         Whether all groups of the release satisfy it; None if that was not checked.
+
+    needs : str, default="sensitive values"
+        What it is about.
     """
 
     name: str
     is_met: bool
+    needs: str = "sensitive values"
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,17 @@ class BeyondK:
     unchecked : list of Demand
         Constraints whose sensitive columns are not known here.
 
+    on_units : list of Demand
+        Constraints on units.
+
     n_units : int or None
         Number of different units in the group with the fewest; None if there are no units.
+
+    unit_share : float or None
+        The largest share of one unit in a group, rounded up; None if there are no units.
+
+    is_share_large : bool
+        Whether it is more than 1 / k.
 
     n_strata : int or None
         Number of strata that the estimator was fitted with; None if there were none.
@@ -88,13 +102,21 @@ class BeyondK:
 
     columns: list
     unchecked: list
+    on_units: list
     n_units: int
+    unit_share: float
+    is_share_large: bool
     n_strata: int
+
+    @property
+    def on_columns(self):
+        """The constraints on sensitive columns that the estimator was asked to keep."""
+        return [*(demand for column in self.columns for demand in column.demands), *self.unchecked]
 
     @property
     def demands(self):
         """All constraints that the estimator was asked to keep."""
-        return [*(demand for column in self.columns for demand in column.demands), *self.unchecked]
+        return [*self.on_columns, *self.on_units]
 
 
 def facts_beyond_k(groups, estimator, sensitive=None, unit=None, strata=None):
@@ -120,18 +142,24 @@ def facts_beyond_k(groups, estimator, sensitive=None, unit=None, strata=None):
         # Equal rows of two strata are told apart by those who see the strata.
         strata = Strata(strata, len(groups))
         groups = np.unique(groups * len(strata) + strata.numbers, return_inverse=True)[1]
-    n_units = None
+    about_units, constraints = split_constraints(getattr(estimator, "privacy", None))
+    n_units, share, is_large = None, None, False
+    on_units = [Demand(each.describe("unit column"), None, "units") for each in about_units]
     if unit is not None:
         units = RoleColumns(unit, len(groups), "unit")
-        n_units = units_per_group(groups, units.values(units.only()))
-    constraints = as_constraints(getattr(estimator, "privacy", None))
+        values, words = units.values(units.only()), units.words(units.only())
+        n_units = units_per_group(groups, values)
+        share = unit_share(groups, values)
+        share, is_large = rounded_up(share), is_share_large(share, estimator.k)
+        on_units = [_demand(each, groups, values, words) for each in about_units]
     columns, unchecked = [], []
     if sensitive is None:
         unchecked = [Demand(each.describe(_words(each)), None) for each in constraints]
     else:
         columns = _facts_of_columns(groups, RoleColumns(sensitive, len(groups)), constraints)
     fitted = getattr(estimator, "_strata", None)
-    return BeyondK(columns, unchecked, n_units, None if fitted is None else len(fitted))
+    n_strata = None if fitted is None else len(fitted)
+    return BeyondK(columns, unchecked, on_units, n_units, share, is_large, n_strata)
 
 
 def _words(constraint):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._utils._numbers import counted, percent
+from sk_microagg._utils._numbers import at_most, counted, percent
 
 # What fits on the page, whatever the table.
 MOST_NAMES, LONGEST_NAME, MOST_LOSSES, MOST_SENSITIVE = 8, 48, 3, 3
@@ -77,8 +77,13 @@ def _risk(facts):
     linkage = facts.risk.linkage
     return (
         "An intruder who knows all original values is expected to re-identify "
-        f"{facts.expected_matches(linkage)} of the records."
+        f"{facts.expected_matches(linkage)} of the records.{_unit_share(facts)}"
     )
+
+
+def _unit_share(facts):
+    share = facts.beyond_k.unit_share
+    return "" if share is None else f" One unit has {at_most(share)} of the records of a group."
 
 
 def _sensitive(facts):

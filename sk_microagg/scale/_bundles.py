@@ -16,6 +16,7 @@ from sk_microagg._model._points import (
     with_values,
 )
 from sk_microagg._model._power import nearest_cells, weights_of_points
+from sk_microagg.privacy import UnitShare
 from sk_microagg.scale._files import written_by_worker
 from sk_microagg.scale._survey import Moments
 
@@ -76,8 +77,9 @@ class Summary:
     n_iter : int
         Number of iterations of the refiner.
 
-    figures : ndarray of shape (n_rules, 2)
-        For each constraint the smallest and the largest figure of any group.
+    figures : ndarray of shape (n_figures, 2)
+        For each constraint, and then for the largest share of a unit if there are units, the
+        smallest and the largest figure of any group.
 
     shown : tuple of ndarray
         For each column the codes of the categories that groups are released as; none for numbers.
@@ -138,6 +140,9 @@ class Aggregate:
             if rules:
                 rules.check(labels, "A block has groups")
                 figures.append([rule.figures(labels) for rule in rules.rules])
+                if rules.units is not None:
+                    # Shown whether or not it was to be bounded.
+                    figures[-1].append(UnitShare().measure_groups(labels, rules.units, None))
             strata = self.row_format.strata(rows)
             n_near_cuts += self.router.n_near_cuts(routing_of(points), self.rounding, strata)
             releases.append(groups.centroids[labels])

@@ -33,14 +33,14 @@ from sk_microagg._utils._typing import (
 from sk_microagg._utils._validation import check_count, check_k, check_verbose, warn_if_k_is_1
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.privacy import Constraint
-from sk_microagg.privacy._rules import as_constraints
+from sk_microagg.privacy._rules import split_constraints
 from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign
 from sk_microagg.scale._coding import ColumnOptions, TableCoding
 from sk_microagg.scale._grouping import Grouping, check_rows
 from sk_microagg.scale._parts import Parts, as_list, is_path
 from sk_microagg.scale._release import Release, read
-from sk_microagg.scale._roles import Roles, constraints_by_column, find_roles
+from sk_microagg.scale._roles import Roles, check_known, constraints_by_column, find_roles
 from sk_microagg.scale._shuffle import make_shuffle
 from sk_microagg.scale._strata import are_one_group, classes_of, fit_router
 
@@ -101,7 +101,8 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, as there:
         :class:`~sk_microagg.privacy.LDiversity`, or :class:`~sk_microagg.privacy.TCloseness`
-        without a hierarchy, of a column that `fit` receives as `sensitive`. Groups are compared
+        without a hierarchy, of a column that `fit` receives as `sensitive`, or
+        :class:`~sk_microagg.privacy.UnitShare` of its `unit`. Groups are compared
         with the distribution of the whole table. Blocks are larger where smaller ones could not
         satisfy it.
 
@@ -475,7 +476,9 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
         self, frame: Any, method: Method, sensitive: list[Any], unit: Hashable, strata: list[Any]
     ) -> Roles:
         """Take what roles need from the whole table."""
-        constraints = as_constraints(self.privacy)
+        on_units, constraints = split_constraints(self.privacy)
+        if on_units and unit is None:
+            raise ValueError(f"privacy={self.privacy!r} needs units: pass unit=, a column's name.")
         if constraints and not sensitive:
             raise ValueError(
                 f"privacy={self.privacy!r} needs sensitive values: pass sensitive=, the name of "
@@ -486,9 +489,11 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
             return Roles()
         if has_rules and method.refiner is not None:
             check_keeps_rules(method.refiner)
+        for constraint in (*on_units, *constraints):
+            check_known(constraint)
         constraints = constraints_by_column(constraints, sensitive, frame.dtypes)
         self._say("looking at the columns that constraints and strata are about")
-        return find_roles(frame, check_k(self.k, math.inf), constraints, unit, strata)
+        return find_roles(frame, check_k(self.k, math.inf), constraints, unit, strata, on_units)
 
     def _find_coding(self, parts: Parts, unit: Hashable) -> Any:
         """Take what the encoding of columns of any kind needs from the whole table."""

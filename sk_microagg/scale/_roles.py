@@ -11,7 +11,7 @@ import dask
 import numpy as np
 
 from sk_microagg._utils._validation import check_k
-from sk_microagg.privacy import DistinctUnits, LDiversity, Rules, TCloseness
+from sk_microagg.privacy import DistinctUnits, LDiversity, Rules, TCloseness, UnitShare
 from sk_microagg.privacy._counts import GroupCounts
 from sk_microagg.privacy._rules import Rule
 from sk_microagg.privacy._strata import StratumNames
@@ -19,6 +19,7 @@ from sk_microagg.scale._merge import compute_merged
 from sk_microagg.scale._strata import (
     StratumColumns,
     check_rules,
+    check_shares,
     count_strata,
     merge_counts,
 )
@@ -46,6 +47,9 @@ class Roles:
     columns : tuple
         For each rule the name of its column.
 
+    on_units : tuple of Constraint
+        Further constraints on units.
+
     strata : StratumColumns or None
         The strata, which no group crosses.
 
@@ -58,6 +62,7 @@ class Roles:
     values: dict = field(default_factory=dict, repr=False)
     rules: tuple = ()
     columns: tuple = ()
+    on_units: tuple = ()
     strata: StratumColumns | None = None
     sizes: tuple = field(default=(), repr=False)
 
@@ -86,17 +91,18 @@ class Roles:
         rules = []
         if self.unit is not None:
             keys = encoded[:, len(self.values)]
-            rules.append(self.rule_of_units(np.unique(keys, return_inverse=True)[1]))
+            rules += self.rules_of_units(np.unique(keys, return_inverse=True)[1])
         numbers = {name: number for number, name in enumerate(self.values)}
         for rule, name in zip(self.rules, self.columns, strict=True):
             rules.append(rule.of(encoded[:, numbers[name]].astype(np.intp)))
         return Rules(tuple(rules))
 
-    def rule_of_units(self, codes=()):
-        """The rule about units, for rows with these numbers of units."""
-        constraint = DistinctUnits(self.k)
-        words = constraint.describe(f"column {self.unit!r}")
-        return Rule(constraint, words, np.asarray(codes, dtype=np.int32), None)
+    def rules_of_units(self, codes=()):
+        """The rules about units, for rows with these numbers of units: their number is first."""
+        codes = np.asarray(codes, dtype=np.int32)
+        constraints = DistinctUnits(self.k), *self.on_units
+        names = [constraint.describe(f"column {self.unit!r}") for constraint in constraints]
+        return [Rule(*pair, codes, None) for pair in zip(constraints, names, strict=True)]
 
     def strata_of(self, encoded):
         """Number of the stratum of each row, given the encoded values; 0 without strata."""
@@ -105,7 +111,7 @@ class Roles:
         return encoded[:, -1].astype(np.intp)
 
 
-def find_roles(frame, k, constraints, unit, strata):
+def find_roles(frame, k, constraints, unit, strata, on_units=()):
     """Count what the roles need of the whole table; raise an error if they cannot be satisfied.
 
     Parameters
@@ -125,6 +131,9 @@ def find_roles(frame, k, constraints, unit, strata):
     strata : list
         The columns that name strata, maybe none.
 
+    on_units : list of Constraint, default=()
+        Further constraints on units.
+
     Returns
     -------
     roles : Roles
@@ -143,8 +152,11 @@ def find_roles(frame, k, constraints, unit, strata):
     values = dict(zip(constraints, values, strict=True))
     pairs = [(name, constraint) for name, those in constraints.items() for constraint in those]
     rules = tuple(_rule(constraint, name, values[name]) for name, constraint in pairs)
-    roles = Roles(k, unit, values, rules, tuple(name for name, _ in pairs))
-    return _within_strata(roles, frame, strata, sizes) if strata else roles
+    roles = Roles(k, unit, values, rules, tuple(name for name, _ in pairs), tuple(on_units))
+    roles = _within_strata(roles, frame, strata, sizes) if strata else roles
+    if on_units:
+        check_shares(frame, roles)
+    return roles
 
 
 def _within_strata(roles, frame, columns, sizes):
@@ -206,7 +218,6 @@ def constraints_by_column(privacy, sensitive, dtypes):
     """
     by_column = {}
     for constraint in privacy:
-        _check_known(constraint)
         name = constraint.column
         if name is None and len(sensitive) == 1:
             [name] = sensitive
@@ -224,12 +235,15 @@ def constraints_by_column(privacy, sensitive, dtypes):
     return by_column
 
 
-def _check_known(constraint):
-    is_known = type(constraint) is LDiversity or (
+def check_known(constraint):
+    """Raise an error unless a constraint can be satisfied part by part."""
+    is_known = type(constraint) in (LDiversity, UnitShare) or (
         type(constraint) is TCloseness and isinstance(constraint.distance, str)
     )
     if not is_known:
         raise TypeError(
             f"privacy={constraint!r} needs all records together: on Dask, it must be LDiversity, "
-            "or TCloseness with a distance of 'auto', 'ordered' or 'equal'."
+            "UnitShare, or TCloseness with a distance of 'auto', 'ordered' or 'equal'."
         )
+    if constraint.is_about_units:
+        constraint.prepare([0])  # It checks its parameter; others are checked with their values.

@@ -100,7 +100,7 @@ def check_rules(frame, roles):
     by_column = compute_merged(counted, _merged, roles)
     if roles.unit is not None:
         n_units = by_column.pop().groupby(level=0).size().to_numpy()
-        roles.strata.names.check_figures(roles.rule_of_units(), n_units)
+        roles.strata.names.check_figures(roles.rules_of_units()[0], n_units)
     by_name = dict(zip(roles.values, by_column, strict=True))
     for rule, name in zip(roles.rules, roles.columns, strict=True):
         counts = by_name[name]
@@ -110,6 +110,57 @@ def check_rules(frame, roles):
         groups = GroupCounts.of_pairs(strata, rule.values[positions], counts.to_numpy())
         figures = rule.constraint.measure_counts(groups, rule.table)
         roles.strata.names.check_figures(rule, figures)
+
+
+def check_shares(frame, roles):
+    """Raise an error if a unit has too many rows of the table, or of a stratum.
+
+    Such a unit has too many rows of a part, since a share of the whole is at most the largest share
+    of a part. Only those that do are counted.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The table.
+
+    roles : Roles
+        The roles of its columns, with constraints on units.
+    """
+    count, settings = dask.delayed(_count_units, pure=False), dask.delayed(roles, traverse=False)
+    parts = frame[roles.names].to_delayed()
+    large, sizes = compute_merged([count(part, settings) for part in parts], _sum_units)
+    if not len(large):
+        return
+    counts, _ = compute_merged([count(part, settings, large.index) for part in parts], _sum_units)
+    strata = counts.index.get_level_values(0)
+    figures = (counts / sizes.loc[strata].to_numpy()).groupby(level=0).max()
+    for rule in roles.rules_of_units()[1:]:
+        if roles.strata is None:
+            [figure] = figures
+            if not rule.constraint.accepts(figure):
+                words = f"unit column {roles.unit!r}"
+                raise ValueError(rule.constraint.why_impossible(figure, words))
+        else:
+            largest = figures.reindex(range(len(roles.sizes)), fill_value=0.0).to_numpy()
+            roles.strata.names.check_figures(rule, largest)
+
+
+def _count_units(frame, roles, those=None):
+    """Rows of some units in each stratum, by default of those with too many; and of strata."""
+    encoded = roles.encode(frame)
+    index = [roles.strata_of(encoded), encoded[:, len(roles.values)]]
+    counts = pd.Series(1, index=index, dtype=np.int64).groupby(level=[0, 1]).sum()
+    sizes = counts.groupby(level=0).sum()
+    if those is None:
+        shares = counts / sizes.loc[counts.index.get_level_values(0)].to_numpy()
+        limits = [constraint.accepts(shares.to_numpy()) for constraint in roles.on_units]
+        return counts[~np.all(limits, axis=0)], sizes
+    return counts[counts.index.isin(those)], sizes
+
+
+def _sum_units(counted):
+    counts, sizes = (pd.concat(parts) for parts in zip(*counted, strict=True))
+    return counts.groupby(level=[0, 1]).sum(), sizes.groupby(level=0).sum()
 
 
 def _count(frame, roles):

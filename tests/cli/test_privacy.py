@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from sk_microagg._cli._privacy import privacy_facts
-from sk_microagg.metrics import closeness, homogeneity
+from sk_microagg._utils._numbers import rounded_up
+from sk_microagg.metrics import closeness, homogeneity, unit_share
 from sk_microagg.privacy import LDiversity, TCloseness
 
 # Dask itself causes this warning with newer versions of pandas.
@@ -153,11 +154,35 @@ def test_figures_are_rounded_to_the_safe_side(constraint, figure, words):
 @every_engine
 def test_units(anonymize, visits, engine):
     outcome, release = anonymize(engine, "--unit", "patient", "-k", 4)
-    assert outcome.err == ""
     assert "patient" not in release
     assert min(len(set(group)) for group in groups_of(release, visits["patient"])) == 4
     line = "4  (different values of patient; 4 demanded)"
     assert facts_of(outcome.out)["units per group"] == [line]
+    share = f"{rounded_up(unit_share(release[KNOWN], visits['patient'])):.0%}"
+    line = f"at most {share} of the rows of a group belong to one of them"
+    assert facts_of(outcome.out)["unit share"] == [line]
+    assert outcome.err == (
+        f"sk-microagg: warning: {share} of the rows of a group belong to one value of patient, "
+        "more than 1 in k=4: whoever gives all of them to that person is right as often. Use "
+        "--unit-share 0.25, or release fewer rows per person.\n"
+    )
+
+
+@every_engine
+def test_a_bound_on_the_share_of_one_unit(run, visits, tmp_path, engine):
+    people = visits.assign(patient=np.arange(300) % 60)
+    people.to_parquet(tmp_path / "people.parquet")
+    arguments = ["people.parquet", "out.parquet", *COLUMNS, "--unit", "patient", *ENGINES[engine]]
+    arguments = [tmp_path / each if each.endswith(".parquet") else each for each in arguments]
+    options = ["--unit-share", 0.25, "-k", 4, "--sensitive", "diagnosis", "--t", 0.5]
+    outcome = run("anonymize", *arguments, *options)
+    assert (outcome.code, outcome.err) == (0, "")
+    release = pd.read_parquet(tmp_path / "out.parquet")
+    assert unit_share(release[KNOWN], people["patient"]) <= 0.25
+    facts = facts_of(outcome.out)
+    line = "at most 25% of the rows of a group belong to one of them; 0.25 demanded"
+    assert facts["unit share"] == [line]
+    assert " ".join(facts["t-closeness"]).endswith("; 0.5 demanded; counted in rows")
 
 
 @every_engine
@@ -248,7 +273,8 @@ def test_names_are_printed_without_control_characters(run, visits, tmp_path, eng
 @every_engine
 def test_a_dropped_column_that_names_nobody(anonymize, engine):
     outcome, _ = anonymize(engine, "--drop", "ward,diagnosis", "--unit", "patient", "--quiet")
-    assert outcome.err == ""
+    assert "ward" not in outcome.err
+    assert "diagnosis" not in outcome.err
 
 
 def test_people_with_several_rows_in_mixed_tables(run, source, tmp_path):
@@ -269,6 +295,7 @@ SENSITIVE = ["--sensitive", "diagnosis"]
     [
         (["--l", 2], "--l 2 needs --sensitive"),
         (["--t", 0.1], "--t 0.1 needs --sensitive"),
+        (["--unit-share", 0.1], "--unit-share 0.1 needs --unit: the column that it is about."),
         ([*SENSITIVE, "--l", 2.5], "--l 2.5 must be an integer, unless --l-kind is entropy"),
         ([*SENSITIVE, "--l-kind", "entropy"], "--l-kind entropy needs --l"),
         ([*SENSITIVE, "--l", 2, "--c", 2], "--l-kind recursive needs --c, and no other"),
@@ -307,6 +334,7 @@ def test_refused_before_reading_in_one_engine(fails, write, tmp_path):
         (["--drop", "cost", "--sensitive", "cost"], "is named by --drop and by --sensitive"),
         (["--sensitive", "cost", "--unit", "cost"], "is named by --sensitive and by --unit"),
         ([*SENSITIVE, "--l", 5], "l=5 must be at most the number of different values in the sens"),
+        (["--unit", "patient", "--unit-share", 0.4], "at_most=0.4 must be at least the largest "),
         (["--unit", "ward"], "unit column 'ward': 2 different units, k=5 needs at least 5"),
         (
             [*SENSITIVE, "--l", 2, "--l-kind", "recursive", "--c", 0.5],
@@ -339,7 +367,15 @@ def test_bad_strata(fails, source, tmp_path, engine, arguments, message):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--l", "0"], ["--l", "x"], ["--t", "1.5"], ["--t", "-1"], ["--l-kind", "x"], ["--c", "0"]],
+    [
+        ["--unit-share", "0"],
+        ["--l", "0"],
+        ["--l", "x"],
+        ["--t", "1.5"],
+        ["--t", "-1"],
+        ["--l-kind", "x"],
+        ["--c", "0"],
+    ],
 )
 def test_wrong_usage(run, source, tmp_path, arguments):
     with pytest.raises(SystemExit) as caught:

@@ -6,8 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg._utils._numbers import percent
-from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
+from sk_microagg._utils._numbers import percent, rounded_up
+from sk_microagg.metrics import (
+    closeness,
+    diversity,
+    homogeneity,
+    record_linkage,
+    unit_share,
+    units_per_group,
+)
 
 COLUMNS = ["--columns", "age,size"]
 
@@ -71,13 +78,22 @@ def test_sensitive_columns_and_units(run, visits, release):
     assert n_units < 4
     line = f"units per class   at least {n_units} different values of patient\n"
     assert line in outcome.out
+    people = pd.read_csv(visits)["patient"]
+    share = (
+        f"at most {rounded_up(unit_share(rows, people)):.0%} of the rows of a class belong to one"
+    )
+    assert f"unit share        {share} of them, more than 1 in {n_units}" in outcome.out
+    assert "All of them count rows, not people." in outcome.out
+    linkage = record_linkage(pd.read_csv(visits)[["age", "size"]], rows, unit=people)
+    assert f"re-identified     {percent(linkage.expected_matches)} of the records" in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 100
 
 
 def test_nothing_is_added_without_the_options(run, visits, release):
     printed = run("risk", visits, release, *COLUMNS).out
     assert "sensitive" not in printed
-    assert "units" not in printed
+    assert "unit" not in printed
+    assert "people" not in printed
 
 
 def test_columns_with_a_role_are_not_compared(run, visits, release):

@@ -1,6 +1,7 @@
 """What jobs send to the page is what the command line finds."""
 
 import json
+import math
 import multiprocessing
 import shlex
 
@@ -71,6 +72,7 @@ ROLES = {"person": "unit", "region": "stratum", "illness": "sensitive"}
     [
         ({"person": "drop"}, {}),
         (ROLES, {"l": 2, "k": 3}),
+        (ROLES, {"unit_share": 0.4, "k": 3}),
         ({"person": "drop", "illness": "sensitive"}, {"t": 0.4, "k": 10}),
         (
             {"person": "drop", "illness": "sensitive", "region": "keep"},
@@ -78,7 +80,7 @@ ROLES = {"person": "unit", "region": "stratum", "illness": "sensitive"}
         ),
         ({"person": "drop", "illness": "sensitive"}, {"method": "kaim"}),
     ],
-    ids=["plain", "roles", "closeness", "generalize", "kaim"],
+    ids=["plain", "roles", "share", "closeness", "generalize", "kaim"],
 )
 def test_a_preview_has_the_figures_of_the_command_line(
     explored, table, facts_of, tmp_path, roles, changes
@@ -102,8 +104,16 @@ def test_a_preview_has_the_figures_of_the_command_line(
         found = closeness(classes.to_numpy(), values, "equal")
         assert found - 1e-6 <= about["closeness"] < found + max(0.05, 2 / result["k"])
     assert [about["name"] for about in result["sensitive"]] == facts.get("sensitive", [])
-    # Never above what k allows.
-    assert 0 <= result["expected_matches"] <= 1 / result["k"] + 0.005
+    # Never above what k allows, or the share of one person.
+    most = facts.get("unit_share", 1 / result["k"])
+    assert 0 <= result["expected_matches"] <= most + 0.005
+    if "unit_share" in facts:
+        shown = f"at most {math.ceil(20 * most - 1e-9) * 5}%"
+        assert f"{shown} of the rows of a group belong to one person" in result["privacy"]
+        assert most <= (changes.get("unit_share") or 1)
+        warned = [line for line in result["warnings"] if "of the rows of a group belong to" in line]
+        assert bool(warned) == (most > 1 / result["k"])
+        assert not any("--" in line for line in warned)
     for column in result["columns"]:
         drawn = column["distribution"]
         assert page.names[column["index"]] == column["name"]

@@ -46,7 +46,13 @@ def source_of(names, *options, table="table.csv"):
 
 def settings_of(columns, **changes):
     settings = {"k": 5, "method": "aggregate", "categories": "mode", "l": None, "t": None}
-    settings |= {"time_limit": None, "certificate": None, "shuffle": False, "overwrite": False}
+    settings |= {
+        "unit_share": None,
+        "time_limit": None,
+        "certificate": None,
+        "shuffle": False,
+        "overwrite": False,
+    }
     settings |= {"release": "release.csv", "report": None}
     return {**settings, "columns": columns, **changes}
 
@@ -197,6 +203,7 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
         ({"k": "--force"}, "must be an integer of at least 1"),
         ({"k": float("nan")}, "must be an integer of at least 1"),
         ({"t": 2}, "must be a number from 0 to 1"),
+        ({"unit_share": 0}, "must be a number above 0 and at most 1"),
         ({"l": "2 --force"}, "must be a number of at least 1"),
         ({"time_limit": float("inf")}, "must be a number above 0"),
         ({"certificate": -1}, "must be a number above 0"),

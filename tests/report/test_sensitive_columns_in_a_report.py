@@ -8,9 +8,16 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, builders
-from sk_microagg._utils._numbers import whole_percent
-from sk_microagg.metrics import closeness, diversity, homogeneity, units_per_group
-from sk_microagg.privacy import Constraint, LDiversity, TCloseness
+from sk_microagg._utils._numbers import rounded_up, whole_percent
+from sk_microagg.metrics import (
+    closeness,
+    diversity,
+    homogeneity,
+    record_linkage,
+    unit_share,
+    units_per_group,
+)
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
 from sk_microagg.report import make_report
 from sk_microagg.report._sensitive import facts_beyond_k
 
@@ -32,8 +39,8 @@ STRATA = pd.Series(np.where(rng.random_sample(N) < 0.5, "northland", "southland"
 
 @pytest.fixture
 def report(tmp_path):
-    def report(estimator, release, **parameters):
-        path = make_report(X, release, estimator, tmp_path / "report.html", **parameters)
+    def report(estimator, release, table=X, **parameters):
+        path = make_report(table, release, estimator, tmp_path / "report.html", **parameters)
         return Reader(path.read_text(encoding="utf-8"))
 
     return report
@@ -91,7 +98,11 @@ def test_no_sensitive_column_is_a_warning(report, plain):
 
 
 def test_constraints_units_and_strata(report):
-    privacy = [LDiversity(2, column="diagnosis"), TCloseness(0.4, column="salary")]
+    privacy = [
+        LDiversity(2, column="diagnosis"),
+        UnitShare(0.25),
+        TCloseness(0.4, column="salary"),
+    ]
     aggregator = MicroAggregator(K, privacy=privacy, random_state=0)
     roles = {"sensitive": SENSITIVE, "unit": UNIT, "strata": STRATA}
     release = aggregator.fit_transform(X, **roles)
@@ -99,17 +110,60 @@ def test_constraints_units_and_strata(report):
     text = text_of(page)
     diverse = "LDiversity(l=2) of the sensitive column 'diagnosis'"
     close = "TCloseness(t=0.4) of the sensitive column 'salary'"
-    assert page.row("Constraints on groups") == [f"{diverse}; {close}"]
+    shared = "UnitShare(at_most=0.25) of the unit column 'patient'"
+    assert page.row("Constraints on groups") == [f"{diverse}; {close}; {shared}"]
     assert page.row("Strata") == ["2; no group has records of two strata"]
     n_units = units_per_group(aggregator.labels_, UNIT)
     assert n_units >= K
-    assert page.row("Units") == [f"each group has records of at least {n_units} different units"]
+    words = (
+        f"each group has records of at least {n_units} different units, and one unit has at most"
+    )
+    most = rounded_up(unit_share(aggregator.labels_, UNIT))
+    assert page.row("Units") == [f"{words} {most:.0%} of them"]
     assert f"{GOOD}Every group has records of at least {n_units} different units." in text
     for name in (diverse, close):
         assert f"{GOOD}Every group satisfies {name}." in text
         assert f"{name} was requested, and holds in every group." in text
+    assert f"{GOOD}Every group satisfies {shared}." in text
+    assert "They count records, not units" in text
     assert "fit_transform(X, sensitive=sensitive, unit=unit, strata=strata)" in text
     assert BAD not in text
+
+
+def test_one_person_with_most_records_of_a_group(report):
+    # Two of them have 40 records near each other.
+    people = np.repeat(np.arange(42), [40, 40, *[1] * 40])
+    table = X.assign(age=np.where(people < 2, 30 + 40 * people, X["age"]))
+    aggregator = MicroAggregator(K)
+    release = aggregator.fit_transform(table, unit=people)
+    share = unit_share(release, people)
+    assert share > 0.8
+    page = report(aggregator, release, table, unit=people)
+    text = text_of(page)
+    most = f"{rounded_up(share):.0%}"
+    assert (
+        f"{BAD}Up to {most} of the records of a group belong to one unit, more than 1 in 4" in text
+    )
+    assert page.row("Largest share of one unit")[0] == f"at most {most}"
+    linkage = record_linkage(table, release, unit=people)
+    assert linkage.expected_if_linked > 0.4
+    assert page.row("The same, if the row is known")[0] == whole_percent(linkage.expected_if_linked)
+    assert page.row("Expected re-identifications")[0] == whole_percent(linkage.expected_matches)
+    assert f"at most {most} (largest share of one unit in a group)" in text
+    assert f"One unit has at most {most} of the records of a group." in text
+    assert "It identifies nobody" not in text
+    assert "at most 25%" not in text
+    assert "at most 25% (1 in 4)" in text_of(report(aggregator, release, table))
+
+
+def test_a_constraint_on_units_that_are_not_given_is_not_checked(report):
+    aggregator = MicroAggregator(K, privacy=UnitShare(0.25))
+    release = aggregator.fit_transform(X, unit=UNIT)
+    text = text_of(report(aggregator, release))
+    assert f"{BAD}Not checked, for lack of units: UnitShare(at_most=0.25) of the unit" in text
+    people = np.repeat(np.arange(20), 6)
+    text = text_of(report(aggregator, release, unit=people))
+    assert f"{BAD}A group violates UnitShare(at_most=0.25) of the unit column." in text
 
 
 def test_what_does_not_hold_is_marked(report, plain):

@@ -84,6 +84,10 @@ export class Columns {
     return this.#items.some(({ role }) => role.value === "sensitive");
   }
 
+  get hasUnit() {
+    return this.#items.some(({ role }) => role.value === "unit");
+  }
+
   /** Why the columns cannot be anonymized as they are, or null. */
   problem(isKaim) {
     const read = this.#items.filter(({ role }) => READ.includes(role.value));

@@ -103,6 +103,7 @@ function showSensitive(sensitive) {
     ["Homogeneity: ", "if all records of a group share one value, it is disclosed for each of them."],
     ["Different values: ", "with at least 2, nobody learns a value for sure."],
     ["Distance: ", "0 if a group tells no more than the whole table; at most 1."],
+    ["Rows: ", "all of these count rows, not people, where people have several."],
   ];
   host.replaceChildren(
     make("div", { class: "box", tabindex: 0, role: "region", "aria-label": "Sensitive columns" }, table),

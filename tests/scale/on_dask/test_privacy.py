@@ -13,8 +13,14 @@ from tables.on_dask import NAMES, assert_unfitted, draw, every_shuffle, from_par
 
 from sk_microagg import MicroAggregator  # noqa: E402
 from sk_microagg.generalization import Hierarchy  # noqa: E402
-from sk_microagg.metrics import closeness, diversity, units_per_group  # noqa: E402
-from sk_microagg.privacy import Constraint, LDiversity, Rules, TCloseness  # noqa: E402
+from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group  # noqa: E402
+from sk_microagg.privacy import (  # noqa: E402
+    Constraint,
+    LDiversity,
+    Rules,
+    TCloseness,
+    UnitShare,
+)
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
 from sk_microagg.scale._values import Values, keys_of  # noqa: E402
 
@@ -53,6 +59,8 @@ CONSTRAINTS = {
     "recursive": LDiversity(2, "recursive", c=3, column="illness"),
     "t of text": TCloseness(0.3, column="illness"),
     "t of numbers": TCloseness(0.2, column="cost"),
+    "share": UnitShare(0.5),
+    "share and l": [UnitShare(0.5), LDiversity(2, column="illness")],
 }
 
 
@@ -115,6 +123,31 @@ def test_blocks_that_cannot_satisfy_a_constraint_are_merged(
     assert aggregator.n_blocks_ > 2
     assert aggregator.block_sizes_.sum() == aggregator.group_sizes_.sum() == 400
     assert len(list(temporary.glob("model-*"))) == 1
+
+
+@pytest.mark.parametrize("has_strata", [False, True])
+@pytest.mark.parametrize("npartitions", [1, 5])
+def test_a_unit_with_too_many_rows(npartitions, has_strata):
+    table = draw(300)
+    table["unit"] = np.r_[np.zeros(110, dtype=int), np.arange(190)]
+    table["half"] = np.arange(300) % 2
+    V = dd.from_pandas(table, npartitions=npartitions)
+    roles = {"unit": "unit", "strata": "half" if has_strata else None}
+    # Nearly all rows of the first part are of one unit.
+    for share, is_possible in ((0.36, False), (0.38, True)):
+        aggregator = DaskMicroAggregator(
+            3, columns=NAMES, privacy=UnitShare(share), refiner="local_search"
+        )
+        if is_possible:
+            release = aggregator.fit_transform(V, **roles).compute()
+            assert unit_share(release[NAMES], table["unit"]) <= share
+            continue
+        words = r"violates UnitShare\(at_most=0.36\) of the column 'unit' even as one group"
+        if not has_strata:
+            words = r"^at_most=0.36 must be at least .* in the unit column 'unit', about 0.37\.$"
+        with pytest.raises(ValueError, match=words):
+            aggregator.fit(V, **roles)
+        assert_unfitted(aggregator)
 
 
 @pytest.mark.parametrize("make", [str, int, float, "category", "Int64"])
@@ -238,7 +271,7 @@ class Spread(Constraint):
             {"privacy": TCloseness(distance=Hierarchy.flat())},
             {"sensitive": "illness"},
             TypeError,
-            "needs all records together: on Dask, it must be LDiversity, or TCloseness with",
+            "on Dask, it must be LDiversity, UnitShare, or TCloseness with a distance of",
         ),
         (
             {"privacy": LDiversity()},
