@@ -1,4 +1,4 @@
-"""How well an intruder who knows all other columns guesses a column from a release."""
+"""How well intruders who know all other columns guess a column from a release."""
 
 from __future__ import annotations
 
@@ -8,35 +8,52 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.linear_model import Ridge
 
 from sk_microagg._model._points import Points, SparsePoints
+from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._scaling import make_scaler, scale
+from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Floats, Labels, TableLike
 from sk_microagg._utils._validation import (
     LARGEST_VALUE,
+    check_count,
     check_n_jobs,
     check_number,
     check_records,
 )
+from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, nearest_points
 from sk_microagg.metrics._most_frequent import most_frequent, most_frequent_by_class
 from sk_microagg.metrics._numeric import check_names_match, column_names, standard_deviations
 
+# Released rows that a forest is trained on, at most, and its trees.
+MOST_ROWS = 2_000
+N_TREES = 50
+
 
 @dataclass(frozen=True)
 class AttributeInference:
-    """How well an intruder guesses a column.
+    """How well intruders guess a column.
 
     Attributes
     ----------
     success : float
-        Share of the records whose value the intruder guesses, from the release and from what is
-        known of them in other columns.
+        Share of the records whose value the best intruder guesses, from the release and from what
+        is known of them in other columns.
 
     baseline : float
         The same for the best guess that knows nothing of them: one value for all records.
+
+    attacker : str, default="nearest rows"
+        The best intruder: "nearest rows", "corrected rows" or "forest".
+
+    control : float or None, default=None
+        The success of the same intruder on people who are not in the release, if some were given.
 
     Examples
     --------
@@ -47,6 +64,8 @@ class AttributeInference:
 
     success: float
     baseline: float
+    attacker: str = "nearest rows"
+    control: float | None = None
 
     @property
     def advantage(self) -> float:
@@ -59,14 +78,21 @@ def attribute_inference(
     X: TableLike,
     column: Hashable,
     *,
+    control: TableLike | None = None,
     width: float = INTERVAL,
+    max_records: int = 10_000,
     n_jobs: int | None = None,
 ) -> AttributeInference:
-    """How well an intruder guesses a column from a release, given all other columns.
+    """How well intruders guess a column from a release, given all other columns.
 
-    The intruder knows the original values of all columns but one. For each record, the intruder
-    finds the released rows that are nearest in the known columns, and guesses the value that is
-    most frequent in them.
+    Intruders know the original values of all columns but one. Three of them try, and the best one
+    counts:
+
+    - "nearest rows" finds the released rows that are nearest in the known columns, and guesses the
+      value that is most frequent in them.
+    - "corrected rows" adds how much the value should differ from that, by a linear model of the
+      released rows; for numbers and dates only.
+    - "forest" asks trees that are trained on the released rows.
 
     Parameters
     ----------
@@ -80,9 +106,15 @@ def attribute_inference(
     column : str or int
         Name or number of the column to guess.
 
+    control : array-like or DataFrame of shape (n_others, n_features) or None, default=None
+        Records of people who are not in the release, with the same columns.
+
     width : float, default=0.1
         A number or date counts as guessed if it is at most this many standard deviations of the
         original column away; any other value must be guessed exactly.
+
+    max_records : int, default=10_000
+        Of more records, so many are asked about, which are drawn at random and always the same.
 
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
@@ -90,7 +122,8 @@ def attribute_inference(
     Returns
     -------
     found : AttributeInference
-        `success`, `baseline` and their difference, `advantage`.
+        `success`, `baseline` and their difference, `advantage`; the `attacker`, and its success on
+        the `control`.
 
     See Also
     --------
@@ -107,10 +140,12 @@ def attribute_inference(
     missing do not count, and a missing value, or one that `X` does not have such as "*", is not
     guessed. Of rows at the same distance, any may be taken as the nearest.
 
-    The intruder may also learn what is true of everybody, such as that people with a doctorate are
-    older than twenty, which no useful release can hide. `attribute_inference(release, others,
-    column)` with records of other people, who are not in the release, measures this part. What
-    `success` exceeds it by is what the release tells of its own records.
+    The best of three intruders may be so by chance. This raises `success` by about one standard
+    error of a share at most, 0.5 divided by the square root of the number of records.
+
+    Intruders also learn what is true of everybody, such as that people with a doctorate are older
+    than twenty, which no useful release can hide. Their success on the `control` measures this
+    part. What `success` exceeds it by is what the release tells of its own records.
 
     Examples
     --------
@@ -118,14 +153,16 @@ def attribute_inference(
     >>> from sk_microagg import MicroAggregator
     >>> from sk_microagg.metrics import attribute_inference
     >>> rng = np.random.default_rng(0)
-    >>> age = rng.uniform(20, 70, size=1000)
-    >>> X = np.column_stack([age, 500 * age + rng.normal(0, 1000, size=1000)])
+    >>> age = rng.uniform(20, 70, size=2000)
+    >>> X = np.column_stack([age, 500 * age + rng.normal(0, 1000, size=2000)])
+    >>> X, others = X[:1000], X[1000:]
     >>> for k in (1, 10, 100):
-    ...     found = attribute_inference(MicroAggregator(k=k).fit_transform(X), X, 1)
-    ...     print(f"k = {k}: {found.success:.2f}, by chance {found.baseline:.2f}")
-    k = 1: 1.00, by chance 0.08
-    k = 10: 0.44, by chance 0.07
-    k = 100: 0.40, by chance 0.04
+    ...     release = MicroAggregator(k=k).fit_transform(X)
+    ...     found = attribute_inference(release, X, 1, control=others)
+    ...     print(f"k = {k}: {found.success:.2f} by {found.attacker}, others {found.control:.2f}")
+    k = 1: 1.00 by nearest rows, others 0.38
+    k = 10: 0.47 by forest, others 0.46
+    k = 100: 0.53 by forest, others 0.50
 
     Columns of any kind:
 
@@ -133,15 +170,24 @@ def attribute_inference(
     >>> people = pd.DataFrame({"age": [31, 35, 36, 52, 58], "ward": ["A", "A", "A", "B", "B"]})
     >>> release = people.assign(age=[34, 34, 34, 55, 55])
     >>> attribute_inference(release, people, "ward")
-    AttributeInference(success=1.0, baseline=0.6)
+    AttributeInference(success=1.0, baseline=0.6, attacker='nearest rows', control=None)
     """
     width = check_number("width", width, at_least=0, at_most=LARGEST_VALUE)
+    max_records = check_count("max_records", max_records)
     check_n_jobs(n_jobs)
-    if are_numbers(X, release):
-        attack = AttributeAttack.of_numbers(release, X)
+    records = draw_records(len(columns_of(X, "X")[0]), max_records)
+    if are_numbers(X, release) and (control is None or are_numbers(control)):
+        attack = AttributeAttack.of_numbers(release, X, records, control)
     else:
-        attack = AttributeAttack.of_pair(MixedPair(X, release, same_rows=False))
+        attack = AttributeAttack.of_tables(release, X, records, control)
     return attack.guess(_place(column, attack.names), width, n_jobs)
+
+
+def draw_records(n_records: int, most: int) -> Labels:
+    """All records, or some drawn at random, always the same."""
+    if n_records <= most:
+        return np.arange(n_records)
+    return np.sort(np.random.RandomState(0).choice(n_records, most, replace=False))
 
 
 def _place(column: Hashable, names: list[Any]) -> int:
@@ -176,14 +222,17 @@ class AttributeAttack:
         For each column, original values, those of the different rows, and whether they are on a
         line, as :meth:`MixedPair.columns` yields them.
 
+    n_control : int, default=0
+        How many of the records, the last ones, are those of people who are not in the release.
+
     Examples
     --------
     >>> import numpy as np
     >>> from sk_microagg.metrics._attribute_inference import AttributeAttack
     >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 7.0], [9.0, 7.0]])
     >>> attack = AttributeAttack.of_numbers(np.round(X, -1), X)
-    >>> attack.guess(0, width=1.0, n_jobs=None)
-    AttributeInference(success=1.0, baseline=0.5)
+    >>> attack.guess(0, width=1.0, n_jobs=None).success
+    1.0
     """
 
     def __init__(
@@ -194,78 +243,141 @@ class AttributeAttack:
         counts: Labels,
         column_of: Labels,
         columns: list[tuple[Floats, Floats, bool]],
+        n_control: int = 0,
     ) -> None:
         self.names = names
         self._points, self._rows, self._counts = points, rows, counts
         self._column_of, self._columns = column_of, columns
+        self._is_member = np.arange(len(points)) < len(points) - n_control
 
     @classmethod
-    def of_numbers(cls, release: TableLike, X: TableLike, records: Any = slice(None)) -> Self:
+    def of_numbers(
+        cls,
+        release: TableLike,
+        X: TableLike,
+        records: Any = slice(None),
+        control: TableLike | None = None,
+    ) -> Self:
         """From tables of numbers; `records` are asked about."""
-        names, released_names = column_names(X), column_names(release)
-        X, release = check_records(X), check_records(release, name="release")
-        if X.shape[1] != release.shape[1]:
-            raise ValueError(
-                f"release with {release.shape[1]} columns must have those of X, {X.shape[1]}."
-            )
-        check_names_match(names, released_names)
-        release, counts = np.unique(release, axis=0, return_counts=True)
-        scaler = make_scaler("standard").fit(X)
-        X = X[records]
-        places = np.arange(X.shape[1])
+        asked = [_check_table(X)[records]]
+        if control is not None:
+            asked.append(_check_table(control, X, "control"))
+        release, counts = np.unique(_check_table(release, X, "release"), axis=0, return_counts=True)
+        scaler = make_scaler("standard").fit(_check_table(X))
+        points = np.vstack(asked)
+        places = np.arange(points.shape[1])
         return cls(
-            names or list(range(X.shape[1])),
-            scale(scaler, X),
+            column_names(X) or places.tolist(),
+            scale(scaler, points),
             scale(scaler, release),
             counts,
             places,
-            columns=[(*pair, True) for pair in zip(X.T, release.T, strict=True)],
+            columns=[(*pair, True) for pair in zip(points.T, release.T, strict=True)],
+            n_control=sum(map(len, asked[1:])),
         )
 
     @classmethod
-    def of_pair(cls, pair: MixedPair, records: Any = slice(None)) -> Self:
-        """From a table with columns of any kind and its release; `records` are asked about."""
-        classes = row_classes(pair.released, "release")
+    def of_tables(
+        cls, release: TableLike, X: TableLike, records: Any, control: TableLike | None
+    ) -> Self:
+        """From tables with columns of any kind; `records` are asked about."""
+        if control is None:
+            return cls.of_pair(MixedPair(X, release, same_rows=False), records)
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        released, others = Frame(release).table, Frame(control).table
+        if others.shape[1] != released.shape[1]:
+            raise ValueError(
+                f"control with {others.shape[1]} columns must have those of X, {released.shape[1]}."
+            )
+        check_names_match(column_names(X), column_names(control), "control")
+        # Read like the release: in the kinds and values of the original.
+        both = pandas.concat([released, others.set_axis(released.columns, axis=1)])
+        return cls.of_pair(MixedPair(X, both, same_rows=False), records, len(others))
+
+    @classmethod
+    def of_pair(cls, pair: MixedPair, records: Any = slice(None), n_control: int = 0) -> Self:
+        """From a table and its release, whose last rows may be those of other people."""
+        n_rows = len(pair.released) - n_control
+        classes = row_classes(pair.released.iloc[:n_rows], "release")
         first, counts = np.unique(classes, return_index=True, return_counts=True)[1:]
         names = list(pair.original.columns)
         places = {name: place for place, name in enumerate(names)}
         column_of = pair.encoder.coordinates.column_of_coordinates()
         columns = [
-            (values[records], released[first], is_line)
+            (np.append(values[records], released[n_rows:]), released[first], is_line)
             for values, released, is_line in pair.columns()
         ]
+        points = [pair.encoder.points(pair.original.iloc[records])]
+        if n_control:
+            points.append(pair.encoder.points(pair.released.iloc[n_rows:]))
         return cls(
             names,
-            pair.encoder.points(pair.original.iloc[records]),
+            _stack(points),
             pair.encoder.points(pair.released.iloc[first]),
             counts,
             np.array([places[name] for name in column_of], dtype=np.intp),
             columns,
+            n_control,
         )
 
     def guess(self, place: int, width: float, n_jobs: int | None) -> AttributeInference:
-        """How well a column is guessed from all others."""
+        """How well a column is guessed from all others, by the best attacker."""
         values, released, is_line = self._columns[place]
-        is_known = ~np.isnan(values)
-        values = values[is_known]
-        if not len(values):
+        is_asked = ~np.isnan(values) & self._is_member
+        if not is_asked.any():
             return AttributeInference(0.0, 0.0)
-        tolerance = width * standard_deviations(values[:, None])[0] if is_line else 0.0
+        tolerance = width * standard_deviations(values[is_asked, None])[0] if is_line else 0.0
         if not is_line:
             # What no record has is no guess.
-            released = np.where(np.isin(released, values), released, np.nan)
-        classes = self._classes_without(place)
-        guesses = most_frequent_by_class(classes, released, self._counts, tolerance)
-        nearest = self._nearest(place, classes, n_jobs)[is_known]
+            released = np.where(np.isin(released, values[is_asked]), released, np.nan)
+        hits = {
+            attacker: np.abs(guesses - values) <= tolerance
+            for attacker, guesses in self._guesses(place, released, tolerance, n_jobs).items()
+        }
+        success = {attacker: float(hit[is_asked].mean()) for attacker, hit in hits.items()}
+        best = max(success, key=success.__getitem__)
         blind = most_frequent(released, self._counts, tolerance)
+        is_control = ~np.isnan(values) & ~self._is_member
         return AttributeInference(
-            success=float(np.mean(np.abs(guesses[nearest] - values) <= tolerance)),
-            baseline=float(np.mean(np.abs(blind - values) <= tolerance)),
+            success=success[best],
+            baseline=float(np.mean(np.abs(blind - values[is_asked]) <= tolerance)),
+            attacker=best,
+            control=float(hits[best][is_control].mean()) if is_control.any() else None,
         )
+
+    def _guesses(
+        self, place: int, released: Floats, tolerance: float, n_jobs: int | None
+    ) -> dict[str, Floats]:
+        """What each attacker guesses for each record."""
+        classes = self._classes_without(place)
+        by_class = most_frequent_by_class(classes, released, self._counts, tolerance)
+        nearest = self._nearest(place, classes, n_jobs)
+        guesses = {"nearest rows": by_class[nearest]}
+        kept = np.flatnonzero(self._column_of != place)
+        is_known = ~np.isnan(released)
+        if not len(kept) or not is_known.any():
+            return guesses
+        points, rows = (_matrix(_coordinates(p, kept)) for p in (self._points, self._rows))
+        values, _, is_line = self._columns[place]
+        if is_line:
+            line = Ridge().fit(rows[is_known], released[is_known], self._counts[is_known])
+            first = np.unique(classes, return_index=True)[1]
+            slopes = line.predict(points) - line.predict(rows)[first][nearest]
+            guesses["corrected rows"] = by_class[nearest] + slopes
+        trained = np.flatnonzero(is_known)
+        trained = trained[draw_records(len(trained), MOST_ROWS)]
+        trees = ExtraTreesRegressor if is_line else ExtraTreesClassifier
+        forest = trees(N_TREES, random_state=0, n_jobs=n_jobs)
+        forest.fit(rows[trained], released[trained], self._counts[trained])
+        guesses["forest"] = forest.predict(points)
+        if is_line and not np.any(values[~np.isnan(values)] % 1):
+            for attacker in ("corrected rows", "forest"):  # They know that these are integers.
+                guesses[attacker] = np.rint(guesses[attacker])
+        return guesses
 
     def share_known(self, place: int) -> float:
         """Share of the records whose value is not missing."""
-        return float(np.mean(~np.isnan(self._columns[place][0])))
+        return float(np.mean(~np.isnan(self._columns[place][0][self._is_member])))
 
     def _classes_without(self, place: int) -> Labels:
         """Classes of the rows that are equal in all columns but one."""
@@ -288,3 +400,32 @@ def _coordinates(points: Points, kept: Labels) -> Points:
     if isinstance(points, SparsePoints):
         return SparsePoints(points.matrix[:, kept], points.routing)
     return np.ascontiguousarray(points[:, kept])
+
+
+def _matrix(points: Points) -> Any:
+    if not isinstance(points, SparsePoints):
+        return points
+    data, indices, starts = points.matrix.data, points.matrix.indices, points.matrix.indptr
+    # Trees do not take larger indices.
+    indices, starts = indices.astype(np.int32), starts.astype(np.int32)
+    return csr_array((data, indices, starts), shape=points.matrix.shape)
+
+
+def _stack(parts: list[Any]) -> Points:
+    if not isinstance(parts[0], SparsePoints):
+        return np.vstack(parts)
+    matrices, routing = [part.matrix for part in parts], [part.routing for part in parts]
+    return SparsePoints(vstack(matrices, format="csr"), np.vstack(routing))
+
+
+def _check_table(table: Any, X: Any = None, name: str = "X") -> Floats:
+    """A table of numbers as an array, with the columns of `X`."""
+    numbers = check_records(table, name=name)
+    if X is not None:
+        n_columns = len(columns_of(X, "X"))
+        if numbers.shape[1] != n_columns:
+            raise ValueError(
+                f"{name} with {numbers.shape[1]} columns must have those of X, {n_columns}."
+            )
+        check_names_match(column_names(X), column_names(table), name)
+    return numbers

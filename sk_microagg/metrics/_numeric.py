@@ -24,11 +24,11 @@ def check_pair(X: Any, release: Any) -> tuple[Floats, Floats]:
     return X, release
 
 
-def check_names_match(names: list[Any], released_names: list[Any]) -> None:
+def check_names_match(names: list[Any], released_names: list[Any], table: str = "release") -> None:
     """Raise if columns, which are matched by position, have the same names in another order."""
     if names != released_names and set(names) == set(released_names):
         raise ValueError(
-            f"release has the columns {released_names}: they must be in the order of X, {names}."
+            f"{table} has the columns {released_names}: they must be in the order of X, {names}."
         )
 
 

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from sk_microagg._utils._shares import share_in_words
 from sk_microagg._utils._tables import columns_of
 from sk_microagg.metrics import record_linkage
 from sk_microagg.metrics._assignment import MOST_PAIRS
-from sk_microagg.metrics._attribute_inference import AttributeAttack
+from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
 from sk_microagg.metrics._linkage import linkage_of, linkage_one_to_one
@@ -38,6 +36,9 @@ class AttackFacts:
         For each column, the share of the records whose value is guessed, with and without what is
         known of them.
 
+    attackers : list of str
+        For each column, the attacker who guesses best.
+
     n_asked : int
         Number of records whose values are guessed.
 
@@ -52,6 +53,7 @@ class AttackFacts:
     identity_by_chance: float
     guessed: list
     by_chance: list
+    attackers: list
     n_asked: int
     membership: object
     interval_width: float = INTERVAL
@@ -87,9 +89,7 @@ def measure_attacks(X, release, pair, estimator, fewest, membership, units=None)
     """
     n_records = len(columns_of(X, "X")[0])
     n_jobs = getattr(estimator, "n_jobs", None)
-    asked = np.arange(n_records)
-    if n_records > MOST_ASKED:
-        asked = np.sort(np.random.RandomState(0).choice(n_records, MOST_ASKED, replace=False))
+    asked = draw_records(n_records, MOST_ASKED)
     if pair is None:
         attack = AttributeAttack.of_numbers(release, X, asked)
     else:
@@ -108,6 +108,7 @@ def measure_attacks(X, release, pair, estimator, fewest, membership, units=None)
         identity_by_chance=linkage_of(everybody, everybody, units).expected_if_linked,
         guessed=[in_words(f.success * of) for f, of in zip(found, known, strict=True)],
         by_chance=[in_words(f.baseline * of) for f, of in zip(found, known, strict=True)],
+        attackers=[f.attacker for f in found],
         n_asked=len(asked),
         membership=None if membership is None else measure_membership(**membership),
     )

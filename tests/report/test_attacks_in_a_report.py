@@ -67,6 +67,7 @@ def test_identity_and_attributes_of_numbers(report):
         found = attribute_inference(release, X, place)
         expected = [whole_percent(found.success), whole_percent(found.baseline)]
         assert page.row(f"Attribute, x{place}")[:2] == expected
+        assert page.row(f"Attribute, x{place}")[2].endswith(f"Best: {found.attacker}.")
 
 
 def test_attributes_of_any_kind_as_shares_of_all_records(report):
