@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from sk_microagg._utils._shares import share_in_words
 from sk_microagg._utils._tables import columns_of
 from sk_microagg.metrics import record_linkage
