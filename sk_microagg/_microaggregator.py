@@ -38,6 +38,7 @@ from sk_microagg._utils._typing import (
 )
 from sk_microagg._utils._validation import (
     check_n_jobs,
+    check_names_alike,
     check_no_hidden_numbers,
     check_records,
     text_explained,
@@ -317,6 +318,7 @@ class MicroAggregator(
         self : MicroAggregator
             The fitted estimator.
         """
+        check_names_alike(X)
         records = check_records(X, dtype=FLOATS, estimator=self, allow_missing=True)
         aggregation = Aggregation.of(self, len(records))
         scaler = make_scaler(self.scaler, has_target=True)

@@ -32,10 +32,16 @@ from sk_microagg._utils._typing import (
     RefinerLike,
     TableLike,
 )
-from sk_microagg._utils._validation import check_n_jobs, check_number, check_option, check_verbose
+from sk_microagg._utils._validation import (
+    check_n_jobs,
+    check_names_alike,
+    check_number,
+    check_option,
+    check_verbose,
+)
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.encoding._frames import Frame, replace_columns
-from sk_microagg.encoding._lost import warn_of_lost_columns
+from sk_microagg.encoding._lost import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.privacy import Constraint, Rules
 
 
@@ -381,7 +387,9 @@ class TableAggregator(
         return Rules.of_table(len(table), k, self.privacy, sensitive, unit)
 
     def _roles(self, table: DataFrame) -> TableRoles:
-        return TableRoles.of(
+        """Check the names and the roles of columns, and warn of values that are written alike."""
+        check_names_alike(table)
+        roles = TableRoles.of(
             list(table.columns),
             quasi_identifiers=self.quasi_identifiers,
             sensitive=self.sensitive,
@@ -389,6 +397,8 @@ class TableAggregator(
             strata=self.strata,
             drop=self.drop,
         )
+        warn_of_similar_texts(table[roles.used])
+        return roles
 
     def fit_transform(
         self, X: TableLike, y: TableLike | None = None, *, sensitive: TableLike | None = None

@@ -22,6 +22,7 @@ from sk_microagg import (
     metrics,
     microaggregate,
 )
+from sk_microagg._aggregation import Aggregation
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP
 from sk_microagg.generalization import KMember
 from sk_microagg.privacy import LDiversity
@@ -593,3 +594,17 @@ def test_a_constraint_on_a_column_of_an_odd_type(X):
         TypeError, match=r"^column=array\(.* must be the name or number of a column"
     ):
         aggregator.fit(X, sensitive=np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("estimator", [MicroAggregator(3), TableAggregator(3), KAIM(3)])
+def test_names_of_columns_are_checked_before_the_fit(estimator, monkeypatch):
+    """They must be str, or none may be: scikit-learn says so only after all work is done."""
+
+    def work(*args, **kwargs):
+        raise AssertionError("it has begun")
+
+    monkeypatch.setattr(Aggregation, "run", work)
+    monkeypatch.setattr(KAIM, "_group", work)
+    X = pd.DataFrame({1: range(9), "a": range(9)})
+    with pytest.raises(TypeError, match="X has columns whose names are str and others"):
+        estimator.fit(X)

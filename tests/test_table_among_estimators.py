@@ -62,6 +62,20 @@ def test_one_of_a_few_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+class OfFloats(TableAggregator):
+    """Of whose records the checks do not make twins."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        return tags
+
+
+@with_checks([OfFloats()], only=list(FAILED))
+def test_the_checks_that_fail_for_twins_pass_on_floats(estimator, check):
+    check(estimator)
+
+
 @pytest.fixture(name="X")
 def table():
     return draw(120)

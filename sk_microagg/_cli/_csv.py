@@ -5,7 +5,7 @@ import gzip
 import io
 import sys
 from contextlib import contextmanager
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -67,21 +67,21 @@ def read_csv(path, format, *, sep, is_compressed):
 
 
 def _read_rows(rows, path, sep, header):
-    n_blank, first = next(((n, row) for n, row in enumerate(rows) if row), (0, None))
+    # Blank lines are skipped; the only cell of a record that is missing is written as "".
+    records = (row for row in rows if row)
+    first = next(records, None)
     if first is None:
         raise CommandError(f"{path} is empty.")
     n_columns = len(first)
     if sep is None and n_columns == 1:
         _check_separator(path, first[0])
-    # Blank lines are skipped, unless there is one column: then its cell is missing.
-    records = (row or [""] for row in rows if row or n_columns == 1)
     if holds_names(first, header):
         names = first
         while names[-2:] == ["", ""]:  # One column without a name is a column; several end lines.
             names.pop()
     else:
         names = made_names(n_columns)
-        records = chain(repeat([""], n_blank if n_columns == 1 else 0), [first], records)
+        records = chain([first], records)
     chunks = [[] for _ in names]
     while batch := list(islice(_of_length(names, records, rows, path), ROWS_AT_A_TIME)):
         for chunk, column in zip(chunks, zip(*batch, strict=True), strict=True):

@@ -8,6 +8,7 @@ from sk_microagg._cli._progress import WARNING
 from sk_microagg._utils._numbers import at_most, rounded_down, rounded_up, whole_percent
 from sk_microagg._utils._shares import is_share_large
 from sk_microagg._utils._shown import shown
+from sk_microagg._utils._similar import SIMILAR
 from sk_microagg.encoding._lost import ADVICE, LOST
 from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
 
@@ -80,7 +81,7 @@ def make_privacy(options, choice, numbers):
 def warnings_as_lines(progress):
     """Print warnings of the library as lines of the command."""
     with warnings.catch_warnings(record=True) as caught:
-        expected = ("All records .*in one group", "k=1: nothing is anonymized", LOST)
+        expected = ("All records .*in one group", "k=1: nothing is anonymized", LOST, SIMILAR)
         warnings.filterwarnings("always", "|".join(expected))
         yield
     for warning in caught:

@@ -1,6 +1,7 @@
 """The kinds of columns that have a type: those of Parquet files, and most of Excel files."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -97,7 +98,7 @@ def _by_type(cells, name, *, is_declared):
         return Column(name, "number", how, values, NumberNotation(decimals_of(values)), kind)
     if pa.types.is_decimal(kind):
         values = cells.cast(pa.float64()).to_numpy()
-        return Column(name, "number", how, values, NumberNotation(kind.scale), pa.float64())
+        return Column(name, "number", how, values, NumberNotation(kind.scale), kind)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _dates(cells, name, how)
     is_boolean = pa.types.is_boolean(kind)
@@ -160,13 +161,25 @@ def cells_of_type(values, column):
         zone = getattr(column.type, "tz", None)
         moments = pc.multiply(moments, size).cast(pa.timestamp("us", zone))
         return moments.cast(column.type)
+    room = getattr(column.type, "scale", 0)
+    if not pa.types.is_floating(column.type) and column.notation.decimals > room:
+        return pa.array(values, from_pandas=True)
+    if pa.types.is_decimal(column.type):
+        return _decimals(values, column.type)
     if pa.types.is_integer(column.type):
-        if column.notation.decimals > 0:
-            return pa.array(values, from_pandas=True)
         # Rounded to hundreds, say, a number may exceed its type.
         limits = np.iinfo(column.type.to_pandas_dtype())
         values = np.clip(values, limits.min, limits.max)
     return pa.array(values, from_pandas=True).cast(column.type)
+
+
+def _decimals(values, kind):
+    """Rounded numbers as decimals; to hundreds, say, a number may exceed its type."""
+    largest = Decimal((0, (9,) * kind.precision, -kind.scale))
+    digits = max(kind.scale, 0)
+    cells = [None if np.isnan(value) else Decimal(f"{value:.{digits}f}") for value in values]
+    cells = [cell and max(-largest, min(cell, largest)) for cell in cells]
+    return pa.array(cells, kind)
 
 
 def known_of_type(cells):

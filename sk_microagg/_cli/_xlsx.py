@@ -2,6 +2,8 @@
 
 import datetime
 import io
+import re
+from collections import Counter
 from importlib import import_module
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -13,6 +15,9 @@ from sk_microagg._cli._header import check_header, holds_names, made_names
 
 # Formats of new dates; openpyxl has none for columns that it did not read.
 DATE_FORMAT, TIME_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
+
+# A format that shows digits, parts of dates and marks, and no words, which may be about one person.
+FORMAT_WITHOUT_TEXT = re.compile(r"General|@|[#0?.,%ymdhsE+/: _()$€;-]*")
 
 MOST_ROWS = 1_048_576
 
@@ -76,10 +81,7 @@ def read_xlsx(path, format):
         texts = [pa.array(map(_text, column), pa.string()) for column in values]
         check_header(path, pa.Table.from_arrays(texts, names=names))
     cells = [_typed(column, format.missing) for column in values]
-    number_formats = {
-        name: next((cell.number_format for cell in column if cell.value is not None), "General")
-        for name, column in zip(names, columns, strict=True)
-    }
+    number_formats = dict(zip(names, map(_number_format, columns), strict=True))
     return pa.Table.from_arrays(cells, names=names), FileStyle(number_formats=number_formats)
 
 
@@ -92,6 +94,15 @@ def _rows(book, path, format):
     rows = [row for row in sheet.iter_rows() if any(cell.value is not None for cell in row)]
     used = [place for row in rows for place, cell in enumerate(row) if cell.value is not None]
     return [row[: max(used) + 1] for row in rows]
+
+
+def _number_format(cells):
+    """The most frequent format of a column; it has text in it only if all cells have it."""
+    formats = Counter(cell.number_format for cell in cells if cell.value is not None)
+    for found, n_cells in formats.most_common(1):
+        if n_cells == formats.total() or FORMAT_WITHOUT_TEXT.fullmatch(found):
+            return found
+    return "General"
 
 
 def _typed(values, missing):

@@ -6,7 +6,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -59,7 +59,7 @@ class Rows:
         Whether the file begins with a byte order mark.
 
     line_end : str
-        What ends its first line.
+        What ends its first row.
     """
 
     reader: object
@@ -109,11 +109,12 @@ def opened_csv(
     try:
         with _opened(source, name, is_compressed, encoding) as text:
             first = next(text, "")
-            lines = chain([first.removeprefix(BYTE_ORDER_MARK)], text)
+            has_mark = first.startswith(BYTE_ORDER_MARK)
+            lines = _lines_of_first_row(first.removeprefix(BYTE_ORDER_MARK), text, sep)
             rows = Rows(
-                csv.reader(lines, delimiter=sep, strict=True),
-                first.startswith(BYTE_ORDER_MARK),
-                "\r\n" if first.endswith("\r\n") else "\n",
+                csv.reader(chain(lines, text), delimiter=sep, strict=True),
+                has_mark,
+                "\r\n" if lines[-1].endswith("\r\n") else "\n",
             )
             yield rows
     except csv.Error as error:
@@ -125,6 +126,21 @@ def opened_csv(
         raise EncodingError(f"{name} is not text in {encoding.upper()}: {why}.") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise CSVError(f"{name} is not a whole gzip file: {error}.") from error
+
+
+def _lines_of_first_row(first: str, text: Iterator[str], sep: str) -> list[str]:
+    """The lines up to the end of the first row: cells in quotes may have ends of other lines."""
+    lines = [first]
+
+    def taken() -> Iterator[str]:
+        yield first
+        for line in text:
+            lines.append(line)
+            yield line
+
+    with suppress(csv.Error):  # It is raised again by whoever reads the rows.
+        next(csv.reader(taken(), delimiter=sep, strict=True), None)
+    return lines
 
 
 def read_csv_rows(source: Any, *, sep: str = ",") -> list[list[str]]:

@@ -1,8 +1,9 @@
 """Tables as arrays, lists or DataFrames, column by column."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, time, timedelta
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from sklearn.utils import check_array
 from sk_microagg._utils._typing import Booleans
 
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+
+# Types of which some values are equal to others.
+COUNTED = (Number, np.bool_)
 
 # A missing value in a table of text; also the root of every hierarchy.
 MISSING = "*"
@@ -70,6 +74,15 @@ def dimensions_explained(name: str = "X") -> Iterator[None]:
             f"{name} must have two dimensions, rows and columns. Reshape your data: a column is "
             f"{name}.reshape(-1, 1), a record {name}.reshape(1, -1)."
         ) from None
+
+
+def check_types(types: Iterable[type], name: str) -> None:
+    """Raise an error if the cells of a column are booleans and numbers, since True equals 1."""
+    counted = [kind for kind in types if issubclass(kind, COUNTED)]
+    if len({issubclass(kind, bool | np.bool_) for kind in counted}) > 1:
+        raise TypeError(
+            f"{name} holds booleans and numbers, of which True equals 1: convert it to one type."
+        )
 
 
 def has_numbers(column: Any) -> bool:

@@ -249,6 +249,15 @@ def check_names_differ(names: Iterable[Hashable], table: str = "X") -> None:
             raise ValueError(f"{table} has several columns named {column!r}: names must differ.")
 
 
+def check_names_alike(X: Any) -> None:
+    """Raise an error if only some names of columns are str, before scikit-learn does after fit."""
+    if len({isinstance(name, str) for name in getattr(X, "columns", ())}) > 1:
+        raise TypeError(
+            "X has columns whose names are str and others: all names must be str, as after "
+            "X.columns = X.columns.astype(str)."
+        )
+
+
 def _column_of_dates(X: Any, name: str) -> Any:
     """The name of the first column that holds dates or times; None if there is none."""
     if is_arrow(X):

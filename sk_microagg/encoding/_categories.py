@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, eye_array
 from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._people import n_people, some
 from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._tables import check_types
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg.encoding._frames import (
     can_be_missing,
@@ -73,6 +74,8 @@ class CategoryColumn:
 
     def __init__(self, column: Series, k: int, units: Array | None = None) -> None:
         self.name = column.name
+        if column.dtype == object:
+            check_types({type(cell) for cell in column.dropna()}, f"Column {self.name!r} of X")
         codes, different = self._factorize(column)
         known = codes >= 0
         counts = np.bincount(codes[known], minlength=len(different))

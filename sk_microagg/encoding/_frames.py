@@ -11,6 +11,9 @@ from sk_microagg._utils._tables import as_table, dimensions_explained
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Estimator, Labels, Series
 from sk_microagg._utils._validation import check_names_differ
 
+# Types of polars that Arrow does not have.
+NOT_IN_ARROW = ("Object", "Int128", "UInt128")
+
 
 class Frame:
     """A table as a pandas DataFrame, and the way back to the type that it came in.
@@ -49,7 +52,7 @@ class Frame:
             self.table, self._schema = self._of_arrow(X), X.schema
             self.back = self._to_arrow
         else:
-            self.table = self._of_array(as_table(X), estimator)
+            self.table = self._of_array(_as_array(X), estimator)
             self.back = self._to_array
         check_names_differ(self.table.columns)
         if 0 in self.table.shape:
@@ -59,10 +62,10 @@ class Frame:
 
     def _of_polars(self, X: Any) -> DataFrame:
         for name, kind in X.schema.items():
-            if str(kind) == "Object":
+            if str(kind) in NOT_IN_ARROW:
                 raise TypeError(
-                    f"Column {name!r} of X has the type Object of polars: it must have one of "
-                    "numbers, text, dates or booleans."
+                    f"Column {name!r} of X has the type {kind} of polars: it must have one of "
+                    "numbers of at most 64 bits, text, dates or booleans."
                 )
         return self._of_arrow(X.to_arrow())
 
@@ -125,6 +128,18 @@ class Frame:
         return cells
 
 
+def _as_array(X: Any) -> Any:
+    """The table as an array: of floats if it is a list of these, of integers likewise."""
+    table = as_table(X)
+    if isinstance(X, list | tuple):
+        kinds = {type(cell) for cell in table.flat}
+        numbers = np.array(table.tolist()) if kinds in ({float}, {int}) else table
+        # Integers of different sizes may have become floats.
+        if numbers.dtype.kind in ("f" if kinds == {float} else "iu"):
+            return numbers
+    return table
+
+
 def is_missing(column: Series) -> Booleans:
     """Mask of the missing cells of a pandas column, as an array."""
     return np.asarray(column.isna(), dtype=bool)
@@ -172,8 +187,8 @@ def without_rare_categories(
         The column that they stand for.
 
     k : int
-        Categories that fewer people have, but at least one, are left out if none of the released
-        cells shows them.
+        Categories that fewer people have are left out if none of the released cells shows them;
+        but those of an order that nobody has stay.
 
     units : ndarray of shape (n_records,) or None, default=None
         Who each record belongs to, numbered from 0; None if each belongs to somebody else.
@@ -189,8 +204,20 @@ def without_rare_categories(
     codes = column.cat.codes.to_numpy().astype(np.intp) + 1
     n_records = n_people(codes, len(categories) + 1, units)[1:]
     n_shown = np.bincount(released.cat.codes.to_numpy() + 1, minlength=len(categories) + 1)[1:]
-    stay = (n_records == 0) | (n_records >= k) | (n_shown > 0)
+    stay = (n_records >= k) | (n_shown > 0)
+    if released.dtype.ordered:
+        stay |= n_records == 0
     return released.cat.set_categories(categories[stay])
+
+
+def without_unused_categories(column: Series) -> Series:
+    """A column that is released unchanged, whose type does not list what nobody has.
+
+    Such a category may be that of a person who was filtered out. The order of a type is kept.
+    """
+    if is_categorical(column) and not column.dtype.ordered:
+        return column.cat.remove_unused_categories()
+    return column
 
 
 def is_categorical(column: Series) -> bool:
@@ -223,7 +250,7 @@ def replace_columns(table: DataFrame, kept: list[Any], columns: dict[Any, DataFr
             cells += [column.set_axis(table.index) for _, column in columns[name].items()]
             names += list(columns[name].columns)
         elif name in kept:
-            cells.append(table.iloc[:, position])
+            cells.append(without_unused_categories(table.iloc[:, position]))
             names.append(name)
     replaced = type(table)(dict(enumerate(cells)), index=table.index)
     old = [position for position, name in enumerate(table.columns) if name in names]

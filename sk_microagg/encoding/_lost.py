@@ -1,10 +1,12 @@
-"""A warning of columns of which a release keeps nothing, or to which groups pay no heed."""
+"""Warnings of columns that a release loses or the grouping ignores, and of similar values."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from warnings import warn
 
 from sk_microagg._utils._deadline import level_of_user
+from sk_microagg._utils._similar import warn_of_similar_values
 from sk_microagg._utils._typing import DataFrame, Labels
 from sk_microagg.encoding._frames import is_missing
 
@@ -19,6 +21,14 @@ LARGEST_SHARE = 0.9
 
 # It is said of a column if more of its cells have rare values.
 MOST_RARE = 0.5
+
+
+def warn_of_similar_texts(table: DataFrame) -> None:
+    """Warn of columns of text in which values differ only in case, spaces or forms of letters."""
+    for name, column in table.items():
+        if getattr(column.dtype, "kind", "O") == "O":
+            with suppress(TypeError):  # Others say what is wrong with cells that have no hash.
+                warn_of_similar_values(name, column.astype(object).unique())
 
 
 def warn_of_lost_columns(

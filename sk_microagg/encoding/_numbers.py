@@ -104,9 +104,11 @@ class NumberColumn:
             The column.
         """
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        # Adding zero turns -0.0 into 0.0.
-        rounded = values if self.decimals is None else np.round(values, self.decimals) + 0.0
         cell = _cell_type(like)
+        # Integers are rounded once: 5.45 is 5, and not 5.5 and then 6.
+        decimals = min(self.decimals, 0) if cell is int and self.decimals else self.decimals
+        # Adding zero turns -0.0 into 0.0.
+        rounded = values if decimals is None else np.round(values, decimals) + 0.0
         if cell is int and like.dtype != object:
             # Rounded to hundreds, say, a number may exceed its type.
             limits = np.iinfo(getattr(like.dtype, "numpy_dtype", like.dtype))

@@ -16,7 +16,12 @@ from sk_microagg._utils._renamed import renamed_attribute
 from sk_microagg._utils._statistics import group_sizes
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Output, TableLike
-from sk_microagg._utils._validation import check_k, check_partition, warn_if_k_is_1
+from sk_microagg._utils._validation import (
+    check_k,
+    check_names_alike,
+    check_partition,
+    warn_if_k_is_1,
+)
 from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.generalization._grid import make_grid
 from sk_microagg.generalization._groups import GeneralizedGroups
@@ -63,9 +68,11 @@ class Generalizer(
         self : Generalizer
             The fitted estimator.
         """
+        check_names_alike(X)
         table = MixedTable(X, self)
         k = check_k(self.k, len(table))
         warn_if_k_is_1(k)
+        table.warn_of_similar_values()
         weights = self._weights(len(table.names))
         hierarchies, domains = self._domains(table, k)
         columns = RangeColumns(domains, weights, constant=self._constant())

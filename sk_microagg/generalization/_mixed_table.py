@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sk_microagg._utils._dates import is_time
+from sk_microagg._utils._similar import warn_of_similar_values
 from sk_microagg._utils._tables import (
     as_table,
     cells_of,
@@ -72,6 +73,12 @@ class MixedTable:
             _known_values(column, missing)
             for column, missing in zip(columns, self.missing.T, strict=True)
         ]
+
+    def warn_of_similar_values(self) -> None:
+        """Warn of columns in which texts differ only in case, spaces or forms of letters."""
+        for name, values in zip(self.names, self.known, strict=True):
+            if values.dtype == object:
+                warn_of_similar_values(name, values)
 
     def __len__(self) -> int:
         return len(self.missing)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._utils._printable import printable
-from sk_microagg._utils._tables import columns_of, is_frame
+from sk_microagg._utils._tables import check_types, columns_of, is_frame, is_null
 from sk_microagg.privacy._codes import as_column
 
 
@@ -48,6 +48,10 @@ class RoleColumns:
                     for column in columns_of(values, parameter)
                 ]
                 self._names = [None] * len(self._columns)
+        for number, column in enumerate(self._columns):
+            if column.dtype == object:
+                known = (cell for cell in column if not is_null(cell))
+                check_types({*map(type, known)}, self.words(number))
         n_given = len(self._columns[0])
         if n_given != n_records:
             raise ValueError(

@@ -9,6 +9,7 @@ import dask
 import numpy as np
 import pandas as pd
 
+from sk_microagg._utils._tables import check_types
 from sk_microagg.encoding import DateColumn, NumberColumn
 from sk_microagg.encoding._frames import is_categorical
 from sk_microagg.encoding._kinds import kind_of
@@ -234,6 +235,7 @@ def _look_at_objects(frame):
 
 
 def _prototype(name, kind, types):
+    check_types(types, f"Column {name!r} of X")
     cell = "text"
     if kind == "number":
         is_integer = all(issubclass(one, Integral) for one in types)

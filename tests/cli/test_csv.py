@@ -30,7 +30,18 @@ def test_byte_order_marks_line_ends_and_blank_lines(write, content):
 
 
 def test_a_column_of_its_own_may_have_empty_cells(write):
+    """Blank lines are no records; as pandas and others write it, an empty cell is in quotes."""
     assert read(write("t.csv", 'a\n1\n""\n2\n')) == {"a": ["1", "", "2"]}
+    assert read(write("t.csv", "\na\n1\n\n2\n\n\n")) == {"a": ["1", "2"]}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("other", ["\n", "\r\n", "\r"])
+def test_line_ends_inside_quotes_are_not_those_of_lines(write, end, other):
+    path = write("t.csv", f'"a{other}b",c{end}1,2{end}')
+    cells, style = read_csv(path, Format(), sep=None, is_compressed=False)
+    assert style.line_end == end
+    assert cells.to_pydict() == {f"a{other}b": ["1"], "c": ["2"]}
 
 
 def test_other_separators(write):

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg._cli._declared import Declared
@@ -42,6 +43,29 @@ def test_numbers():
 )
 def test_decimals(cells, kind, decimals):
     assert column(cells, kind).notation.decimals == decimals
+
+
+def test_decimals_stay_decimals(tmp_path, run):
+    cells = [decimal.Decimal(f"{number}.25") for number in (1, 2, 90, 99)] + [None] * 2
+    kind = pa.decimal128(4, 2)
+    pq.write_table(pa.table({"x": pa.array(cells, kind)}), tmp_path / "t.parquet")
+
+    def released(*options):
+        run(
+            "anonymize",
+            tmp_path / "t.parquet",
+            tmp_path / "o.parquet",
+            "-k",
+            2,
+            "--force",
+            *options,
+        )
+        return pq.read_table(tmp_path / "o.parquet")["x"].combine_chunks()
+
+    assert released().type == kind
+    assert [*map(str, released())] == ["1.75", "1.75", "94.75", "94.75", "None", "None"]
+    assert [*map(str, released("--round", "x=-2"))][2:4] == ["99.99"] * 2
+    assert released("--round", "x=3").type == pa.float64()
 
 
 def test_categories():

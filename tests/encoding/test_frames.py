@@ -94,10 +94,41 @@ def test_generalized_integers_are_text(leaves):
         assert release.schema == {"a": pl.String, "b": pl.Float64}
 
 
-def test_objects_of_polars_are_an_error():
-    frame = pl.DataFrame({"a": pl.Series([object()] * 5, dtype=pl.Object)})
-    with pytest.raises(TypeError, match="Column 'a' of X has the type Object of polars"):
+@pytest.mark.parametrize(("cell", "kind"), [(object(), pl.Object), (7, pl.Int128)])
+def test_types_of_polars_that_arrow_lacks_are_an_error(cell, kind):
+    frame = pl.DataFrame({"a": pl.Series([cell] * 5, dtype=kind)})
+    with pytest.raises(TypeError, match=f"Column 'a' of X has the type {kind} of polars"):
         TableAggregator(2).fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ([[1.5, 2.0], [3.0, 4.0]] * 3, np.float64),
+        ([[1.5, np.nan], [3.0, 4.0]] * 3, np.float64),
+        (((1, 2), (3, 4)) * 3, np.int64),
+        ([[1.5, 2], [3.0, 4]] * 3, object),
+        ([[2**63, 2], [-1, 4]] * 3, object),
+        ([[True, 2], [False, 4]] * 3, object),
+        ([[1.5, "a"], [3.0, "b"]] * 3, object),
+    ],
+)
+def test_lists_of_numbers_give_arrays_of_numbers(rows, kind):
+    assert TableAggregator(2).fit_transform(rows).dtype == kind
+
+
+def test_booleans_among_numbers_are_an_error():
+    """As values they would be equal: True is 1."""
+    cells = np.array([1, True, 0, "a", None, 1] * 3, dtype=object)
+    message = "holds booleans and numbers, of which True equals 1"
+    with pytest.raises(TypeError, match=f"^Column 'a' of X {message}"):
+        TableAggregator(2).fit(pd.DataFrame({"a": cells}))
+    table = pd.DataFrame({"a": cells, "b": np.arange(18.0)})
+    for role in ("strata", "unit"):
+        with pytest.raises(TypeError, match=f"^{role} column 'a' {message}"):
+            TableAggregator(2, **{role: "a"}).fit(table)
+    released = TableAggregator(2).fit_transform(pd.DataFrame({"a": [True, False, None] * 6}))
+    assert {*released["a"]} == {True, False, None}
 
 
 @pytest.mark.parametrize("cells", [[[1, 2]] * 5, [{"x": 1}] * 5], ids=["list", "struct"])

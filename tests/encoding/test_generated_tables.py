@@ -114,7 +114,9 @@ def assert_categories_are_kept_unless_rare(released, column, k):
     stay = [
         category
         for category in column.cat.categories
-        if counts[category] == 0 or counts[category] >= k or category in shown
+        if counts[category] >= k
+        or category in shown
+        or (counts[category] == 0 and column.cat.ordered)
     ]
     assert released.cat.categories.tolist() == stay
     assert released.cat.ordered == column.cat.ordered
