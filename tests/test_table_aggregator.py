@@ -177,7 +177,7 @@ def test_transform_stays_within_strata():
 def test_an_unknown_stratum_is_an_error():
     model = aggregator(strata="region", drop=["name", "patient"]).fit(patients())
     new = patients(5, seed=1).assign(region="west")
-    with pytest.raises(ValueError, match="^strata has unknown values: "):
+    with pytest.raises(ValueError, match=r"^strata has unknown values: "):
         model.transform(new)
 
 

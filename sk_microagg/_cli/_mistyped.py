@@ -22,6 +22,50 @@ STEP = 5
 # From this share on, cells that are numbers make the others suspicious.
 SMALLEST_SHARE = 0.5
 
+# Numbers and dates that are used for missing values: no measurement of a person.
+CODES = {
+    "number": [-1, -9, -99, -999, -9999, 99, 999, 9999, 99999],
+    "date": np.array(["1900-01-01", "1970-01-01", "9999-12-31"], dtype="datetime64[us]"),
+}
+
+# They are taken for codes if they are this far from other values, as a share of their span: people
+# may be 99, but not -9. Any other integer has to be far away, as incomes have long tails.
+GAP_ABOVE, GAP_BELOW = 0.5, 0.1
+FAR = 10.0
+FEWEST_VALUES = 4
+
+# Names of columns whose integers are codes of categories, if there are not more than this many.
+MOST_CODES = 100
+WORDS_FOR_CODES = {
+    "state",
+    "county",
+    "country",
+    "region",
+    "district",
+    "province",
+    "zip",
+    "postcode",
+}
+WORDS_FOR_CODES |= {
+    "marital",
+    "status",
+    "race",
+    "ethnicity",
+    "sex",
+    "gender",
+    "religion",
+    "language",
+}
+WORDS_FOR_CODES |= {
+    "nationality",
+    "citizenship",
+    "relationship",
+    "occupation",
+    "industry",
+    "sector",
+}
+WORDS_FOR_CODES |= {"code", "type", "category", "diagnosis", "ward", "hospital", "school", "fips"}
+
 MARKS = [".", ","]
 SEPARATORS: list = [
     None,
@@ -122,6 +166,62 @@ def refuse_undeclared_dates(name, texts):
         )
 
 
+def hints_about(column, *, is_typed, is_declared=False):
+    """Lines about numbers that may be codes: for missing values, or for categories."""
+    if column.kind not in ("number", "date"):
+        return []
+    known = np.unique(column.values[~np.isnan(column.values)])
+    name = shown(column.name)
+    lines = []
+    codes, is_far = _codes_for_missing(known, column)
+    if codes:
+        texts = [*map(column.notation.text, codes)]
+        advice = "replace it by null" if is_typed else f"use {_na(*texts)}"
+        lines.append(
+            f"{name}: {' and '.join(texts)}, far from other values, may stand for missing values: "
+            f"{advice}, or it is averaged as it is."
+        )
+    elif is_far:
+        # The number is not quoted: it is what few people have, or one.
+        advice = "replace it by null" if is_typed else "name it by --na"
+        lines.append(
+            f"{name}: the smallest or largest value is very far from all others: if it stands for "
+            f"missing values, {advice}."
+        )
+    words = {*re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.name).lower())}
+    is_named_so = bool(words & WORDS_FOR_CODES) and not is_declared and column.kind == "number"
+    if is_named_so and len(known) <= MOST_CODES and _are_integers(known):
+        lines.append(
+            f"{name}: its few integers may be codes, of which a mean means nothing: use "
+            f"--categorical {shell(column.name)}."
+        )
+    return lines
+
+
+def _codes_for_missing(known, column):
+    """Typical codes at the ends of sorted values, and whether another integer is far from all."""
+    is_date = column.kind == "date"
+    is_code = np.isin(column.notation.moments(known) if is_date else known, CODES[column.kind])
+    rest = known[
+        np.logical_or.accumulate(~is_code) & np.logical_or.accumulate(~is_code[::-1])[::-1]
+    ]
+    if len(rest) < FEWEST_VALUES:
+        return [], False
+    gaps, span = np.diff(rest), rest[-1] - rest[0]
+    below, above = known[known < rest[0]], known[known > rest[-1]]
+    least = 2 * gaps.max()
+    codes = [
+        *below[rest[0] - below >= max(GAP_BELOW * span, least)],
+        *above[above - rest[-1] >= max(GAP_ABOVE * span, least)],
+    ]
+    is_far = gaps[-1] > FAR * (rest[-2] - rest[0]) or gaps[0] > FAR * (rest[-1] - rest[1])
+    return codes, is_far and not is_date and _are_integers(rest)
+
+
+def _are_integers(numbers):
+    return bool(np.all(numbers == np.rint(numbers)))
+
+
 def shell(text):
     """A name as one types it on the command line."""
     return shlex.quote(f'"{text}"' if "," in text else text)
@@ -146,8 +246,9 @@ def _marker(texts, odd):
     return texts.unique[max(found, key=texts.counts.__getitem__)].as_py() if found else None
 
 
-def _na(text):
-    return f"--na={shell(text)}" if text.startswith("-") else f"--na {shell(text)}"
+def _na(*texts):
+    listed = ",".join(f'"{text}"' if "," in text else text for text in texts)
+    return f"--na{'=' if listed.startswith('-') else ' '}{shlex.quote(listed)}"
 
 
 def _options(marks, format):

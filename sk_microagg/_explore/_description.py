@@ -7,6 +7,7 @@ import pandas as pd
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._identifiers import count_distinct, is_identifier, names_people
+from sk_microagg._cli._mistyped import hints_about
 from sk_microagg._explore._distributions import FEWEST, distributions
 from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._shares import share_in_words
@@ -90,7 +91,8 @@ def _describe_column(table, name, rows, shows_rows):
         "hides_values": hides_values,
         "distribution": _distribution(column, rows, hides_values),
         "role": role,
-        "hint": _hint(column, role, n_distinct, n_known) if seem_names or hides_values else None,
+        "hint": (_hint(column, role, n_distinct, n_known) if seem_names or hides_values else None)
+        or _hint_at_codes(table, column),
     }
 
 
@@ -102,6 +104,13 @@ def _hint(column, role, n_distinct, n_known):
         f"{n_distinct:,} values in {n_known:,} rows: if they name people, choose Unit or Drop, or "
         "names will be in the release."
     )
+
+
+def _hint_at_codes(table, column):
+    """Which numbers may be codes for missing values or categories; None if there are none."""
+    lines = hints_about(column, is_typed=not table.is_text)
+    # The page has the hint beside the name.
+    return " ".join(on_the_page(line).partition(": ")[2] for line in lines) or None
 
 
 def _distribution(column, rows, hides_values):

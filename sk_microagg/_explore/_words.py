@@ -42,6 +42,7 @@ REPLACED = [
         "start explore with --na for missing values",
     ),
     (r"are named by --na", "are named by --na when explore is started"),
+    (r"name it by --na", "start explore with --na for it"),
     (r"There is no column left to anonymize: .*", "No column is a quasi-identifier: choose one."),
     (r"use --drop, or name it in --columns", "drop it, or make it a quasi-identifier"),
     (rf"Use --unit {NAME}", "Make the column a unit"),
