@@ -381,7 +381,7 @@ def test_other_columns_may_hold_anything(run, tmp_path):
 
 
 def test_the_cell_of_a_single_column_may_be_missing(run, write, tmp_path):
-    path = write("t.csv", "a\n1\n2\n\n3\n4\n")
+    path = write("t.csv", 'a\n1\n2\n""\n3\n4\n\n')
     assert run("anonymize", path, tmp_path / "out.csv", "-k", 2, "--quiet").code == 0
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 6
 
