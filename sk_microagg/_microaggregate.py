@@ -186,6 +186,13 @@ class Method:
         labels = self._check(refined, X, f"refiner={self.refiner!r}", rules)
         return labels, getattr(self.refiner, "n_iter_", 0)
 
+    def forget_traces(self) -> None:
+        """Remove the sums of squared errors that searches keep: from these, values may follow."""
+        steps = [step for _, step in getattr(self.refiner, "steps_", [])]
+        for refiner in (self.refiner, *steps):
+            if hasattr(refiner, "trace_"):
+                del refiner.trace_
+
     def seed(self, random_state: RandomState) -> RandomState:
         """Return the random state, or what stands for None with this refiner."""
         if random_state is None:

@@ -10,6 +10,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
+from sk_microagg._model._points import squared_errors, with_values
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._homogeneous import warn_if_homogeneous
@@ -18,6 +19,7 @@ from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._space import ScaledSpace, fewest_known
 from sk_microagg._utils._statistics import (
+    group_means,
     loss_share,
     share_of_total,
     squared_error,
@@ -337,10 +339,14 @@ class MicroAggregator(
         )
         if has_target_scaler(scaler):
             warn_if_homogeneous(labels, y, "scaler='target'")
-        information_loss = loss_share(groups.sse, total_sum_of_squares(scaled))
-        # Means that would tell the only known value of a group are not kept.
+        # Means that would tell the only known value of a group are not kept, nor do losses tell it.
         single_values = space.single_values(records, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, scaled, labels)
+        sse, total = groups.sse, total_sum_of_squares(scaled)
+        if len(single_values[0]):
+            kept = with_values(scaled, *space.stand_ins(records, labels, *single_values[:2]))
+            sse, total = squared_errors(kept, group_means(kept, labels), labels)
+            method.forget_traces()
         exact_transform = groups.n_moved == n_moved == 0
         training_digest = None if exact_transform else digest(records)
         task.call_on_fit_task_end(estimator=self, X=X)
@@ -356,12 +362,13 @@ class MicroAggregator(
         self.n_blocks_ = cells.n_blocks
         self.centroids_ = groups.centroids
         self.weights_ = cells.weights
-        self.sse_ = groups.sse
-        self.information_loss_ = information_loss
+        self.sse_ = sse
+        self.information_loss_ = loss_share(sse, total)
         self.exact_transform_ = exact_transform
         self.n_iter_ = groups.n_iter
         self._space = space
         self._cells = cells
+        self._hidden = single_values[:2]
         self._strata = None if strata is None else strata.names
         self._training_digest = training_digest
         self._sk_microagg_version = __version__

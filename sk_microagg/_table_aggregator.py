@@ -343,7 +343,11 @@ class TableAggregator(
         single_values = encoder.coordinates.single_values(numbers, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
         exact_transform = groups.n_moved == n_moved == 0
-        sums = encoder.coordinates.sums_of_squares(numbers, labels)
+        # Nor do losses tell it.
+        stand_ins = encoder.coordinates.stand_ins(numbers, labels, *single_values[:2])
+        if len(stand_ins[0]):
+            method.forget_traces()
+        sums = encoder.coordinates.sums_of_squares(numbers, labels, stand_ins)
         sse, total = (sum(part) for part in zip(*sums.values(), strict=True))
         column_losses = encoder.losses(records, labels, sums)
         task.call_on_fit_task_end(estimator=self, X=X)
@@ -367,6 +371,7 @@ class TableAggregator(
         self._encoder = encoder
         self._released = released
         self._cells = cells
+        self._hidden = single_values[:2]
         self._strata = None if strata is None else strata.names
         self._training_digest = None if exact_transform else digest(routing_of(points))
         self._sk_microagg_version = __version__

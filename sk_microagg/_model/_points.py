@@ -91,11 +91,15 @@ def joined(parts: list[Any]) -> Any:
     return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
-def with_values(centroids: Any, groups: Labels, columns: Labels, values: Floats) -> Any:
-    """Centroids with other values at some places."""
-    changed = centroids.tolil() if issparse(centroids) else centroids.copy()
-    changed[groups, columns] = values
-    return csr_array(changed) if issparse(centroids) else changed
+def with_values(points: Any, rows: Labels, columns: Labels, values: Floats) -> Any:
+    """Points or centroids with other values at some places."""
+    if not len(rows):
+        return points
+    if isinstance(points, SparsePoints):
+        return SparsePoints(with_values(points.matrix, rows, columns, values), points.routing)
+    changed = points.tolil() if issparse(points) else points.copy()
+    changed[rows, columns] = values
+    return csr_array(changed) if issparse(points) else changed
 
 
 def with_coordinates_of(centroids: Any, points: Any) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
+from sk_microagg._utils._missing_coordinates import coarse_moments
 from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._typing import Array, Floats
 from sk_microagg._utils._validation import check_option, check_records, own_copy
@@ -45,6 +46,21 @@ def standardizes(scaler: Any) -> bool:
     if type(scaler) is StandardScaler:
         return scaler.with_std
     return type(scaler) is TargetScaler
+
+
+def coarsen(scaler: Any, records: Floats, units: Array | None = None) -> None:
+    """Round what a fitted scaler that standardizes keeps of columns with missing values."""
+    if type(scaler) not in (StandardScaler, TargetScaler) or scaler.mean_ is None:
+        return
+    for column in np.flatnonzero(np.isnan(records).any(axis=0)):
+        center, scale = coarse_moments(records[:, column], units)
+        if scale == 0.0:
+            continue
+        scaler.mean_[column] = center
+        if type(scaler) is TargetScaler:
+            scaler.scale_[column] = scale / np.sqrt(scaler.weights_[column])
+        elif scaler.with_std:
+            scaler.var_[column], scaler.scale_[column] = scale**2, scale
 
 
 def own_floats(scaler: Any, records: Array) -> Floats:

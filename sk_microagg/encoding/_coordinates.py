@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from sk_microagg._model._points import Points, SparsePoints
+from sk_microagg._model._points import Points, SparsePoints, with_values
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._space import ScaledSpace, fewest_known, known_people
 from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
@@ -174,12 +174,17 @@ class Coordinates:
         if not self._lines:
             return np.empty((len(numbers), 0)), np.empty((len(numbers), 0))
         values, flags = self._space.parts(self._without_few(self._values(numbers)))
-        factors = np.sqrt([self._weights[column.name] for column in self._lines])
+        factors = self._line_factors()
         if np.any(factors != 1.0):
             values = values * factors
         return values, flags * factors[self._space.with_missing]
 
-    def sums_of_squares(self, numbers: Floats, labels: Labels) -> dict[Any, tuple[float, float]]:
+    def sums_of_squares(
+        self,
+        numbers: Floats,
+        labels: Labels,
+        stand_ins: tuple[Labels, Labels, Floats] | None = None,
+    ) -> dict[Any, tuple[float, float]]:
         """Squared errors of each column, within groups and in all.
 
         Parameters
@@ -190,6 +195,9 @@ class Coordinates:
         labels : ndarray of shape (n_records,)
             Group of each record, numbered from 0.
 
+        stand_ins : tuple of ndarray or None, default=None
+            What is counted in the place of hidden values, as `stand_ins` gives it.
+
         Returns
         -------
         sums : dict
@@ -198,6 +206,8 @@ class Coordinates:
         """
         sums = {}
         lines, flags = self._lines_of(numbers)
+        if stand_ins is not None:
+            lines = with_values(lines, *stand_ins)
         codes = self._codes(numbers)
         for place, column in enumerate(self._lines):
             own_flags = flags[:, self._space.with_missing == place]
@@ -247,5 +257,17 @@ class Coordinates:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
         values = self._without_few(self._values(numbers))
         groups, columns, places = self._space.single_values(values, labels, units)
-        weights = np.sqrt([self._weights[column.name] for column in self._lines])
-        return groups, columns, places * weights[columns]
+        return groups, columns, places * self._line_factors()[columns]
+
+    def stand_ins(
+        self, numbers: Floats, labels: Labels, groups: Labels, columns: Labels
+    ) -> tuple[Labels, Labels, Floats]:
+        """Hidden values, and what losses count in their place: see `ScaledSpace.stand_ins`."""
+        if not len(groups):
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+        values = self._without_few(self._values(numbers))
+        rows, columns, places = self._space.stand_ins(values, labels, groups, columns)
+        return rows, columns, places * self._line_factors()[columns]
+
+    def _line_factors(self) -> Floats:
+        return np.sqrt([self._weights[column.name] for column in self._lines])

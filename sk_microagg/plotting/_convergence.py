@@ -251,6 +251,7 @@ def _why_no_trace(estimator: Estimator) -> str:
     return (
         "estimator has no trace of a search: its refiner must be, or contain, an "
         "IteratedLocalSearch, Annealing or Recombination, and all its records must be one block "
-        "(block_size=None) of more than one column, which needs no search. It has "
+        "(block_size=None) of more than one column, which needs no search. Nor is a trace kept if "
+        "a group has a number that only one of its members has, which could be computed. It has "
         f"refiner={getattr(estimator, 'refiner', None)!r}."
     )

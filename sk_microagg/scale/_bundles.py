@@ -47,13 +47,11 @@ def make_bundles(sizes, row_bytes, seeds):
 
 
 def route(rows, space, router, row_format):
-    """Find the block of each row; return the blocks, and the moments of the points."""
+    """Find the block of each row."""
     records = row_format.records(rows)
     if not len(records):
-        return np.empty(0, dtype=np.intp), Moments.of(records)
-    points = space.points(records)
-    blocks = router.route(routing_of(points), row_format.strata(rows))
-    return blocks, Moments.of(points.matrix if isinstance(points, SparsePoints) else points)
+        return np.empty(0, dtype=np.intp)
+    return router.route(routing_of(space.points(records)), row_format.strata(rows))
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,9 @@ class Summary:
 
     sse : float
         Sum of squared distances to the centroids.
+
+    moments : Moments
+        Those of the points.
 
     n_moved : int
         Number of rows that `transform` may send to another group than their own.
@@ -91,6 +92,7 @@ class Summary:
     n_rows: int
     group_sizes: np.ndarray
     sse: float
+    moments: Moments
     n_moved: int
     n_iter: int
     figures: np.ndarray
@@ -104,6 +106,7 @@ class Summary:
             sum(summary.n_rows for summary in summaries),
             np.concatenate([summary.group_sizes for summary in summaries]),
             sum(summary.sse for summary in summaries),
+            Moments.merged([summary.moments for summary in summaries]),
             sum(summary.n_moved for summary in summaries),
             sum(summary.n_iter for summary in summaries),
             _extremes([summary.figures for summary in summaries if not summary.unsuited]),
@@ -129,14 +132,22 @@ class Aggregate:
         if unsuited:
             releases = list(map(self.row_format.records, blocks))  # They are not released.
             return releases, Summary(
-                0, np.empty(0, np.int32), 0.0, 0, 0, np.empty((0, 2)), (), unsuited
+                0,
+                np.empty(0, np.int32),
+                0.0,
+                Moments.of(np.empty((0, 1))),
+                0,
+                0,
+                np.empty((0, 2)),
+                (),
+                unsuited,
             )
-        releases, groups_of, figures, n_near_cuts = [], [], [], 0
+        releases, groups_of, moments, figures, n_near_cuts = [], [], [], [], 0
         for rows, seed in zip(blocks, bundle.seeds, strict=True):
             records, rules = self.row_format.records(rows), self.row_format.rules(rows)
             points = self.space.points(records)
             method = self.method.for_a_block()
-            labels, groups = self._grouped(records, points, method, seed, rules)
+            labels, groups, kept = self._grouped(records, points, method, seed, rules)
             if rules:
                 rules.check(labels, "A block has groups")
                 figures.append([rule.figures(labels) for rule in rules.rules])
@@ -147,12 +158,14 @@ class Aggregate:
             n_near_cuts += self.router.n_near_cuts(routing_of(points), self.rounding, strata)
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
+            moments.append(Moments.of(kept.matrix if isinstance(kept, SparsePoints) else kept))
         _save_model(self.model_folder, bundle, groups_of)
         return releases, Summary(
             sum(map(len, releases)),
             # Short integers: the client holds those of the whole table.
             np.concatenate([groups.sizes for groups in groups_of]).astype(np.int32),
             sum(groups.sse for groups in groups_of),
+            Moments.merged(moments),
             n_near_cuts + sum(groups.n_moved for groups in groups_of),
             sum(groups.n_iter for groups in groups_of),
             _extremes(figures),
@@ -161,16 +174,18 @@ class Aggregate:
         )
 
     def _grouped(self, records, points, method, seed, rules):
-        """Labels and groups of the rows of a block, with what they are released as."""
-        coding = self.row_format.coding
+        """Labels and groups of the rows of a block, and the points that their loss is about."""
+        coding, space = self.row_format.coding, self.space
         averaged = coding.averaged(records, points)
         labels, groups = aggregate_block(averaged, points, self.rounding, method, seed, rules)
-        units = rules.units if rules else None
-        groups = coding.finish(self.space, groups, records, labels, units)
+        units, stand_ins, kept = rules.units if rules else None, None, points
         if np.isnan(records).any():
-            single_values = self.space.single_values(records, labels, units)
+            single_values = space.single_values(records, labels, units)
+            stand_ins = space.stand_ins(records, labels, *single_values[:2])
+            kept = with_values(points, *stand_ins)
             groups = _without(single_values, groups, points, labels)
-        return labels, groups
+        groups = coding.finish(space, groups, records, kept, labels, units, stand_ins)
+        return labels, groups, kept
 
     def _suits(self, rows):
         """Whether the rows of a block satisfy all constraints as one group."""

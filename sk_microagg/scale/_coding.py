@@ -12,6 +12,7 @@ import pandas as pd
 
 from sk_microagg._table_space import check_decimals, check_kinds, check_weights
 from sk_microagg._utils._space import ScaledSpace, fewest_known
+from sk_microagg._utils._statistics import group_means, squared_error
 from sk_microagg._utils._validation import check_records
 from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.scale._column_survey import find_kinds, survey_columns
@@ -76,9 +77,11 @@ class NumberCoding:
         """What the means of groups are of: the numbers themselves."""
         return records
 
-    def finish(self, space, groups, records, labels, units):
-        """The groups with what they are released as: the means, which they have."""
-        return groups
+    def finish(self, space, groups, records, kept, labels, units, stand_ins):
+        """The groups with what they are released as, the means, and with the errors of points."""
+        if stand_ins is None or not len(stand_ins[0]):
+            return groups
+        return replace(groups, sse=squared_error(kept, group_means(kept, labels), labels))
 
     def kinds(self, names):
         """The kind of each column, by its name."""
@@ -182,14 +185,14 @@ class TableCoding:
         """What the means of groups are of: codes have none."""
         return points
 
-    def finish(self, space, groups, records, labels, units):
+    def finish(self, space, groups, records, kept, labels, units, stand_ins):
         """The groups with what they are released as, as numbers, and with their errors."""
         n_groups = len(groups.sizes)
         averages = [
             column.averages(records[:, j], labels, n_groups, units)
             for j, column in enumerate(self.columns)
         ]
-        sums = space.sums_of_squares(records, labels)
+        sums = space.sums_of_squares(records, labels, stand_ins)
         return replace(
             groups,
             centroids=np.column_stack(averages),

@@ -458,7 +458,7 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
         self.n_groups_ = len(summary.group_sizes)
         self.group_sizes_ = summary.group_sizes
         self.sse_ = summary.sse
-        self.information_loss_ = loss_share(summary.sse, grouped.moments.sum_of_squares)
+        self.information_loss_ = loss_share(summary.sse, summary.moments.sum_of_squares)
         self.exact_transform_ = summary.n_moved == 0
         self.n_iter_ = summary.n_iter
         self._space = space

@@ -27,7 +27,7 @@ class DiskShuffle:
         self.back = TemporaryFolder(folder, "release-")
 
     def route(self, parts, space, router):
-        """Write all rows, sorted by block; return rows per block and moments, by partition."""
+        """Write all rows, sorted by block; return rows per block, by partition."""
         self.n_parts = len(parts)
         with self.there.removed_on_failure(), self.back.removed_on_failure():
             return dask.compute(
@@ -59,13 +59,13 @@ class DiskShuffle:
 
 
 def _write_part(rows, part, space, router, row_format, there, back):
-    blocks, moments = route(rows, space, router, row_format)
+    blocks = route(rows, space, router, row_format)
     order = np.argsort(blocks, kind="stable")
     n_rows = np.bincount(blocks, minlength=router.n_blocks)
     save(there / f"rows-{part}.npy", rows[order])
     save(there / f"starts-{part}.npy", np.concatenate([[0], np.cumsum(n_rows)]))
     save(back / f"order-{part}.npy", order)
-    return n_rows, moments
+    return n_rows
 
 
 def _work_on_bundle(work, bundle, edges, n_parts, there, back):

@@ -6,7 +6,6 @@ import numpy as np
 
 from sk_microagg._utils._files import TemporaryFolder
 from sk_microagg.scale._bundles import Aggregate, Summary, make_bundles
-from sk_microagg.scale._survey import Moments
 
 CHANGED = "X changed on the way. It must give the same rows each time that it is computed."
 
@@ -34,9 +33,6 @@ class Grouped:
 
     summary : Summary
         Figures about the groups.
-
-    moments : Moments
-        Those of all rows.
     """
 
     shuffle: object
@@ -45,7 +41,6 @@ class Grouped:
     bundles: list
     model: object
     summary: Summary
-    moments: Moments
 
 
 @dataclass(frozen=True)
@@ -122,8 +117,7 @@ class Grouping:
 
     def _attempt(self, router, shuffle, say):
         parts, k = self.parts, self.method.k
-        n_rows, moments = zip(*shuffle.route(parts, self.space, router), strict=True)
-        sizes = np.sum(n_rows, axis=0)
+        sizes = np.sum(shuffle.route(parts, self.space, router), axis=0)
         check_rows(self.n_rows, sizes.sum())
         router, new_block = router.without_small_blocks(sizes, 2 * k)
         edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
@@ -136,7 +130,7 @@ class Grouping:
         with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
             work = Aggregate(self.space, self.rounding, router, self.method, model, parts.format)
             summary = Summary.merged(shuffle.work(work, bundles, edges))
-        return Grouped(shuffle, router, sizes, bundles, model, summary, Moments.merged(moments))
+        return Grouped(shuffle, router, sizes, bundles, model, summary)
 
 
 def check_rows(n_before, n_now):

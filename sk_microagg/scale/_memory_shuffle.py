@@ -15,7 +15,7 @@ class MemoryShuffle:
     """Rows in transit, in the memory of the workers."""
 
     def route(self, parts, space, router):
-        """Find the blocks of all rows; return rows per block and moments, by partition."""
+        """Find the blocks of all rows; return rows per block, by partition."""
         self.parts, self.route_arguments = parts, (space, router, parts.format)
         return dask.compute(*parts.map(_count, *self.route_arguments))
 
@@ -59,8 +59,7 @@ def _sent(rows, address, n_addresses):
 
 
 def _count(rows, part, space, router, row_format):
-    blocks, moments = route(rows, space, router, row_format)
-    return np.bincount(blocks, minlength=router.n_blocks), moments
+    return np.bincount(route(rows, space, router, row_format), minlength=router.n_blocks)
 
 
 def _frame(rows, part, blocks):
@@ -71,7 +70,7 @@ def _frame(rows, part, blocks):
 
 
 def _addressed(rows, part, space, router, row_format, edges, starts):
-    blocks, _ = route(rows, space, router, row_format)
+    blocks = route(rows, space, router, row_format)
     blocks = np.searchsorted(edges, blocks, side="right") - 1
     bundle = np.searchsorted(starts, blocks, side="right") - 1
     return _frame(rows, part, blocks).assign(bundle=bundle)
