@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._bound import Certificate, bound_of
-from sk_microagg._model._points import Points, most_of, routing_of, squared_errors
+from sk_microagg._model._points import Points, most_of, routing_of, squared_errors, with_values
 from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._table_space import make_encoder, uses_target
 from sk_microagg._utils._base import BaseEstimator
@@ -20,7 +20,12 @@ from sk_microagg._utils._homogeneous import warn_if_homogeneous
 from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
-from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
+from sk_microagg._utils._training_digest import (
+    KnowsTrainingData,
+    check_is_training_data,
+    digest,
+    warn_if_training_data,
+)
 from sk_microagg._utils._typing import (
     Array,
     BuilderLike,
@@ -529,7 +534,7 @@ class TableAggregator(
         Parameters
         ----------
         X : DataFrame of pandas or polars, Table of pyarrow, or array-like
-            The table of `fit`, which the model does not hold.
+            The table of `fit`, which the model does not hold; another one is an error.
 
         time_limit : float, default=10.0
             Seconds that the proof may take; the longer, the better.
@@ -564,14 +569,8 @@ class TableAggregator(
         on_rise: Callable[[float, float], None] | None = None,
     ) -> Certificate:
         """Prove as `certificate` does; `on_rise` is called with seconds and bound as that rises."""
-        frame = self._check_new(X)
-        if len(frame.table) != len(self.labels_):
-            raise ValueError(
-                f"X of {len(frame.table)} records must be what the estimator was fitted on, of "
-                f"{len(self.labels_)}."
-            )
+        points, share = most_of(self._fitted_points(X))
         with complete_model(self):
-            points, share = most_of(self._points(frame.table))
             bound, trace = bound_of(
                 points,
                 self.k,
@@ -581,6 +580,22 @@ class TableAggregator(
                 on_rise=on_rise and (lambda seconds, bound: on_rise(seconds, share * bound)),
             )
         return Certificate(self.information_loss_, share * bound, trace * [1.0, share], self.k)
+
+    def _fitted_points(self, X: TableLike) -> Points:
+        """The points that the losses are about; raise unless X is the table of `fit`."""
+        frame = self._check_new(X)
+        if len(frame.table) != len(self.labels_):
+            raise ValueError(
+                f"X of {len(frame.table)} records must be what the estimator was fitted on, of "
+                f"{len(self.labels_)}."
+            )
+        with complete_model(self):
+            coordinates = self._encoder.coordinates
+            numbers = coordinates.numbers(frame.table[self._table_roles.quasi_identifiers])
+            stand_ins = coordinates.stand_ins(numbers, self.labels_, *self._hidden)
+            sums = coordinates.sums_of_squares(numbers, self.labels_, stand_ins)
+            check_is_training_data(self, *map(sum, zip(*sums.values(), strict=True)))
+            return with_values(coordinates.points(numbers), *stand_ins)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names of the columns of the release.

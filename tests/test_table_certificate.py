@@ -1,5 +1,7 @@
 """The certificate of whole tables, points of many coordinates, and weights by a target."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +26,9 @@ def visits(n=120, n_codes=12, seed=0):
 def test_certificate_is_the_bound_of_the_points(k):
     table = visits()
     aggregator = TableAggregator(k=k).fit(table)
-    points = TableEncoder(table, k).points(table)
+    points = aggregator._fitted_points(table)
+    hidden = points != TableEncoder(table, k).points(table)
+    assert hidden.sum() == len(aggregator._hidden[0]) < 10  # what only one member of a group has
     found = aggregator.certificate(table, time_limit=2)
     assert found.loss == pytest.approx(information_loss(points, aggregator.labels_))
     assert 0 < found.bound <= found.loss * (1 + 1e-9)
@@ -39,6 +43,20 @@ def test_certificate_needs_the_table_of_fit():
         aggregator.certificate(table.head(60))
     with pytest.raises(ValueError, match="time_limit=0 must be a number above"):
         aggregator.certificate(table, time_limit=0)
+
+
+@pytest.mark.parametrize("n_dense", [512, 8])
+def test_certificate_of_another_table_is_refused(monkeypatch, n_dense):
+    """The groups lose less than the bound of a table in which records are farther apart."""
+    monkeypatch.setattr(_coordinates, "MAX_DENSE", n_dense)
+    table = visits()
+    aggregator = TableAggregator(k=3).fit(table)
+    loaded = pickle.loads(pickle.dumps(aggregator))
+    for model in (aggregator, loaded):
+        assert model.certificate(table, time_limit=0.2).loss == aggregator.information_loss_
+        for other in (visits(seed=1), table.assign(cost=table["cost"] + (table.index == 7))):
+            with pytest.raises(ValueError, match="X must be what the estimator was fitted on"):
+                model.certificate(other, time_limit=0.2)
 
 
 @pytest.fixture

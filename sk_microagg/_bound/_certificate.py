@@ -10,6 +10,10 @@ from sk_microagg._utils._typing import Floats
 # A bound is lowered by a billionth for rounding: smaller gaps are reported as this.
 SMALLEST_GAP = 1e-6
 
+# Losses that were summed in another order differ by less, relatively and of all.
+ROUNDING = 1e-9
+ROUNDING_OF_ALL = 1e-14
+
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
@@ -21,7 +25,7 @@ class Certificate:
         Information loss of the partition.
 
     bound : float
-        What any partition loses at least; 0 if nothing was proven.
+        What any partition loses at least, so at most `loss`; 0 if nothing was proven.
 
     trace : ndarray of shape (n_improvements, 2)
         Seconds since the start of the search, and the bound that was proven by then.
@@ -49,6 +53,13 @@ class Certificate:
     bound: float
     trace: Floats
     k: int | None
+
+    def __post_init__(self) -> None:
+        if self.bound > self.loss * (1.0 + ROUNDING) + ROUNDING_OF_ALL:
+            raise ValueError(
+                f"bound={self.bound:.6g} must be at most the loss of the groups, {self.loss:.6g}: "
+                f"is it the bound for k={self.k}, and for the same records, scaled in the same way?"
+            )
 
     def __repr__(self) -> str:
         # Without the trace, which would fill the screen.

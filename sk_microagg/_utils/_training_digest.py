@@ -1,12 +1,17 @@
-"""Recognition of the training data, for a warning where `transform` does not give the release."""
+"""Recognition of the training data: where `transform` is not the release, and for certificates."""
 
 from hashlib import sha256
+from math import isclose
 from typing import Any
 from warnings import warn
 
 import numpy as np
 
+from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._typing import Array
+
+# The errors of the same records differ by less, relatively.
+ROUNDING = 1e-6
 
 
 def digest(records: Array) -> str:
@@ -41,4 +46,14 @@ def warn_if_training_data(records: Array, training_digest: str | None) -> None:
             "groups than their own: the result need not be k-anonymous. The release is what "
             "fit_transform returns.",
             stacklevel=4,  # scikit-learn wraps transform
+        )
+
+
+def check_is_training_data(estimator: Any, sse: float, total: float) -> None:
+    """Raise unless records lose what the estimator lost, given their errors in its groups."""
+    pairs = (sse, estimator.sse_), (loss_share(sse, total), estimator.information_loss_)
+    if not all(isclose(*pair, rel_tol=ROUNDING, abs_tol=1e-12 * total) for pair in pairs):
+        raise ValueError(
+            "X must be what the estimator was fitted on: its groups lose something else in this "
+            "table, so that a bound would say nothing about them."
         )

@@ -10,7 +10,7 @@ from sk_microagg import MicroAggregator
 from sk_microagg.refiners import IteratedLocalSearch
 
 # In all, 212 tables.
-N_TABLES = {name: 14 for name in FITS} | {
+N_TABLES = dict.fromkeys(FITS, 14) | {
     name: 2 if "target" in name else 3 for name in FITS if "target" in name or "Dask" in name
 }
 

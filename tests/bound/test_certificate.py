@@ -48,5 +48,28 @@ def test_a_bound_for_another_k_is_refused():
     assert certificate.bound == bound
     assert certificate.loss == pytest.approx(aggregator.information_loss_)
     bound, trace = loss_bound(scaled, 40, return_trace=True)
-    with pytest.raises(ValueError, match=r"bound=.* must be at most the loss .* for k=4 and"):
+    with pytest.raises(ValueError, match=r"bound=.* must be at most the loss .* for k=4, and"):
         certificate_of(aggregator, X, bound, trace)
+
+
+def test_a_bound_above_the_loss_is_refused():
+    with pytest.raises(
+        ValueError, match=r"bound=0\.3 must be at most the loss of the groups, 0\.2"
+    ):
+        Certificate(0.2, 0.3, np.empty((0, 2)), k=5)
+    # The same loss, summed in another order.
+    assert Certificate(0.2, 0.2 * (1 + 1e-12), np.empty((0, 2)), k=5).verdict() == "optimal"
+
+
+def test_other_records_are_refused():
+    records = X.copy()
+    records[::7, 0] = np.nan
+    for own in (X, records):
+        aggregator = MicroAggregator(k=4).fit(own)
+        certificate = certify(aggregator, own, 0.1)
+        assert certificate.loss == pytest.approx(aggregator.information_loss_, rel=1e-12)
+        for other in (1.5 * own, own[::-1], np.where(own == own[3, 1], own + 1, own)):
+            with pytest.raises(ValueError, match="X must be what the estimator was fitted on"):
+                certify(aggregator, other, 0.1)
+            with pytest.raises(ValueError, match="X must be what the estimator was fitted on"):
+                certificate_of(aggregator, other, 0.0, certificate.trace)

@@ -16,6 +16,27 @@ def variance(values):
     return mean([(value - center) ** 2 for value in values])
 
 
+def coarse_moments(known):
+    """Mean and deviation to few digits: steps of at least what one value can change.
+
+    The deviation is a power of the eighth root of 2, or of 2, 4 or 16 if one value makes up more
+    than half of it. The mean is a multiple of a power of 2 of at least an eighth of that.
+    """
+    center, deviation = mean(known), math.sqrt(variance(known))
+    largest = max(abs(value - center) for value in known)
+    share = largest**2 / (len(known) * deviation**2)
+    base = 2 ** (1 / 8)
+    if share > 0.5:
+        base = next(base for base in (2, 4, 16) if base == 16 or (1 - share) * base**2 >= 1)
+    tolerance = min(math.sqrt(base), math.sqrt(2))
+    exponent = math.floor(math.log(deviation / tolerance, base)) - 1
+    while base**exponent * tolerance < deviation * (1 - 1e-12):
+        exponent += 1
+    scale = base**exponent
+    step = 2.0 ** math.ceil(math.log2(max(scale / 8, largest / len(known))))
+    return round(center / step) * step, scale
+
+
 def standardized_points(X):
     """Rows of coordinates: standardized columns, then one for each with missing values.
 
@@ -28,12 +49,16 @@ def standardized_points(X):
         if share > 0 and len(known) <= 1:
             first.append([0.0] * len(column))
             continue
-        spread = math.sqrt(variance(known)) if max(known) > min(known) else 1.0
+        center, spread, place = mean(known), 1.0, 0.0
+        if max(known) > min(known):
+            spread = math.sqrt(variance(known))
+            if share > 0:
+                center, spread = coarse_moments(known)
+                place, _ = coarse_moments([(value - center) / spread for value in known])
         # With the known values at variance 1, their total variance is (1 - share)(1 + share).
         unit = math.sqrt(1 - share**2)
-        center = mean(known)
         first.append(
-            [0.0 if math.isnan(value) else (value - center) / spread / unit for value in column]
+            [(place if math.isnan(value) else (value - center) / spread) / unit for value in column]
         )
         if share > 0:
             second.append([math.isnan(value) / unit for value in column])

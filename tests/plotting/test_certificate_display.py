@@ -169,3 +169,8 @@ class TestFromEstimator:
         aggregator = MicroAggregator(k=4).fit(X)
         with pytest.raises(ValueError, match=f"time_limit={time_limit} must be a number above 0"):
             CertificateDisplay.from_estimator(aggregator, X, time_limit=time_limit)
+
+
+def test_a_bound_above_the_loss_is_refused():
+    with pytest.raises(ValueError, match="must be at most the loss of the groups"):
+        CertificateDisplay.from_data(0.1, [[1.0, 0.2]])
