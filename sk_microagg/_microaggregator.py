@@ -146,7 +146,8 @@ class MicroAggregator(
         Number of blocks; 1 with `stitch`.
 
     sse_ : float
-        Sum of squared distances to the centroids, in the scaled space.
+        Sum of squared distances to the centroids, in the scaled space. The only known value of a
+        group counts as half a standard deviation from missing ones, whatever it is.
 
     information_loss_ : float
         `sse_` as a share of the total sum of squares in the scaled space, from 0 to 1.
@@ -206,17 +207,21 @@ class MicroAggregator(
     Missing values are part of a record: in the scaled space, one lies at the mean of the known
     values of its column, and a further coordinate tells it apart, such that it is as far from a
     known value, on average, as two known ones are from each other. With "standard", both
-    coordinates together have a variance of 1, as columns without missing values do. The scaler has
-    to accept NaN, as those of scikit-learn do; if it imputes values, nothing tells these apart.
+    coordinates together have a variance of 1, as columns without missing values do. All of this is
+    rounded to few digits, with "standard" and "target" also mean and scale of such columns. The
+    scaler has to accept NaN, as those of scikit-learn do; if it imputes values, nothing tells these
+    apart.
 
     A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, but no
     training record. Weights and cuts are coarse numbers that no single record determines, so that
-    no record can be computed from them. Consider three things before you distribute a model. With
-    `k=1`, and for a record shared by `k` or more people, the centroid *is* the record. If all
-    values of a group but one are missing in a column, the release does not have that one, but it
-    can be computed from the centroid in the scaled space, which `transform` needs. And a scaler
-    keeps statistics of the columns: StandardScaler means and variances, others also single values
-    (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians, QuantileTransformer quantiles).
+    no record can be computed from them. If all values of a group but one are missing in a column,
+    neither the release nor the model has that one, and it does not follow from means, scales and
+    losses, which are coarse or do not depend on it. Consider two things before you distribute a
+    model. With `k=1`, and for a record shared by `k` or more people, the centroid *is* the record.
+    And a scaler keeps statistics of the columns: StandardScaler means and variances, others also
+    single values (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians,
+    QuantileTransformer quantiles); those other than "standard", "target", StandardScaler and
+    :class:`TargetScaler` also exact ones of columns with missing values.
     With a nonlinear scaler, such as a logarithm, the means in both spaces together reveal more than
     the release: distribute the release only, or use a linear scaler.
 

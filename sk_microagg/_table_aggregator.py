@@ -153,7 +153,9 @@ class TableAggregator(
         Number of blocks.
 
     sse_ : float
-        Sum of squared distances to the centroids, in the space of the encoded columns.
+        Sum of squared distances to the centroids, in the space of the encoded columns. A number
+        that only one person of a group has counts as half a standard deviation from missing ones,
+        whatever it is.
 
     information_loss_ : float
         `sse_` as a share of the total sum of squares, from 0 to 1.
@@ -205,7 +207,8 @@ class TableAggregator(
     such as names, of which hardly anything would come out, and those with mostly rare values.
 
     A fitted model holds what the groups are released as, means in the space of the coordinates,
-    means and variances of numbers, and the categories that at least `k` people share.
+    means and variances of numbers, which are coarse where values are missing, and the categories
+    that at least `k` people share.
 
     Examples
     --------

@@ -57,7 +57,7 @@ class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     anonymizer_ : object
-        The fitted anonymizer.
+        The fitted anonymizer, without the `labels_` of the training data.
 
     estimator_ : object
         The model, fitted on the release.
@@ -78,12 +78,12 @@ class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    The release is not kept, and neither are the training data: what the model remembers are rows
-    that at least `k` people share. This does not hold for `y`, which is not anonymized: a model
-    learns from the target of each person, as it is, and a nearest neighbors classifier even keeps
-    it. Nor does it hold for columns that the anonymizer leaves as they are, such as those that are
-    not among the `quasi_identifiers` of a :class:`TableAggregator`. Where all people of a group
-    have the same target, it can be told of each of them: see
+    The release is not kept, and neither are the training data, nor who is in which group: what the
+    model remembers are rows that at least `k` people share. This does not hold for `y`, which is
+    not anonymized: a model learns from the target of each person, as it is, and a nearest neighbors
+    classifier even keeps it. Nor does it hold for columns that the anonymizer leaves as they are,
+    such as those that are not among the `quasi_identifiers` of a :class:`TableAggregator`. Where
+    all people of a group have the same target, it can be told of each of them: see
     :class:`~sk_microagg.privacy.LDiversity`.
 
     Missing values are allowed if both allow them: for example, if the estimator is a Pipeline that
@@ -152,6 +152,8 @@ class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
         estimator.fit(release, y, **routed.estimator.fit)
         if is_like_x and columns is None:
             _check_takes_missing(estimator, X)
+
+        _forget_labels(anonymizer)
 
         # Attributes are set only after everything has succeeded: no half-fitted model remains.
         validate_data(self, X, skip_check_array=True)
@@ -332,6 +334,13 @@ class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.string = of_anonymizer.string and of_estimator.input_tags.string
         tags.input_tags.allow_nan = of_anonymizer.allow_nan and of_estimator.input_tags.allow_nan
         return tags
+
+
+def _forget_labels(anonymizer: Estimator) -> None:
+    """Remove the group of each record, by which the release would follow, row by row."""
+    parts = anonymizer.get_params().values() if hasattr(anonymizer, "get_params") else ()
+    for part in (anonymizer, *parts):
+        getattr(part, "__dict__", {}).pop("labels_", None)
 
 
 def _columns_by_name(release: Any, X: Any, anonymizer: Estimator) -> list[Any] | None:

@@ -134,7 +134,7 @@ def test_y_reaches_the_anonymizer(X):
     y = X[:, 1]
     model = TrainOnRelease(Ridge(), MicroAggregator(scaler="target")).fit(X, y)
     expected = MicroAggregator(scaler="target").fit(X, y)
-    assert_array_equal(model.anonymizer_.labels_, expected.labels_)
+    assert_array_equal(model.anonymizer_.centroids_, expected.centroids_)
     assert np.argmax(model.anonymizer_.scaler_.weights_) == 1
 
 
@@ -149,8 +149,9 @@ def metadata_routing():
 
 def assert_all_were_used(model, X, y, new, weights):
     """The groups are diverse, and the estimator knows of the weights."""
-    assert diversity(model.anonymizer_.labels_, y) == 2
-    release = model.anonymizer_.centroids_[model.anonymizer_.labels_]
+    release = clone(model.anonymizer).fit_transform(X, sensitive=y)
+    assert_array_equal(np.unique(release, axis=0), np.unique(model.anonymizer_.centroids_, axis=0))
+    assert diversity(release, y) == 2
     weighted = LogisticRegression().fit(release, y, sample_weight=weights)
     assert_array_equal(model.predict_proba(new), weighted.predict_proba(new))
 
@@ -190,8 +191,8 @@ def test_units_and_strata_without_routing(X, y, new):
     units, strata = np.arange(120) // 2, np.arange(120) % 3
     model = TrainOnRelease(LogisticRegression(), MicroAggregator(k=3))
     model.fit(X, y, unit=units, strata=strata)
-    expected = MicroAggregator(k=3).fit_predict(X, unit=units, strata=strata)
-    assert_array_equal(model.anonymizer_.labels_, expected)
+    expected = MicroAggregator(k=3).fit(X, unit=units, strata=strata)
+    assert_array_equal(model.anonymizer_.centroids_, expected.centroids_)
     assert model.predict(new).shape == (37,)  # without strata: rows are used as they are
 
 
@@ -311,7 +312,8 @@ def test_a_diverse_target_of_a_table(table):
     anonymizer = TableAggregator(4, drop="person", categories="shares", privacy=LDiversity(2))
     model = TrainOnRelease(LogisticRegression(max_iter=10_000), anonymizer)
     model.fit(X, y, sensitive=y)
-    assert diversity(model.anonymizer_.labels_, y) == 2
+    assert diversity(clone(anonymizer).fit_transform(X, sensitive=y), y) == 2
+    assert model.anonymizer_.group_sizes_.sum() == len(X)
 
 
 def test_rows_with_missing_values(X, y, new):
@@ -369,6 +371,15 @@ def test_a_model_remembers_rows_that_k_people_share_only(X, y):
     remembered = model.estimator_._fit_X
     _, counts = np.unique(remembered, axis=0, return_counts=True)
     assert counts.min() >= 5
+
+
+@pytest.mark.parametrize("anonymizer", [FAST, make_pipeline(FAST), TableAggregator(refiner=None)])
+def test_the_release_does_not_follow_from_the_model(X, y, new, anonymizer):
+    """Groups of records and centroids would be the release, row by row."""
+    model = TrainOnRelease(LogisticRegression(), anonymizer).fit(X, y)
+    parts = [model.anonymizer_, *model.anonymizer_.get_params().values()]
+    assert not any(hasattr(part, "labels_") for part in parts)
+    assert model.predict(new).shape == y[: len(new)].shape
 
 
 def test_a_pickled_model_predicts_the_same(X, y, new):

@@ -124,7 +124,9 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
     losses = getattr(estimator, "column_losses_", None)
     if losses is None:
         space = pair.encoder.coordinates
-        sums = space.sums_of_squares(space.numbers(pair.original), estimator.labels_)
+        numbers, labels = space.numbers(pair.original), estimator.labels_
+        hidden = space.single_values(numbers, labels)[:2]
+        sums = space.sums_of_squares(numbers, labels, space.stand_ins(numbers, labels, *hidden))
         losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
     found = getattr(estimator, "kinds_", None)
     if found is None:

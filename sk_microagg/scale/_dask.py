@@ -152,7 +152,8 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
         Number of rows in each group, at least `k`, block by block.
 
     sse_ : float
-        Sum of squared distances to the centroids, in the scaled space.
+        Sum of squared distances to the centroids, in the scaled space, as in
+        :class:`~sk_microagg.MicroAggregator`.
 
     information_loss_ : float
         `sse_` as a share of the total sum of squares in the scaled space, from 0 to 1.

@@ -20,20 +20,25 @@ def distances(cells, distance):
 
 
 def number_distances(numbers):
-    """A number, standardized; what is missing lies at the mean, one step aside."""
+    """A number, standardized; what is missing lies at the mean, one step aside: both coarse."""
     values = [float(number) for number in known(numbers)]
-    mean = sum(values) / len(values)
-    variance = sum((value - mean) ** 2 for value in values) / len(values)
     share_missing = 1 - len(values) / len(numbers)
     total = 1 - share_missing**2
+    scale, place = 0.0, sum(values) / len(values)
+    if max(values) > min(values):
+        if share_missing:
+            center, scale = coarse_moments(values)
+            place = center + scale * coarse_moments([(v - center) / scale for v in values])[0]
+        else:
+            scale = math.sqrt(sum((value - place) ** 2 for value in values) / len(values))
 
     def distance(a, b):
         if is_null(a) and is_null(b):
             return 0.0
         if is_null(a) or is_null(b):
             value = float(b if is_null(a) else a)
-            return ((value - mean) ** 2 / variance + 1 if variance else 1.0) / total
-        return (float(a) - float(b)) ** 2 / variance / total if variance else 0.0
+            return (((value - place) / scale) ** 2 + 1 if scale else 1.0) / total
+        return ((float(a) - float(b)) / scale) ** 2 / total if scale else 0.0
 
     return distances(numbers, distance)
 
