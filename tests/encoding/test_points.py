@@ -120,7 +120,7 @@ def test_ordinal_values(seed, share_missing, k, form):
         points = points_of(cells, k, kinds={"column": "ordinal"})
     else:
         points = points_of(cells, k, dtype=pd.CategoricalDtype(order, ordered=True))
-    if np.ptp(dense(points)[:, 0]) > 0:
+    if np.ptp(dense(points)[:, 0]) > 0 and None not in cells:
         assert variance_of(points) == pytest.approx(1)
     assert_allclose(distances_of(points), oracle.rank_distances(cells, order, k), atol=1e-9)
 

@@ -1,9 +1,11 @@
 """Columns of any kind as distances and as released cells, cell by cell in plain Python."""
 
+import math
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+from oracles.missing import coarse_moments
 
 from sk_microagg._utils._tables import is_null
 
