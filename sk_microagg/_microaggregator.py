@@ -349,8 +349,7 @@ class MicroAggregator(
         cells, n_moved = cells.with_coordinates(*single_values, scaled, labels)
         sse, total = groups.sse, total_sum_of_squares(scaled)
         if len(single_values[0]):
-            kept = with_values(scaled, *space.stand_ins(records, labels, *single_values[:2]))
-            sse, total = squared_errors(kept, group_means(kept, labels), labels)
+            sse, total = _errors_without(single_values, space, records, scaled, labels)
             method.forget_traces()
         exact_transform = groups.n_moved == n_moved == 0
         training_digest = None if exact_transform else digest(records)
@@ -510,3 +509,15 @@ class MicroAggregator(
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _errors_without(
+    single_values: tuple[Labels, Labels, Floats],
+    space: ScaledSpace,
+    records: Array,
+    scaled: Floats,
+    labels: Labels,
+) -> tuple[float, float]:
+    """Squared errors within groups and in all that do not depend on the only values of groups."""
+    kept = with_values(scaled, *space.stand_ins(records, labels, *single_values[:2]))
+    return squared_errors(kept, group_means(kept, labels), labels)

@@ -30,6 +30,7 @@ from sk_microagg._utils._typing import (
     Array,
     BuilderLike,
     DataFrame,
+    Floats,
     Labels,
     Names,
     Output,
@@ -45,6 +46,7 @@ from sk_microagg._utils._validation import (
     check_verbose,
 )
 from sk_microagg._utils._version import __version__, complete_model
+from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._frames import Frame, replace_columns
 from sk_microagg.encoding._lost import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.privacy import Constraint, Rules
@@ -341,21 +343,15 @@ class TableAggregator(
         )
         if uses_target(self):
             warn_if_homogeneous(labels, y, "column_weights='target'")
-        released = encoder.released(
-            records, labels, numbers=self.numbers, categories=self.categories, units=rules.units
-        )
+        released = self._release_groups(encoder, records, numbers, labels, rules)
         check_released_names(released, roles)
-        rare = encoder.coordinates.rare_shares(numbers)
-        warn_of_lost_columns(records, released, labels, rare, method.k)
-        # Means that would tell the only known value of a group are not kept.
+        # Means that would tell the only known value of a group are not kept, nor do losses tell it.
         single_values = encoder.coordinates.single_values(numbers, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
         exact_transform = groups.n_moved == n_moved == 0
-        # Nor do losses tell it.
-        stand_ins = encoder.coordinates.stand_ins(numbers, labels, *single_values[:2])
-        if len(stand_ins[0]):
+        sums = encoder.coordinates.sums_of_squares(numbers, labels, single_values[:2])
+        if len(single_values[0]):
             method.forget_traces()
-        sums = encoder.coordinates.sums_of_squares(numbers, labels, stand_ins)
         sse, total = (sum(part) for part in zip(*sums.values(), strict=True))
         column_losses = encoder.losses(records, labels, sums)
         task.call_on_fit_task_end(estimator=self, X=X)
@@ -384,6 +380,22 @@ class TableAggregator(
         self._training_digest = None if exact_transform else digest(routing_of(points))
         self._sk_microagg_version = __version__
         return frame
+
+    def _release_groups(
+        self,
+        encoder: TableEncoder,
+        records: DataFrame,
+        numbers: Floats,
+        labels: Labels,
+        rules: Rules,
+    ) -> dict[Any, DataFrame]:
+        """What groups are released as; warn of columns of which hardly anything is left."""
+        released = encoder.released(
+            records, labels, numbers=self.numbers, categories=self.categories, units=rules.units
+        )
+        rare = encoder.coordinates.rare_shares(numbers)
+        warn_of_lost_columns(records, released, labels, rare, encoder.k)
+        return released
 
     def _rules(
         self, table: DataFrame, k: int, roles: TableRoles, sensitive: TableLike | None
@@ -595,9 +607,9 @@ class TableAggregator(
         with complete_model(self):
             coordinates = self._encoder.coordinates
             numbers = coordinates.numbers(frame.table[self._table_roles.quasi_identifiers])
-            stand_ins = coordinates.stand_ins(numbers, self.labels_, *self._hidden)
-            sums = coordinates.sums_of_squares(numbers, self.labels_, stand_ins)
+            sums = coordinates.sums_of_squares(numbers, self.labels_, self._hidden)
             check_is_training_data(self, *map(sum, zip(*sums.values(), strict=True)))
+            stand_ins = coordinates.stand_ins(numbers, self.labels_, *self._hidden)
             return with_values(coordinates.points(numbers), *stand_ins)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:

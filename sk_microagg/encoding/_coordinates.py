@@ -183,7 +183,7 @@ class Coordinates:
         self,
         numbers: Floats,
         labels: Labels,
-        stand_ins: tuple[Labels, Labels, Floats] | None = None,
+        hidden: tuple[Labels, Labels] | None = None,
     ) -> dict[Any, tuple[float, float]]:
         """Squared errors of each column, within groups and in all.
 
@@ -195,8 +195,8 @@ class Coordinates:
         labels : ndarray of shape (n_records,)
             Group of each record, numbered from 0.
 
-        stand_ins : tuple of ndarray or None, default=None
-            What is counted in the place of hidden values, as `stand_ins` gives it.
+        hidden : tuple of ndarray or None, default=None
+            Groups and columns of `single_values`, for which `stand_ins` count.
 
         Returns
         -------
@@ -206,8 +206,8 @@ class Coordinates:
         """
         sums = {}
         lines, flags = self._lines_of(numbers)
-        if stand_ins is not None:
-            lines = with_values(lines, *stand_ins)
+        if hidden is not None:
+            lines = with_values(lines, *self.stand_ins(numbers, labels, *hidden))
         codes = self._codes(numbers)
         for place, column in enumerate(self._lines):
             own_flags = flags[:, self._space.with_missing == place]

@@ -126,7 +126,7 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
         space = pair.encoder.coordinates
         numbers, labels = space.numbers(pair.original), estimator.labels_
         hidden = space.single_values(numbers, labels)[:2]
-        sums = space.sums_of_squares(numbers, labels, space.stand_ins(numbers, labels, *hidden))
+        sums = space.sums_of_squares(numbers, labels, hidden)
         losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
     found = getattr(estimator, "kinds_", None)
     if found is None:

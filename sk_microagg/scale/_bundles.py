@@ -178,13 +178,13 @@ class Aggregate:
         coding, space = self.row_format.coding, self.space
         averaged = coding.averaged(records, points)
         labels, groups = aggregate_block(averaged, points, self.rounding, method, seed, rules)
-        units, stand_ins, kept = rules.units if rules else None, None, points
+        units, hidden, kept = rules.units if rules else None, None, points
         if np.isnan(records).any():
             single_values = space.single_values(records, labels, units)
-            stand_ins = space.stand_ins(records, labels, *single_values[:2])
-            kept = with_values(points, *stand_ins)
+            hidden = single_values[:2]
+            kept = with_values(points, *space.stand_ins(records, labels, *hidden))
             groups = _without(single_values, groups, points, labels)
-        groups = coding.finish(space, groups, records, kept, labels, units, stand_ins)
+        groups = coding.finish(space, groups, records, kept, labels, units, hidden)
         return labels, groups, kept
 
     def _suits(self, rows):

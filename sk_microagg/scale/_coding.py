@@ -77,9 +77,9 @@ class NumberCoding:
         """What the means of groups are of: the numbers themselves."""
         return records
 
-    def finish(self, space, groups, records, kept, labels, units, stand_ins):
+    def finish(self, space, groups, records, kept, labels, units, hidden):
         """The groups with what they are released as, the means, and with the errors of points."""
-        if stand_ins is None or not len(stand_ins[0]):
+        if hidden is None or not len(hidden[0]):
             return groups
         return replace(groups, sse=squared_error(kept, group_means(kept, labels), labels))
 
@@ -185,14 +185,14 @@ class TableCoding:
         """What the means of groups are of: codes have none."""
         return points
 
-    def finish(self, space, groups, records, kept, labels, units, stand_ins):
+    def finish(self, space, groups, records, kept, labels, units, hidden):
         """The groups with what they are released as, as numbers, and with their errors."""
         n_groups = len(groups.sizes)
         averages = [
             column.averages(records[:, j], labels, n_groups, units)
             for j, column in enumerate(self.columns)
         ]
-        sums = space.sums_of_squares(records, labels, stand_ins)
+        sums = space.sums_of_squares(records, labels, hidden)
         return replace(
             groups,
             centroids=np.column_stack(averages),
