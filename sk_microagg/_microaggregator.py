@@ -335,8 +335,7 @@ class MicroAggregator(
         space = ScaledSpace(scaler, fewest_known(k))
         scaled = space.fit(records, rules.units, y)
         method = aggregation.method_for(scaled.shape[1], rules, self.builder)
-        n_strata = 1 if strata is None else len(strata)
-        task = self._init_callback_context(max_subtasks=n_strata)
+        task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
         task.call_on_fit_task_begin(estimator=self, X=X)
         rounding = space.rounding(records, scaled)
         labels, groups, cells = aggregation.run(
@@ -349,10 +348,10 @@ class MicroAggregator(
         cells, n_moved = cells.with_coordinates(*single_values, scaled, labels)
         sse, total = groups.sse, total_sum_of_squares(scaled)
         if len(single_values[0]):
-            sse, total = _errors_without(single_values, space, records, scaled, labels)
+            kept = with_values(scaled, *space.stand_ins(records, labels, *single_values[:2]))
+            sse, total = squared_errors(kept, group_means(kept, labels), labels)
             method.forget_traces()
         exact_transform = groups.n_moved == n_moved == 0
-        training_digest = None if exact_transform else digest(records)
         task.call_on_fit_task_end(estimator=self, X=X)
 
         # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
@@ -374,7 +373,7 @@ class MicroAggregator(
         self._cells = cells
         self._hidden = single_values[:2]
         self._strata = None if strata is None else strata.names
-        self._training_digest = training_digest
+        self._training_digest = None if exact_transform else digest(records)
         self._sk_microagg_version = __version__
         return self
 
@@ -509,15 +508,3 @@ class MicroAggregator(
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _errors_without(
-    single_values: tuple[Labels, Labels, Floats],
-    space: ScaledSpace,
-    records: Array,
-    scaled: Floats,
-    labels: Labels,
-) -> tuple[float, float]:
-    """Squared errors within groups and in all that do not depend on the only values of groups."""
-    kept = with_values(scaled, *space.stand_ins(records, labels, *single_values[:2]))
-    return squared_errors(kept, group_means(kept, labels), labels)
