@@ -40,6 +40,11 @@ class Choice:
     strata: list | tuple = ()
 
     @property
+    def exposed(self):
+        """Unchanged columns that an intruder may know: all but sensitive ones."""
+        return [name for name in self.unchanged if name not in self.sensitive]
+
+    @property
     def dropped(self):
         """Columns that are not released."""
         return [name for name in self.names if name not in {*self.anonymized, *self.unchanged}]

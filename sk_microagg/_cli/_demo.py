@@ -52,7 +52,8 @@ def _anonymize_patients(k=5):
     print()
     print(f"groups            {aggregator.n_groups_}")
     print(f"smallest group    {aggregator.group_sizes_.min()}")
-    print(f"anonymity level   {anonymity_level(release)}  (every row occurs at least this often)")
+    level = anonymity_level(release)
+    print(f"anonymity level   {level}  (every combination of values occurs at least this often)")
     print(f"information loss  {percent(aggregator.information_loss_)}")
     print(f"seconds           {seconds:.3f}")
     decimals = [decimals_of(column) for column in patients.data.T]

@@ -29,6 +29,7 @@ def facts_of(
     level,
     homogeneous,
     *,
+    singled_out=None,
     columns=(),
     privacy=None,
     certificate=None,
@@ -49,6 +50,9 @@ def facts_of(
 
     homogeneous : ndarray of shape (n_unchanged,)
         For each unchanged column, the share of the records in groups that share one value.
+
+    singled_out : dict or None, default=None
+        The fact about what unchanged columns single out, if there are such columns.
 
     columns : list of dict, default=()
         For each anonymized column its name, its kind, how that was recognized, and what is
@@ -81,14 +85,17 @@ def facts_of(
         "anonymized": _names(choice.anonymized),
         **({"columns": Fact([*map(_line_of_column, columns)], [*columns])} if columns else {}),
         "unchanged": _names(choice.unchanged),
-        **({"sensitive": _names(choice.sensitive)} if choice.sensitive else {}),
+        **({"sensitive": _assumed_unknown(choice.sensitive)} if choice.sensitive else {}),
         **({"strata": _names(choice.strata)} if choice.strata else {}),
         "method": method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": smallest_group,
         "anonymity level": Fact(
-            f"{level}  (every row occurs at least this often{level_of})", level
+            f"{level}  (every combination of the anonymized columns occurs at least this "
+            f"often{level_of})",
+            level,
         ),
+        **(singled_out or {}),
         **(privacy or {}),
         **({"homogeneity": lines} if lines else {}),
         "information loss": Fact(
@@ -104,6 +111,11 @@ def facts_of(
 
 def _names(columns):
     return Fact(", ".join(map(shown, columns)) or "none", list(columns))
+
+
+def _assumed_unknown(columns):
+    names, value = _names(columns)
+    return Fact(f"{names}  (assumed to be unknown to intruders)", value)
 
 
 def _line_of_column(column):

@@ -41,6 +41,7 @@ from sk_microagg._cli._released import describe
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
 from sk_microagg._cli._typed_command import typed_command
+from sk_microagg._cli._unchanged import of_plan, warn_of_determined
 from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
 from sk_microagg._utils._extras import check_report_extra
 from sk_microagg.generalization._intervals import ends_of_intervals
@@ -77,7 +78,7 @@ def anonymize_in_memory(options, progress):
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
     hint_at_codes(plan, progress)
-    passed = plan.table.as_text(choice.unchanged)
+    passed = plan.unchanged
 
     records = plan.records()
     released, interrupted = group(estimator, records, progress)
@@ -89,6 +90,7 @@ def anonymize_in_memory(options, progress):
     homogeneous = homogeneity(release.classes, passed) if choice.unchanged else []
     privacy = roles.check(release.labels, choice, options.k)
     warn_of_large_units(choice, roles.share(release.labels), options.k, progress)
+    singled_out = of_plan(plan, release, progress)
 
     progress.show(f"writing {options.output}")
     check_targets(options)  # Again, since a file may have been written in the meantime.
@@ -110,6 +112,7 @@ def anonymize_in_memory(options, progress):
         estimator.group_sizes_.min(),
         level,
         homogeneous,
+        singled_out=singled_out,
         columns=[describe(c, release.by_column.get(c.name), estimator) for c in plan.columns],
         privacy=privacy,
         certificate=certificate,
@@ -129,6 +132,9 @@ def hint_at_codes(plan, progress):
 def warn_of_columns(plan, progress):
     """Warn of columns that may identify people, and of people with several rows."""
     warn_of_identifiers(identifiers(plan.table, plan.choice.unchanged), progress)
+    # A group never mixes strata, so that they give nothing away.
+    others = plan.unchanged.drop(columns=list(plan.choice.strata))
+    warn_of_determined(plan.records()[[c.name for c in plan.known]], others, progress)
     if plan.choice.unit is None:
         lines = several_rows(plan.table, plan.choice.dropped)
         warn_of_several_rows(lines, plan.options.method != "kaim", progress)

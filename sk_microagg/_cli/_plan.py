@@ -76,6 +76,11 @@ class Plan:
         """The columns that are anonymized and have a known value."""
         return [column for column in self.columns if column.kind != "empty"]
 
+    @cached_property
+    def unchanged(self):
+        """The cells of columns that are released unchanged, as text."""
+        return self.table.as_text(self.choice.unchanged)
+
     def make_estimator(self, verbose=0):
         """Make the estimator, not fitted."""
         return make_estimator(

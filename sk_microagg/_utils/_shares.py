@@ -1,11 +1,12 @@
 """Shares of the records of a table, written so that none stands for only a few records."""
 
-from sk_microagg._utils._numbers import at_most, whole_percent
+from sk_microagg._utils._numbers import at_most, counted, whole_percent
 
 # A figure for one record discloses it, and a figure for two discloses each of them to the other.
 FEWEST_RECORDS = 3
 
 MOST_LINES = 5
+MOST_NAMES = 8
 
 
 def fewest_records(k):
@@ -142,3 +143,62 @@ def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     if n_more:
         lines.append(f"and {n_more} more {'column' if n_more == 1 else 'columns'}")
     return lines
+
+
+def singled_out_lines(found, names, n_records, k):
+    """How far columns that are released unchanged single people out, in up to three lines.
+
+    Parameters
+    ----------
+    found : UnchangedUniqueness
+        What was measured.
+
+    names : list of str
+        The columns, as they are shown.
+
+    n_records, k : int
+        Number of all records, and the minimum group size.
+
+    Returns
+    -------
+    lines : list of str
+        By all columns, by a few of them, and with what is released of the anonymized ones.
+    """
+    together = f"by {in_a_list(names)}{' together' if len(names) > 1 else ''}"
+    lines = [f"{records_in_words(found.unique, n_records, k)}, {together}"]
+    fewest = fewest_records(k)
+    by_fewer = [
+        f"by {size} {share_in_words(share, n_records, fewest)}"
+        for size, share in zip(("one", "two", "three"), found.unique_by, strict=False)
+    ][: len(names) - 1]
+    if by_fewer:
+        some = found.n_combined < len(names)
+        of = f"the {found.n_combined} columns with most different values" if some else "them"
+        lines.append(f"of {of}, {', '.join(by_fewer)}")
+    whom, most = "them" if len(names) > 1 else "it", at_most(found.expected_matches)
+    lines.append(f"an intruder who knows {whom}, too, re-identifies {most} of the records")
+    return lines
+
+
+def records_in_words(share, n_records, k):
+    """A share of the records as it may be shown, with the noun."""
+    if share == 0:
+        return "no records"
+    return share_in_words(share, n_records, fewest_records(k), " of the records")
+
+
+def in_a_list(names):
+    """Names in a sentence: the first of many, and how many more there are."""
+    n_more = len(names) - MOST_NAMES
+    if n_more > 0:
+        return f"{', '.join(names[:MOST_NAMES])} and {counted(n_more, 'more column')}"
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
+
+
+def determined_in_words(found, show):
+    """Sentences such as "expersq determines exper", without an end; `show` shows a name."""
+    return [
+        f"{in_a_list([*map(show, columns)])} {'determine' if len(columns) > 1 else 'determines'} "
+        f"{show(name)}, or nearly so"
+        for columns, name in found
+    ]

@@ -24,6 +24,11 @@ from sk_microagg.metrics._membership_inference import MembershipInference, membe
 from sk_microagg.metrics._missing import record_missing_rate, value_missing_rate
 from sk_microagg.metrics._propensity import propensity_mse
 from sk_microagg.metrics._risk_utility import risk_utility
+from sk_microagg.metrics._unchanged import (
+    UnchangedUniqueness,
+    determined_columns,
+    unchanged_uniqueness,
+)
 
 __all__ = [
     "AttributeInference",
@@ -31,11 +36,13 @@ __all__ = [
     "CorrelationChange",
     "MembershipInference",
     "RecordLinkage",
+    "UnchangedUniqueness",
     "anonymity_level",
     "attribute_changes",
     "attribute_inference",
     "closeness",
     "correlation_change",
+    "determined_columns",
     "diversity",
     "generalization_loss",
     "homogeneity",
@@ -50,6 +57,7 @@ __all__ = [
     "record_missing_rate",
     "risk_utility",
     "sse",
+    "unchanged_uniqueness",
     "uniqueness",
     "unit_share",
     "units_per_group",

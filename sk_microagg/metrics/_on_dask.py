@@ -44,6 +44,34 @@ def homogeneity_on_dask(release: Any, sensitive: Any) -> float | Floats:
     return float(shares[0]) if sensitive.ndim == 1 else shares
 
 
+def unchanged_uniqueness_on_dask(release: Any, unchanged: Any) -> tuple[float, float, float]:
+    """Shares that are unique by unchanged columns, and with released ones; expected matches."""
+    parts, others = release.to_delayed(), unchanged.to_delayed()
+    if len(parts) != len(others):
+        raise ValueError(
+            f"unchanged with {len(others)} partitions must have those of the release, {len(parts)}."
+        )
+    together = dask.delayed(_side_by_side, pure=False)
+    both = [together(*pair) for pair in zip(parts, others, strict=True)]
+    counts = [_merge_partitions(_count_unique, tables) for tables in (others, both)]
+    (unique, _, n_rows), (with_release, n_classes, _) = (
+        map(sum, zip(*each, strict=True)) for each in counts
+    )
+    if n_rows == 0:
+        raise ValueError("unchanged has 0 sample(s): at least 1 is needed.")
+    return unique / n_rows, with_release / n_rows, n_classes / n_rows
+
+
+def _side_by_side(part, other):
+    return pd.concat([part.reset_index(drop=True), other.reset_index(drop=True)], axis=1)
+
+
+def _count_unique(classes):
+    """Number of classes of a single row, of all classes, and of rows."""
+    sizes = _Classes.merged(classes).sizes
+    return int(np.sum(sizes == 1)), len(sizes), int(sizes.sum())
+
+
 def _merge_partitions(reduce, *tables):
     """Apply a function to the classes in each range of hashes, merged from all partitions."""
     n_ranges = -(-len(tables[0]) // PARTITIONS_PER_RANGE)

@@ -24,6 +24,7 @@ from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._measures import measure_any_kind, measure_numbers
 from sk_microagg.report._names import shown_name
 from sk_microagg.report._sensitive import facts_beyond_k
+from sk_microagg.report._unchanged import measure_unchanged
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,9 @@ class Facts:
     beyond_k : BeyondK
         Facts about sensitive columns, units and strata.
 
+    unchanged : UnchangedFacts
+        What columns that are released unchanged single out and determine.
+
     attacks : AttackFacts or None
         What attacks achieve; None for a release of intervals.
     """
@@ -107,6 +111,7 @@ class Facts:
     mixed: object
     risk: object
     beyond_k: object
+    unchanged: object
     attacks: object
 
     @property
@@ -191,6 +196,7 @@ def collect_facts(
         mixed=mixed,
         risk=risk,
         beyond_k=facts_beyond_k(classes, estimator, **roles),
+        unchanged=measure_unchanged(X, names, classes, passed, **roles),
         attacks=None
         if risk is None
         else measure_attacks(

@@ -4,6 +4,7 @@ from datetime import datetime
 from importlib.resources import files
 
 from sk_microagg._utils._numbers import at_most, counted, percent, signed, whole_percent
+from sk_microagg._utils._shares import in_a_list
 from sk_microagg.plotting._convergence import total_of, trace_of
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._method import method_of
@@ -13,6 +14,7 @@ from sk_microagg.report._summary import summary_of
 FILTERS = {
     "at_most": at_most,
     "counted": counted,
+    "in_a_list": in_a_list,
     "percent": percent,
     "signed": signed,
     "thousands": "{:,}".format,

@@ -73,11 +73,20 @@ def _highest_losses(facts):
 def _risk(facts):
     if facts.risk is None:
         before, after = facts.as_text(facts.unique_before), facts.as_text(facts.unique_after)
-        return f"Records with a row that nobody else has: {before} before, {after} after."
-    linkage = facts.risk.linkage
+        return (
+            "Records with a combination of the anonymized columns that nobody else has: "
+            f"{before} before, {after} after."
+        )
+    found = facts.unchanged.found
+    with_unchanged = (
+        ""
+        if found is None
+        else f" One who knows the unchanged columns, too: {at_most(found.expected_matches)}."
+    )
     return (
-        "An intruder who knows all original values is expected to re-identify "
-        f"{facts.expected_matches(linkage)} of the records.{_unit_share(facts)}"
+        "An intruder who knows all original values of the anonymized columns is expected to "
+        f"re-identify {facts.expected_matches(facts.risk.linkage)} of the records."
+        f"{with_unchanged}{_unit_share(facts)}"
     )
 
 

@@ -1,0 +1,407 @@
+"""What columns that are released unchanged, next to anonymized ones, give away together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from math import comb, log
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.utils import _safe_indexing, check_consistent_length
+
+from sk_microagg._utils._tables import as_table, cells_of, columns_of, is_frame, missing_cells
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, TableLike
+from sk_microagg.metrics._classes import classes_of, is_on_dask
+from sk_microagg.privacy._codes import codes_of
+
+# Combinations of up to this many columns are tried, as many as this many rows in all allow.
+MOST_COLUMNS = 3
+MOST_COMBINATIONS, MOST_ROWS = 2_000, 30_000_000
+
+# Dependencies are looked for in this many records. A sample does: they hold for most records.
+SAMPLE_SIZE = 10_000
+FEWEST_RECORDS = 10
+
+# A column is determined if rows that agree in others agree in it, beyond chance; or by correlation.
+LEAST_AGREEMENT, LEAST_CORRELATION = 0.9, 0.98
+
+# How unlikely agreement by chance must be, as minus its logarithm; chances multiply with choices.
+EVIDENCE = 20.0
+
+# Columns of few values, such as dummies, may determine a column of few values together.
+MOST_VALUES, MOST_VALUES_DETERMINED, MOST_DUMMIES = 20, 100, 64
+LEAST_GAIN = 0.01
+
+
+@dataclass(frozen=True)
+class UnchangedUniqueness:
+    """How far columns that are released unchanged single people out.
+
+    Attributes
+    ----------
+    unique : float
+        Share of the rows that are unique by all these columns together.
+
+    unique_by : tuple of float
+        Shares of the rows that are unique by at least one combination of one column, of two, and of
+        three; empty for tables on Dask.
+
+    columns_by : tuple of tuple of str
+        The combination of one column, of two and of three by which most rows are unique.
+
+    n_combined : int
+        Number of columns from which combinations were formed, those with most different values. If
+        it is less than that of all columns, shares in `unique_by` are lower bounds.
+
+    unique_with_release : float
+        Share of the rows that are unique by these columns and the anonymized ones together.
+
+    expected_matches : float
+        Expected share of the rows that an intruder re-identifies who knows these columns and which
+        anonymized row everybody has: a row that m records share in all of these is re-identified
+        with probability 1 / m. With `unit`, the intruder names the person who has most of them.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import UnchangedUniqueness
+    >>> UnchangedUniqueness(1.0, (0.9,), (("bmi",),), 1, 1.0, 1.0).unique
+    1.0
+    """
+
+    unique: float
+    unique_by: tuple[float, ...]
+    columns_by: tuple[tuple[str, ...], ...]
+    n_combined: int
+    unique_with_release: float
+    expected_matches: float
+
+
+def unchanged_uniqueness(
+    labels_or_release: TableLike, unchanged: TableLike, unit: TableLike | None = None
+) -> UnchangedUniqueness:
+    """Share of the rows that columns which are released unchanged single out.
+
+    k-anonymity is about the anonymized columns only. An intruder who knows a combination of other
+    released values that nobody else has finds the row of that person all the same. So pass all
+    columns that are released unchanged, but those that no intruder can know.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released, where
+        equal rows are a group.
+
+    unchanged : array-like or DataFrame of shape (n_samples, n_unchanged)
+        The columns that are released unchanged, with the records in the same order. A missing value
+        counts as a value. Dask DataFrames must have the same partitions.
+
+    unit : array-like or Series of shape (n_samples,) or None, default=None
+        Who each record belongs to: a row is then unique if all that equal it belong to one person.
+        Not for tables on Dask.
+
+    Returns
+    -------
+    uniqueness : UnchangedUniqueness
+        Shares of the rows, from 0 to 1.
+
+    See Also
+    --------
+    determined_columns : Anonymized columns that others give away.
+    homogeneity : What groups disclose about a column that is released unchanged.
+
+    Notes
+    -----
+    Combinations of two and three columns are tried for the columns with most different values: for
+    22 columns with up to 15,000 rows, for 5 with a million.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import unchanged_uniqueness
+    >>> release = [[35], [35], [35], [35]]
+    >>> found = unchanged_uniqueness(release, [["m", 80], ["m", 80], ["m", 91], ["f", 91]])
+    >>> found.unique, found.unique_by, found.columns_by
+    (0.5, (0.25, 0.5), (('x0',), ('x0', 'x1')))
+    >>> found.expected_matches
+    0.75
+    """
+    if is_on_dask(unchanged):
+        from sk_microagg.metrics._on_dask import unchanged_uniqueness_on_dask  # Dask is an extra.
+
+        if unit is not None:
+            raise TypeError("unit must be None for tables on Dask.")
+        unique, *with_release = unchanged_uniqueness_on_dask(labels_or_release, unchanged)
+        return UnchangedUniqueness(unique, (), (), 0, *with_release)
+    groups = classes_of(labels_or_release, "labels_or_release")
+    names, codes = names_of(unchanged), [codes_of(c)[0] for c in columns_of(unchanged, "unchanged")]
+    check_consistent_length(groups, codes[0])
+    units = np.arange(len(groups)) if unit is None else codes_of(unit)[0]
+    check_consistent_length(groups, units)
+    together = np.zeros(len(groups), dtype=np.intp)
+    for column in codes:
+        together = _refined(together, column)
+    unique_by, columns_by, n_combined = _combined(codes, units)
+    with_release = _refined(together, groups)
+    return UnchangedUniqueness(
+        unique=float(1 - np.mean(_is_shared(together, units))),
+        unique_by=tuple(unique_by),
+        columns_by=tuple(tuple(names[j] for j in columns) for columns in columns_by),
+        n_combined=n_combined,
+        unique_with_release=float(1 - np.mean(_is_shared(with_release, units))),
+        expected_matches=_expected_matches(with_release, units),
+    )
+
+
+def _refined(classes: Labels, codes: Array) -> Labels:
+    """Number the combinations of a class and a code that occur."""
+    joint = classes * (int(codes.max()) + 1) + codes
+    n_possible = int(joint.max()) + 1
+    if n_possible > 4 * len(joint):
+        return np.unique(joint, return_inverse=True)[1]
+    # Much faster than to sort them.
+    occurs = np.zeros(n_possible, dtype=bool)
+    occurs[joint] = True
+    return (np.cumsum(occurs) - 1)[joint]
+
+
+def _is_shared(classes: Labels, units: Array) -> Booleans:
+    """Whether the class of each row has rows of several units."""
+    someone = np.zeros(classes.max(initial=0) + 1, dtype=units.dtype)
+    someone[classes] = units
+    is_of_others = np.zeros(len(someone), dtype=bool)
+    is_of_others[classes[units != someone[classes]]] = True
+    return is_of_others[classes]
+
+
+def _expected_matches(classes: Labels, units: Array) -> float:
+    """Share of the rows that are given to the right unit: to that with most rows of a class."""
+    n_units = int(units.max()) + 1
+    pairs, n_rows = np.unique(classes * n_units + units, return_counts=True)
+    most = np.zeros(classes.max() + 1, dtype=np.intp)
+    np.maximum.at(most, pairs // n_units, n_rows)
+    return float(most.sum() / len(classes))
+
+
+def _combined(codes: list[Array], units: Array) -> tuple[list[float], list[Any], int]:
+    """Shares of the rows that are unique by one, two and three columns, and by which most are."""
+    n_rows = len(units)
+    budget = min(MOST_COMBINATIONS, MOST_ROWS // n_rows)
+    affordable = (
+        n - 1 for n in count(MOST_COLUMNS + 1) if sum(comb(n, m) for m in (1, 2, 3)) > budget
+    )
+    n_combined = min(len(codes), next(affordable))
+    # The more values, the more rows are unique.
+    order = np.argsort([-int(column.max()) for column in codes], kind="stable")[:n_combined]
+    sizes = range(min(MOST_COLUMNS, n_combined))
+    is_unique = [np.zeros(n_rows, dtype=bool) for _ in sizes]
+    best: list[tuple[int, tuple[int, ...]]] = [(-1, ()) for _ in sizes]
+
+    def search(rows: Labels, classes: Labels, columns: tuple[int, ...], start: int) -> None:
+        """Add a column to a combination; `rows` are those that are not unique by it."""
+        size = len(columns)
+        for place in range(start, n_combined):
+            own = (*columns, int(order[place]))
+            refined = _refined(classes, codes[own[-1]][rows]) if len(rows) else classes
+            is_shared = _is_shared(refined, units[rows])
+            is_unique[size][rows[~is_shared]] = True
+            n_unique = n_rows - int(is_shared.sum())
+            if n_unique > best[size][0]:
+                best[size] = n_unique, own
+            if size + 1 < len(sizes):
+                search(rows[is_shared], refined[is_shared], own, place + 1)
+
+    search(np.arange(n_rows), np.zeros(n_rows, dtype=np.intp), (), 0)
+    # What is unique by some columns is so by more of them.
+    shares = np.logical_or.accumulate(is_unique).mean(axis=1)
+    return shares.tolist(), [columns for _, columns in best], n_combined
+
+
+def determined_columns(X: TableLike, unchanged: TableLike) -> list[tuple[tuple[str, ...], str]]:
+    """Anonymized columns that columns which are released unchanged determine, or nearly so.
+
+    A column that is released next to its own square is not anonymized: its values can be computed.
+    The same holds for a year next to dummies for each year.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        The original columns that were anonymized.
+
+    unchanged : array-like or DataFrame of shape (n_samples, n_unchanged)
+        The columns that are released unchanged, with the records in the same order.
+
+    Returns
+    -------
+    found : list of tuple
+        The names of one or several unchanged columns, and that of the column of `X` that they
+        determine. Columns without names are x0, x1 and so on.
+
+    See Also
+    --------
+    unchanged_uniqueness : How many rows the columns single out.
+
+    Notes
+    -----
+    A column determines another one if its correlation or rank correlation with it is at least 0.98,
+    or if records that share its value nearly always share the value of the other: with a
+    probability, corrected for chance, of at least 0.9. Columns of few values are tried together,
+    too. Of more than 10,000 records, a sample is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.metrics import determined_columns
+    >>> years = np.random.RandomState(0).randint(40, size=(500, 1))
+    >>> determined_columns(years, np.c_[years**2, years[::-1]])
+    [(('x0',), 'x0')]
+    """
+    names, others = names_of(X), names_of(unchanged)
+    X, unchanged, sampled = _sample(X, unchanged)
+    given = [_Values(column) for column in columns_of(unchanged, "unchanged")]
+    found: list[tuple[tuple[str, ...], str]] = []
+    for name, column in zip(names, columns_of(X, "X"), strict=True):
+        values = _Values(column)
+        single = [j for j, other in enumerate(given) if _determines(other, values, sampled)]
+        found += [((others[j],), name) for j in single]
+        if not single:
+            together = _determine_together(given, values)
+            if together:
+                found.append((tuple(others[j] for j in together), name))
+    return found
+
+
+def names_of(table: Any) -> list[str]:
+    """Names of the columns of a table; x0, x1 and so on if they have none."""
+    table = as_table(table)
+    if is_frame(table):
+        return [str(name) for name in table.columns]
+    return [f"x{j}" for j in range(len(columns_of(table, "table")))]
+
+
+def _sample(X: Any, unchanged: Any) -> tuple[Any, Any, float]:
+    """Some rows of both tables, and which share of all they are."""
+    X, unchanged = as_table(X), as_table(unchanged)
+    check_consistent_length(X, unchanged)
+    n_rows = len(X)
+    if n_rows <= SAMPLE_SIZE:
+        return X, unchanged, 1.0
+    rows = np.sort(np.random.RandomState(0).choice(n_rows, SAMPLE_SIZE, replace=False))
+    return _safe_indexing(X, rows), _safe_indexing(unchanged, rows), SAMPLE_SIZE / n_rows
+
+
+class _Values:
+    """The values of a column as codes and, if possible, as numbers."""
+
+    def __init__(self, column: Any) -> None:
+        self.is_known = ~missing_cells(column)
+        self.codes = codes_of(column)[0].astype(np.intp)
+        self.n_values = int(self.codes.max()) + 1
+        self.numbers = self._as_numbers(column)
+
+    def _as_numbers(self, column: Any) -> Floats | None:
+        """Numbers or dates, also as text; NaN where one is missing; None if there are others."""
+        cells = np.empty(len(self.codes), dtype=object)
+        cells[:] = cells_of(column)
+        numbers = np.full(len(cells), np.nan)
+        known = cells[self.is_known]
+        text = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in known]
+        for values, kind in ((known, "f8"), (text, "f8"), (known, "M8[us]")):
+            try:
+                numbers[self.is_known] = np.array(values, dtype=object).astype(kind).astype("f8")
+            except (TypeError, ValueError):
+                continue
+            return np.where(np.isfinite(numbers), numbers, np.nan)
+        return None
+
+
+def _determines(given: _Values, values: _Values, sampled: float) -> bool:
+    if given.n_values < 2 or values.n_values < 2:
+        return False
+    return _are_correlated(given, values) or _agree(given.codes, values, 0.5 * sampled)
+
+
+def _are_correlated(given: _Values, values: _Values) -> bool:
+    if given.numbers is None or values.numbers is None:
+        return False
+    known = ~np.isnan(given.numbers) & ~np.isnan(values.numbers)
+    a, b = given.numbers[known], values.numbers[known]
+    if len(a) < FEWEST_RECORDS or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return False
+    # Two columns of two values may well be equal in a few records.
+    by_chance = max(_agreement_by_chance(each.codes[known]) for each in (given, values))
+    if len(a) * -_log(by_chance) < EVIDENCE:
+        return False
+    pairs = (a, b), (rankdata(a), rankdata(b))
+    return any(abs(np.corrcoef(x, y)[0, 1]) >= LEAST_CORRELATION for x, y in pairs)
+
+
+def _agree(classes: Labels, values: _Values, least_shared: float, choices: float = 0.0) -> bool:
+    """Whether rows of a class have the same value; in small tables they may do so by chance."""
+    agreement, is_shared, evidence = _agreement(classes, values)
+    return (
+        agreement >= LEAST_AGREEMENT
+        and is_shared >= least_shared
+        and evidence >= EVIDENCE + choices
+    )
+
+
+def _agreement(classes: Labels, values: _Values) -> tuple[float, float, float]:
+    """How far rows of a class agree, from 0 for chance to 1; in which share of rows; evidence."""
+    classes, codes = classes[values.is_known], values.codes[values.is_known]
+    if len(codes) < FEWEST_RECORDS:
+        return 0.0, 0.0, 0.0
+    sizes = np.bincount(classes)
+    of_class, n_both = _counted(classes, codes)
+    n_pairs = np.bincount(of_class, n_both * (n_both - 1.0), minlength=len(sizes))
+    by_chance = _agreement_by_chance(codes)
+    several = sizes > 1
+    n_shared = sizes[several].sum()
+    if not n_shared or by_chance >= 1:
+        return 0.0, 0.0, 0.0
+    # Without bias, whatever the size of classes: a row is compared with the others of its own.
+    share = (n_pairs[several] / (sizes[several] - 1)).sum() / n_shared
+    evidence = (n_shared - several.sum()) * -_log(by_chance)
+    return (share - by_chance) / (1 - by_chance), n_shared / len(codes), evidence
+
+
+def _agreement_by_chance(codes: Labels) -> float:
+    """How probably two records share a value."""
+    n_of = np.bincount(codes)
+    return float(n_of @ (n_of - 1.0) / (len(codes) * (len(codes) - 1.0)))
+
+
+def _log(chance: float) -> float:
+    return log(max(chance, 1e-9))
+
+
+def _counted(classes: Labels, codes: Labels) -> tuple[Labels, Labels]:
+    """The class of each combination that occurs, and in how many rows it does."""
+    n_codes = int(codes.max()) + 1
+    joint = classes * n_codes + codes
+    if (classes.max() + 1) * n_codes > 10 * len(codes):
+        both, n_rows = np.unique(joint, return_counts=True)
+        return both // n_codes, n_rows
+    n_rows = np.bincount(joint)
+    return np.arange(len(n_rows)) // n_codes, n_rows
+
+
+def _determine_together(given: list[_Values], values: _Values) -> list[int]:
+    """Columns of few values that determine a column of few values together; maybe none."""
+    few = [j for j, other in enumerate(given) if 1 < other.n_values <= MOST_VALUES]
+    few = few[:MOST_DUMMIES]
+    if len(few) < 2 or not 1 < values.n_values <= MOST_VALUES_DETERMINED:
+        return []
+    chosen: list[int] = []
+    classes, reached = np.zeros(len(values.codes), dtype=np.intp), 0.0
+    while len(chosen) < len(few):
+        left = [j for j in few if j not in chosen]
+        joint = [classes * given[j].n_values + given[j].codes for j in left]
+        gains = [_agreement(each, values)[0] for each in joint]
+        best = int(np.argmax(gains))
+        if gains[best] < reached + LEAST_GAIN:
+            break
+        reached, classes = gains[best], np.unique(joint[best], return_inverse=True)[1]
+        chosen.append(left[best])
+    choices = len(chosen) * log(len(few))
+    return sorted(chosen) if _agree(classes, values, 0.5, choices) else []
