@@ -14,7 +14,7 @@ from sk_microagg._cli._estimators import (
     check_refiner_keeps_constraints,
     make_refiner,
 )
-from sk_microagg._cli._facts import facts_of
+from sk_microagg._cli._facts import Fact, facts_of
 from sk_microagg._cli._identifiers import warn_of_identifiers, warn_of_several_rows
 from sk_microagg._cli._identifiers_on_dask import (
     count_on_dask,
@@ -33,6 +33,8 @@ from sk_microagg._cli._privacy import (
     warnings_as_lines,
 )
 from sk_microagg._cli._release_on_dask import CommandRelease
+from sk_microagg._cli._unchanged import fact_of, warn_of_determined, warn_of_singled_out
+from sk_microagg.metrics._unchanged import SAMPLE_SIZE
 from sk_microagg.scale import DaskMicroAggregator
 from sk_microagg.scale._reading import read_parquet, schema_of
 
@@ -91,6 +93,8 @@ def anonymize_on_dask(options, progress):
                 unit=choice.unit,
                 strata=choice.strata,
             )
+            progress.show("looking for columns that determine others")
+            _warn_of_determined(frame, choice, aggregator.n_rows_, progress)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise CommandError(one_line(error)) from error
     except OSError as error:
@@ -102,6 +106,7 @@ def anonymize_on_dask(options, progress):
         aggregator.group_sizes_.min(),
         release.level,
         release.homogeneous,
+        singled_out=_singled_out(release, choice, aggregator, progress),
         columns=describe_on_dask(aggregator, types, declared, release.n_missing),
         privacy=_privacy_facts(aggregator, choice, progress),
     )
@@ -113,6 +118,27 @@ def _warn_of_columns(frame, choice, progress):
     if choice.unit is None:
         names = [name for name in choice.dropped if frame.dtypes[name].kind not in "bfmM"]
         warn_of_several_rows(several_rows_on_dask(counts, names), True, progress)
+
+
+def _warn_of_determined(frame, choice, n_rows, progress):
+    """Warn by a sample: dependencies hold for most rows."""
+    others = [name for name in choice.unchanged if name not in choice.strata]
+    if others:
+        share = min(SAMPLE_SIZE / n_rows, 1.0)
+        rows = frame[[*choice.anonymized, *others]].sample(frac=share, random_state=0).compute()
+        text = rows[others].map(lambda cell: None if pd.isna(cell) is True else str(cell))
+        warn_of_determined(rows[choice.anonymized], text, progress)
+
+
+def _singled_out(release, choice, aggregator, progress):
+    """The fact about what unchanged columns single out; a warning if they do."""
+    if not choice.exposed:
+        return {}
+    if release.unchanged is None:
+        return {"singled out": Fact("not measured with --engine dask and --unit", None)}
+    about = release.unchanged, choice.exposed, aggregator.n_rows_, aggregator.k
+    warn_of_singled_out(*about, progress)
+    return {"singled out": fact_of(*about)}
 
 
 def _numbers(columns, declared):

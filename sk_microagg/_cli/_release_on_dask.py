@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from sk_microagg._cli._in_memory import check_level
 from sk_microagg._cli._shuffle import random_numbers, shuffled
 from sk_microagg._utils._files import TemporaryFolder
-from sk_microagg.metrics import anonymity_level, homogeneity
+from sk_microagg.metrics import anonymity_level, homogeneity, unchanged_uniqueness
 from sk_microagg.scale._files import written_by_worker
 from sk_microagg.scale._release import Release, path_of_part, read, write
 
@@ -32,6 +32,9 @@ class CommandRelease(Release):
     homogeneous : ndarray of shape (n_unchanged,)
         For each unchanged column, the share of the records in groups that share one value.
 
+    unchanged : UnchangedUniqueness or None
+        How far unchanged columns single people out; None if there are none, or with units.
+
     n_missing : dict
         By the name of each anonymized column, the number of released cells that are missing.
     """
@@ -54,6 +57,10 @@ class CommandRelease(Release):
         self.homogeneous = []
         if self.choice.unchanged:
             self.homogeneous = homogeneity(classes, written[self.choice.unchanged])
+        self.unchanged = None
+        # Who a row belongs to is not in the release.
+        if self.choice.exposed and self.choice.unit is None:
+            self.unchanged = unchanged_uniqueness(classes, written[self.choice.exposed])
         self.n_missing = written[self.choice.anonymized].isna().sum().compute().to_dict()
         return self.level
 

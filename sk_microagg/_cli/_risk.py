@@ -30,6 +30,7 @@ from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
 from sk_microagg._utils._numbers import percent
 from sk_microagg._utils._printable import printable
+from sk_microagg._utils._shares import determined_in_words
 from sk_microagg._utils._shown import shown
 from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._numeric import check_pair
@@ -79,6 +80,7 @@ def run(options):
             linkage = metrics.record_linkage(*pair, n_jobs=options.jobs, unit=unit)
             as_text = compared_as_text(pairs, pair[0])
     classes = row_classes(after, "release")
+    unchanged = _unchanged(release, columns, options)
     levels = map(metrics.anonymity_level, (before, after))
     unique = [percent(metrics.uniqueness(table)) for table in (before, after)]
     print_facts(
@@ -88,8 +90,13 @@ def run(options):
             "anonymity level": "{} before, {} after".format(*levels),
             **units_per_class(classes, units),
             "unique rows": "{} before, {} after".format(*unique),
+            **({"unchanged": ", ".join(map(shown, unchanged))} if len(unchanged.columns) else {}),
+            **_assumed(options.sensitive),
         }
     )
+    if len(unchanged.columns):
+        unit = units[options.unit] if options.unit is not None else None
+        _print_unchanged(classes, before if are_in_order else None, unchanged, unit)
     if options.sensitive:
         print_sensitive(classes, sensitive, has_units=not units.empty)
     _print_linkage(linkage, as_text)
@@ -111,6 +118,39 @@ def _common_columns(original, release, options):
             f"{options.original} and {options.release} have no {other}column in common."
         )
     return columns
+
+
+def _unchanged(release, columns, options):
+    """Cells of released columns that an intruder may know, besides those that are compared."""
+    others = {*columns, *options.sensitive, options.unit}
+    return release.as_text([name for name in release.cells.column_names if name not in others])
+
+
+def _assumed(sensitive):
+    words = f"{', '.join(map(shown, sensitive))}  (assumed to be unknown to intruders)"
+    return {"sensitive": words} if sensitive else {}
+
+
+def _print_unchanged(classes, before, unchanged, unit):
+    """Print what other columns of the release single out, and what they determine."""
+    found = metrics.unchanged_uniqueness(classes, unchanged, unit)
+    print("\nColumns of the release that are not compared, and that an intruder may know")
+    few = zip(("one", "two", "three"), found.unique_by, strict=False)
+    by_few = [f"by {size} {percent(share)}" for size, share in few][: len(unchanged.columns) - 1]
+    tried = f", of {found.n_combined} columns" if found.n_combined < len(unchanged.columns) else ""
+    print_facts(
+        {
+            "unique": f"{percent(found.unique)} of the rows by these columns together",
+            **({"of them": f"{', '.join(by_few)}{tried}"} if by_few else {}),
+            "with compared": f"{percent(found.unique_with_release)} of the rows are unique by all",
+            "re-identified": f"{percent(found.expected_matches)} of the records, at most, if these "
+            "columns are known, too",
+        }
+    )
+    if before is not None:
+        determined = metrics.determined_columns(before, unchanged)
+        if determined:
+            print_facts({"determined": determined_in_words(determined, shown)})
 
 
 def _values(columns):
@@ -147,7 +187,7 @@ def _rows_correspond(original, release, before, after, numeric):
 
 
 def _print_linkage(linkage, as_text):
-    print("\nRe-identification by an intruder who knows the original values")
+    print("\nRe-identification by an intruder who knows the original values of the compared columns")
     if linkage is None:
         print_facts({"linked": NOT_IN_ORDER})
         return

@@ -1,7 +1,7 @@
 """Columns that are released unchanged and give away what was anonymized."""
 
 from sk_microagg._cli._facts import Fact
-from sk_microagg._cli._identifiers import N_LINES, is_identifier
+from sk_microagg._cli._identifiers import LARGEST_SHARE, N_LINES
 from sk_microagg._cli._progress import WARNING
 from sk_microagg._utils._numbers import rounded_up
 from sk_microagg._utils._shares import (
@@ -33,16 +33,14 @@ def of_plan(plan, release, progress):
         return {}
     values = plan.unchanged[names]
     found = unchanged_uniqueness(release.labels, values, plan.roles.units())
-    counts = [(values[name].nunique(), values[name].count()) for name in names]
-    # There is a warning of every single identifier.
-    if not all(is_identifier(*each) for each in counts):
-        warn_of_singled_out(found, names, len(values), plan.options.k, progress)
+    warn_of_singled_out(found, names, len(values), plan.options.k, progress)
     return {"singled out": fact_of(found, names, len(values), plan.options.k)}
 
 
 def warn_of_singled_out(found, names, n_records, k, progress):
     """Warn if columns that are released unchanged single people out together."""
-    if found.unique > 0:
+    is_identifier = len(names) == 1 and found.unique > LARGEST_SHARE  # It has its own warning.
+    if found.unique > 0 and not is_identifier:
         progress.say(
             f"{WARNING}{records_in_words(found.unique, n_records, k)} are unique by what comes out "
             f"unchanged, {in_a_list([*map(shown, names)])}; use --drop, or --columns, or "

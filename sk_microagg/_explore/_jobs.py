@@ -20,6 +20,7 @@ from sk_microagg._cli._in_memory import (
 from sk_microagg._cli._plan import Plan
 from sk_microagg._cli._privacy import warn_of_large_units
 from sk_microagg._cli._typed_command import command_line
+from sk_microagg._cli._unchanged import of_plan
 from sk_microagg._explore._drafts import Drafts
 from sk_microagg._explore._measures import (
     about_sensitive,
@@ -87,6 +88,7 @@ def preview(send, table, arguments, is_sample, hidden):
         of_one = plan.roles.share(release.labels)
         if of_one is not None and is_share_large(of_one, k):
             warn_of_large_units(plan.choice, rounded_unit_share(of_one), k, progress)
+        singled_out = of_plan(plan, release, progress)
         return {
             "k": k,
             "n_records": len(records),
@@ -105,6 +107,8 @@ def preview(send, table, arguments, is_sample, hidden):
             "groups": groups_in_plane(released[[c.name for c in plan.known]], k),
             "sensitive": about_sensitive(plan, release),
             "privacy": demands_met(privacy),
+            "singled_out": [line for fact in singled_out.values() for line in lines_of(fact)],
+            "assumed_unknown": list(plan.choice.sensitive),
         }
 
 

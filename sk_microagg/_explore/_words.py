@@ -45,6 +45,10 @@ REPLACED = [
     (r"name it by --na", "start explore with --na for it"),
     (r"There is no column left to anonymize: .*", "No column is a quasi-identifier: choose one."),
     (r"use --drop, or name it in --columns", "drop it, or make it a quasi-identifier"),
+    (
+        r"use --drop, or --columns, or --sensitive for what no intruder can know",
+        "drop columns, or make them quasi-identifiers, or sensitive if no intruder can know them",
+    ),
     (rf"Use --unit {NAME}", "Make the column a unit"),
     (r"Use --unit-share (\S+), or", r"Choose at most \1 as rows of one unit in a group, or"),
     (r"Use --drop, or generalize it: .*", GENERALIZE),

@@ -370,7 +370,7 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
             written = release.write(frame, folder, parts)
             classes = classes_of(written, list(self.feature_names_in_), self._strata)
             level = release.check(written, classes, self.k)
-            self._say(f"released: every row occurs at least {level} times")
+            self._say(f"released: every combination of the columns occurs at least {level} times")
         return written if folder is None else read(release.path)
 
     def transform(

@@ -220,7 +220,7 @@ def test_release_that_is_not_k_anonymous(path, searched, release):
     broken[0] += 1
     make_report(PATIENTS, broken, searched, path)
     text = "".join(read(path).text)
-    assert "Not 4-anonymous: a row of the release is shared by only 1 record." in text
+    assert "Not 4-anonymous: a combination of the anonymized columns is shared by only 1 record." in text
     assert read(path).row("k achieved") == ["1", "requested: 4"]
     assert "at least one row of the release represents a single record" in text
 
@@ -244,7 +244,7 @@ def test_kaim(path):
         whole_percent(kaim.value_missing_rate_)
     )
     assert "secret ward" not in text
-    assert "its values are what these records have in common, or more general" in text
+    assert "the values are what these records have in common, or more general" in text
     assert "Linked" not in text
     for label in [*(f"{name}, before and after" for name in WARDS), "Groups of the release"]:
         assert label in page.labels

@@ -28,16 +28,17 @@ export function showPreview(result, method) {
   showColumns(result.columns);
   showGroups(result.groups);
   showSensitive(result.sensitive);
+  showUnchanged(result);
   byId("privacy").replaceChildren(...result.privacy.map((sentence) => make("li", {}, sentence)));
 }
 
 function showFigures(result, method) {
   figure("groups", thousands(result.n_groups));
   const together = result.level_of ? ` ${result.level_of}` : "";
-  const smallest = `Every row of the release${together} occurs at least ${counted(result.level, "time")}.`;
+  const smallest = `Every combination of the quasi-identifiers${together} occurs at least ${counted(result.level, "time")}.`;
   figure("smallest", thousands(result.smallest_group), smallest);
   figure("loss", percent(result.loss), LOSS[method]);
-  const meaning = "Share of the records that an intruder who knows all original values re-identifies, on average.";
+  const meaning = "Share of the records that an intruder who knows all original values of the quasi-identifiers re-identifies, on average.";
   const most = `With k\u00a0=\u00a0${thousands(result.k)}, it is at most ${Number((100 / result.k).toFixed(1))}%.`;
   figure("expected_matches", result.words.expected_matches, `${meaning} ${most}`);
   const sample = result.is_sample
@@ -83,6 +84,14 @@ function showGroups(groups) {
   const stage = make("div", { class: "picture" });
   host.replaceChildren(make("p", { class: "note" }, words), stage);
   drawGroups(stage, groups);
+}
+
+// Columns that are kept: whom they single out, and what is assumed of sensitive ones.
+function showUnchanged({ singled_out: lines, assumed_unknown: names }) {
+  const sentences = lines.map((line, place) => (place === 0 ? `Singled out: ${line}.` : `${line}.`));
+  if (lines.length === 0) sentences.push("No column is kept that an intruder may know.");
+  if (names.length > 0) sentences.push(`Assumed, not measured: intruders do not know ${names.join(", ")}.`);
+  byId("unchanged").replaceChildren(...sentences.map((sentence) => make("li", {}, sentence)));
 }
 
 function showSensitive(sensitive) {

@@ -83,7 +83,7 @@ export class Settings {
   update(hasSensitive, hasUnit) {
     const isWrong = this.problem !== null;
     byId("k").setAttribute("aria-invalid", isWrong);
-    const words = `Every row of the release stands for at least ${thousands(this.k)} records that cannot be told apart by their quasi-identifiers.`;
+    const words = `Every combination of the quasi-identifiers in the release stands for at least ${thousands(this.k)} records.`;
     setText(byId("k-words"), isWrong ? this.problem : words);
     for (const item of byId("method-words").children) item.classList.toggle("chosen", item.dataset.method === byId("method").value);
     const has = { l: [hasSensitive, "Sensitive"], t: [hasSensitive, "Sensitive"], "unit-share": [hasUnit, "Unit"] };
