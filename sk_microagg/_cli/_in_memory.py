@@ -134,7 +134,8 @@ def warn_of_columns(plan, progress):
     warn_of_identifiers(identifiers(plan.table, plan.choice.unchanged), progress)
     # A group never mixes strata, so that they give nothing away.
     others = plan.unchanged.drop(columns=list(plan.choice.strata))
-    warn_of_determined(plan.records()[[c.name for c in plan.known]], others, progress)
+    values = plan.records()[[column.name for column in plan.known]]
+    warn_of_determined(values, others, progress, plan.roles.units())
     if plan.choice.unit is None:
         lines = several_rows(plan.table, plan.choice.dropped)
         warn_of_several_rows(lines, plan.options.method != "kaim", progress)

@@ -143,12 +143,12 @@ def _print_unchanged(classes, before, unchanged, unit):
             "unique": f"{percent(found.unique)} of the rows by these columns together",
             **({"of them": f"{', '.join(by_few)}{tried}"} if by_few else {}),
             "with compared": f"{percent(found.unique_with_release)} of the rows are unique by all",
-            "re-identified": f"{percent(found.expected_matches)} of the records, at most, if these "
-            "columns are known, too",
+            "expected": f"{percent(found.expected_matches)} of the records are re-identified, at "
+            "most, if these columns are known, too",
         }
     )
     if before is not None:
-        determined = metrics.determined_columns(before, unchanged)
+        determined = metrics.determined_columns(before, unchanged, unit)
         if determined:
             print_facts({"determined": determined_in_words(determined, shown)})
 
@@ -187,7 +187,9 @@ def _rows_correspond(original, release, before, after, numeric):
 
 
 def _print_linkage(linkage, as_text):
-    print("\nRe-identification by an intruder who knows the original values of the compared columns")
+    print(
+        "\nRe-identification by an intruder who knows the original values of the compared columns"
+    )
     if linkage is None:
         print_facts({"linked": NOT_IN_ORDER})
         return

@@ -15,11 +15,11 @@ from sk_microagg._utils._shown import shown
 from sk_microagg.metrics import determined_columns, unchanged_uniqueness
 
 
-def warn_of_determined(original, unchanged, progress):
+def warn_of_determined(original, unchanged, progress, unit=None):
     """Warn of columns that determine anonymized ones; both are tables, maybe without columns."""
     if not len(unchanged.columns):
         return
-    lines = determined_in_words(determined_columns(original, unchanged), shown)
+    lines = determined_in_words(determined_columns(original, unchanged, unit), shown)
     for line in lines[:N_LINES]:
         progress.say(f"{WARNING}unchanged, {line}; use --drop, or name it in --columns")
     if len(lines) > N_LINES:
@@ -33,14 +33,15 @@ def of_plan(plan, release, progress):
         return {}
     values = plan.unchanged[names]
     found = unchanged_uniqueness(release.labels, values, plan.roles.units())
-    warn_of_singled_out(found, names, len(values), plan.options.k, progress)
+    # Without units, there is a warning of each identifier.
+    if plan.choice.unit is not None or len(names) > 1 or found.unique <= LARGEST_SHARE:
+        warn_of_singled_out(found, names, len(values), plan.options.k, progress)
     return {"singled out": fact_of(found, names, len(values), plan.options.k)}
 
 
 def warn_of_singled_out(found, names, n_records, k, progress):
     """Warn if columns that are released unchanged single people out together."""
-    is_identifier = len(names) == 1 and found.unique > LARGEST_SHARE  # It has its own warning.
-    if found.unique > 0 and not is_identifier:
+    if found.unique > 0:
         progress.say(
             f"{WARNING}{records_in_words(found.unique, n_records, k)} are unique by what comes out "
             f"unchanged, {in_a_list([*map(shown, names)])}; use --drop, or --columns, or "

@@ -217,7 +217,9 @@ def _combined(codes: list[Array], units: Array) -> tuple[list[float], list[Any],
     return shares.tolist(), [columns for _, columns in best], n_combined
 
 
-def determined_columns(X: TableLike, unchanged: TableLike) -> list[tuple[tuple[str, ...], str]]:
+def determined_columns(
+    X: TableLike, unchanged: TableLike, unit: TableLike | None = None
+) -> list[tuple[tuple[str, ...], str]]:
     """Anonymized columns that columns which are released unchanged determine, or nearly so.
 
     A column that is released next to its own square is not anonymized: its values can be computed.
@@ -230,6 +232,10 @@ def determined_columns(X: TableLike, unchanged: TableLike) -> list[tuple[tuple[s
 
     unchanged : array-like or DataFrame of shape (n_samples, n_unchanged)
         The columns that are released unchanged, with the records in the same order.
+
+    unit : array-like or Series of shape (n_samples,) or None, default=None
+        Who each record belongs to: only the first record of everybody is looked at then, since
+        those of one person are alike anyway.
 
     Returns
     -------
@@ -257,7 +263,7 @@ def determined_columns(X: TableLike, unchanged: TableLike) -> list[tuple[tuple[s
     [(('x0',), 'x0')]
     """
     names, others = names_of(X), names_of(unchanged)
-    X, unchanged, sampled = _sample(X, unchanged)
+    X, unchanged, sampled = _sample(X, unchanged, unit)
     given = [_Values(column) for column in columns_of(unchanged, "unchanged")]
     found: list[tuple[tuple[str, ...], str]] = []
     for name, column in zip(names, columns_of(X, "X"), strict=True):
@@ -279,15 +285,15 @@ def names_of(table: Any) -> list[str]:
     return [f"x{j}" for j in range(len(columns_of(table, "table")))]
 
 
-def _sample(X: Any, unchanged: Any) -> tuple[Any, Any, float]:
-    """Some rows of both tables, and which share of all they are."""
+def _sample(X: Any, unchanged: Any, unit: Any) -> tuple[Any, Any, float]:
+    """Rows of both tables, at most one of each unit, and which share of these they are."""
     X, unchanged = as_table(X), as_table(unchanged)
-    check_consistent_length(X, unchanged)
-    n_rows = len(X)
-    if n_rows <= SAMPLE_SIZE:
-        return X, unchanged, 1.0
-    rows = np.sort(np.random.RandomState(0).choice(n_rows, SAMPLE_SIZE, replace=False))
-    return _safe_indexing(X, rows), _safe_indexing(unchanged, rows), SAMPLE_SIZE / n_rows
+    check_consistent_length(X, unchanged, unit)
+    rows = np.arange(len(X)) if unit is None else np.unique(codes_of(unit)[0], return_index=True)[1]
+    n_rows = len(rows)
+    if n_rows > SAMPLE_SIZE:
+        rows = np.random.RandomState(0).choice(rows, SAMPLE_SIZE, replace=False)
+    return _safe_indexing(X, rows), _safe_indexing(unchanged, rows), len(rows) / n_rows
 
 
 class _Values:

@@ -70,7 +70,7 @@ def measure_unchanged(X, names, classes, passed, sensitive=None, unit=None, stra
 
     (known, of_known), (others, of_others) = without(unknown), without(_names(strata))
     # A group never mixes strata, so that they give nothing away.
-    determined = determined_columns(X, of_others) if others else []
+    determined = determined_columns(X, of_others, unit) if others else []
     names_in_x = dict(zip(names_of(X), names, strict=True))
     return UnchangedFacts(
         names=[*map(shown_name, known)],

@@ -1,4 +1,4 @@
-"""Intruders who know columns that are released unchanged: reports tell no less than they achieve."""
+"""Intruders who know unchanged columns: reports tell no less than they achieve."""
 
 import re
 

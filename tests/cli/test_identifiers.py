@@ -82,10 +82,12 @@ ENGINES = [(".csv", "out.csv", "memory"), (".parquet", "out", "dask")]
 @pytest.mark.parametrize(("suffix", "output", "engine"), ENGINES)
 def test_at_most_five_lines_and_a_count(run, table, tmp_path, suffix, output, engine):
     arguments = [table.with_suffix(suffix), tmp_path / output, "--engine", engine, "--quiet"]
-    *lines, last = run("anonymize", *arguments, "--columns", "x").err.splitlines()
+    *lines, last, together = run("anonymize", *arguments, "--columns", "x").err.splitlines()
     assert [line.split("'")[1] for line in lines] == ["id0", "id1", "id2", "id3", "id4"]
     assert all(line.startswith("sk-microagg: warning: column ") for line in lines)
     assert last == "sk-microagg: warning: and 12 more"
+    assert "unique by what comes out unchanged, id0, id1, id2, id3, id4, id5, id6, id7" in together
+    assert " and 9 more columns;" in together
 
 
 @pytest.mark.parametrize(("suffix", "output", "engine"), ENGINES)

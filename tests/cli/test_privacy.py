@@ -86,7 +86,7 @@ def test_diversity(anonymize, visits, engine):
     least = min(len(set(group)) for group in groups_of(release, values))
     assert least == 3
     facts = facts_of(outcome.out)
-    assert facts["sensitive"] == ["diagnosis, cost"]
+    assert facts["sensitive"] == ["diagnosis, cost  (assumed to be unknown to intruders)"]
     line, other = facts["l-diversity"]
     assert line == "diagnosis: every group has at least 3 different values; 3 demanded"
     assert other.startswith("cost: every group has at least ")
@@ -208,7 +208,8 @@ def test_strata(anonymize, visits, engine):
     facts = facts_of(outcome.out)
     assert facts["strata"] == ["ward"]
     assert facts["anonymity level"] == [
-        "6  (every row occurs at least this often together with its stratum)"
+        "6  (every combination of the anonymized columns occurs at least this often",
+        "together with its stratum)",
     ]
     assert not any(line.startswith("ward:") for line in facts.get("homogeneity", []))
 

@@ -105,6 +105,12 @@ def test_json(run, write, tmp_path):
         "groups": 2,
         "smallest_group": 4,
         "anonymity_level": 4,
+        "singled_out": {
+            "columns": ["height"],
+            "unique": 0.0,
+            "unique_by": [0.0],
+            "expected_matches": 0.25,
+        },
         "information_loss": 0.0,
         "row_order": "original",
         "written": str(tmp_path / "out.csv"),

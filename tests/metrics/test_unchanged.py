@@ -152,6 +152,13 @@ def test_a_column_does_not_determine_others_because_it_is_unique(people):
     assert determined_columns(twins, others) == []
 
 
+def test_rows_of_one_person_are_alike_anyway(people):
+    rows = people.loc[people.index.repeat(3)]
+    others, person = pd.DataFrame({"measured": rows["wage"]}), rows.index
+    assert len(determined_columns(rows[["exper"]], others)) == 1
+    assert determined_columns(rows[["exper"]], others, unit=person) == []
+
+
 def test_a_sample_of_many_records_is_enough(monkeypatch, people):
     monkeypatch.setattr(_unchanged, "SAMPLE_SIZE", 200)
     others = pd.DataFrame({"expersq": people.exper**2, "noise": people.wage[::-1].to_numpy()})

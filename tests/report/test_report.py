@@ -220,7 +220,10 @@ def test_release_that_is_not_k_anonymous(path, searched, release):
     broken[0] += 1
     make_report(PATIENTS, broken, searched, path)
     text = "".join(read(path).text)
-    assert "Not 4-anonymous: a combination of the anonymized columns is shared by only 1 record." in text
+    assert (
+        "Not 4-anonymous: a combination of the anonymized columns is shared by only 1 record."
+        in text
+    )
     assert read(path).row("k achieved") == ["1", "requested: 4"]
     assert "at least one row of the release represents a single record" in text
 
