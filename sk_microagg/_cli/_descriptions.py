@@ -17,13 +17,14 @@ columns:
 """
 
 ANONYMIZE = """\
-Make a table k-anonymous: in the chosen columns, every row of OUT occurs at least K times.
+Make a table k-anonymous: every combination of the chosen columns occurs at least K times in OUT.
 
 In a group of rows, numbers and dates are replaced by their mean, rounded to the decimals that the
 column has, and categories by the most frequent one, or as --categories says (TableAggregator). A
 cell is empty where most of a group are. With --method kaim, values are replaced by intervals, nodes
 of hierarchies and * instead. Other columns are released unchanged, so choose all columns by which a
-person could be recognized, and drop names and personal numbers.
+person could be recognized, and drop names and personal numbers. Those that are not named by
+--sensitive are assumed to be known to intruders: the summary says whom they single out.
 
 k says nothing of what a group shares, and counts rows: --sensitive with --l or --t demands
 different values in each group, --unit counts people, and --strata keeps parts of the table apart.
@@ -32,7 +33,7 @@ different values in each group, --unit counts people, and --strata keeps parts o
 RISK = """\
 Compare a release with the original, row by row: its level of anonymity, the records that an
 intruder who knows the original values can re-identify, and the changes. Name the columns that were
-anonymized; others would count as known to the intruder. With --sensitive, also what classes of
+anonymized: of other columns of the release it prints whom they single out. With --sensitive, also what classes of
 equal rows disclose about other columns, and with --unit, how many people share a row.
 """
 

@@ -244,7 +244,8 @@ def _add_roles(parser):
         action="append",
         default=[],
         metavar="A,B",
-        help="columns that --l and --t are about, such as a diagnosis; they are released unchanged",
+        help="columns that --l and --t are about, such as a diagnosis; they are released "
+        "unchanged, and intruders are assumed not to know them",
     )
     parser.add_argument(
         "--l",
@@ -289,7 +290,8 @@ def _add_roles(parser):
         default=[],
         metavar="A,B",
         help="columns such as the region, released unchanged: no group mixes rows of different "
-        "strata, so that every row occurs at least K times also together with these columns",
+        "strata, so that every combination of the anonymized columns occurs at least K times also "
+        "together with these columns",
     )
 
 
