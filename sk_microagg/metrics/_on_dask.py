@@ -51,8 +51,7 @@ def unchanged_uniqueness_on_dask(release: Any, unchanged: Any) -> tuple[float, f
         raise ValueError(
             f"unchanged with {len(others)} partitions must have those of the release, {len(parts)}."
         )
-    together = dask.delayed(_side_by_side, pure=False)
-    both = [together(*pair) for pair in zip(parts, others, strict=True)]
+    both = _side_by_side(parts, others)
     counts = [_merge_partitions(_count_unique, tables) for tables in (others, both)]
     (unique, _, n_rows), (with_release, n_classes, _) = (
         map(sum, zip(*each, strict=True)) for each in counts
@@ -62,8 +61,14 @@ def unchanged_uniqueness_on_dask(release: Any, unchanged: Any) -> tuple[float, f
     return unique / n_rows, with_release / n_rows, n_classes / n_rows
 
 
-def _side_by_side(part, other):
-    return pd.concat([part.reset_index(drop=True), other.reset_index(drop=True)], axis=1)
+def _side_by_side(*tables):
+    """Parts with the columns of several tables."""
+    join = dask.delayed(_joined, pure=False)
+    return [join(*parts) for parts in zip(*tables, strict=True)]
+
+
+def _joined(*parts):
+    return pd.concat([part.reset_index(drop=True) for part in parts], axis=1)
 
 
 def _count_unique(classes):
