@@ -138,7 +138,7 @@ def risk_of(records, released, estimator, units=None):
     if not isinstance(estimator, TableAggregator):
         released = pd.DataFrame({name: with_midpoints(released[name]) for name in released})
     linkage = linkage_of_release(records, released, estimator, units)
-    return expected_matches(linkage, len(records), fewest_records(estimator.k))
+    return expected_matches(linkage, len(records), fewest_records(estimator.k, units))
 
 
 def rounded_loss(loss, n_records):

@@ -1,5 +1,7 @@
 """Shares of the records of a table, written so that none stands for only a few records."""
 
+import numpy as np
+
 from sk_microagg._utils._numbers import at_most, counted, whole_percent
 
 # A figure for one record discloses it, and a figure for two discloses each of them to the other.
@@ -9,9 +11,24 @@ MOST_LINES = 5
 MOST_NAMES = 8
 
 
-def fewest_records(k):
-    """Smallest number of original records that a figure about a release may stand for."""
-    return max(k, FEWEST_RECORDS)
+class FewestOfPeople(int):
+    """A number of records that are those of at least `people` people, whichever they are."""
+
+    people: int
+
+
+def fewest_records(k, units=None):
+    """Smallest number of original records that a figure about a release may stand for.
+
+    With `units`, who each record belongs to, any so many records are those of enough people.
+    """
+    fewest = max(k, FEWEST_RECORDS)
+    if units is None:
+        return fewest
+    of_largest = np.sort(np.bincount(units))[::-1][: fewest - 1]
+    enough = FewestOfPeople(of_largest.sum() + 1)
+    enough.people = fewest
+    return enough
 
 
 def bound_in_words(share, n_records, fewest):
@@ -34,10 +51,24 @@ def bound_in_words(share, n_records, fewest):
         The words; None if the share may be shown.
     """
     n_of_them = round(share * n_records)
+    few = f"fewer than {fewest} records"
+    if isinstance(fewest, FewestOfPeople):
+        # The number of records would tell how many the largest units have.
+        few = f"records of maybe fewer than {fewest.people} people"
     if 0 < n_of_them < fewest:
-        return f"fewer than {fewest} records"
+        return few
     if 0 < n_records - n_of_them < fewest:
-        return f"all but fewer than {fewest} records"
+        return f"all but {few}"
+    return None
+
+
+def bound_of_people(rows, units, fewest):
+    """The same for a mask of the records, where people may have several; `fewest` counts people."""
+    if units is None:
+        return bound_in_words(np.mean(rows), len(rows), fewest)
+    for mask, words in ((rows, ""), (~rows, "all but ")):
+        if 0 < len(np.unique(units[mask])) < fewest:
+            return f"{words}records of fewer than {fewest} people"
     return None
 
 

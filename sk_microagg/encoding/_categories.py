@@ -80,7 +80,7 @@ class CategoryColumn:
         known = codes >= 0
         counts = np.bincount(codes[known], minlength=len(different))
         people = n_people(codes[known], len(different), some(units, known))
-        self._fit(column, self._choose_values(different, counts, people, k))
+        self._fit(column, self._choose_values(different, counts, people, k), k, units)
 
     @classmethod
     def of_counts(
@@ -140,7 +140,7 @@ class CategoryColumn:
             ) from error
         return codes, pandas.Index(different, dtype=object)
 
-    def _fit(self, column: Series, counts: Labels) -> None:
+    def _fit(self, column: Series, counts: Labels, k: int, units: Array | None) -> None:
         n_missing = int(is_missing(column).sum())
         self._fit_counts(counts, len(column) - counts.sum() - n_missing, n_missing)
 

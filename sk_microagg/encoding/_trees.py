@@ -25,7 +25,7 @@ class HierarchyColumn(CategoryColumn):
         The values, with missing ones.
 
     k : int
-        Nodes that fewer records share have no coordinate.
+        Nodes that fewer people share have no coordinate.
 
     hierarchy : Hierarchy
         A tree whose leaves are given.
@@ -57,10 +57,9 @@ class HierarchyColumn(CategoryColumn):
         self._hierarchy = hierarchy
         known = column.dropna().to_numpy()
         self._tree = hierarchy.domain(known, f"Column {column.name!r}").tree
-        self._k = k
         super().__init__(column, k, units)
 
-    def _fit(self, column: Series, counts: Labels) -> None:
+    def _fit(self, column: Series, counts: Labels, k: int, units: Array | None) -> None:
         self._has_missing = bool(is_missing(column).any())
         self._has_other = int(counts.sum()) < int((~is_missing(column)).sum())
         n_leaves, n_nodes = self.n_leaves, len(self._tree.labels)
@@ -73,8 +72,9 @@ class HierarchyColumn(CategoryColumn):
             (np.r_[np.ones(len(places) - 1), missing], (places, coordinates)),
             shape=(n_leaves + 2, n_nodes + 1),
         )
-        in_row = np.bincount(self.codes_of(n_leaves + 2, column), minlength=n_leaves + 2)
-        shared = in_row @ (rows > 0) >= self._k
+        codes = self.codes_of(n_leaves + 2, column)
+        in_row = np.bincount(codes, minlength=n_leaves + 2)
+        shared = _n_people_below(rows > 0, codes, units) >= k
         shared[-1] = self._has_missing
         self.rows = standardized(rows[:, np.flatnonzero(shared)], in_row)
 
@@ -124,3 +124,12 @@ class HierarchyColumn(CategoryColumn):
             for low, high in zip(lowest, highest, strict=True)
         ]
         return self._as_text(cells)
+
+
+def _n_people_below(is_below: csr_array, codes: Labels, units: Array | None) -> Labels:
+    """Number of people with a value below each node, given which rows are below which nodes."""
+    n_rows = is_below.shape[0]
+    if units is None:
+        return np.bincount(codes, minlength=n_rows) @ is_below
+    has_row = csr_array((np.ones(len(codes)), (units, codes)), shape=(units.max() + 1, n_rows))
+    return np.asarray((has_row @ is_below > 0).sum(axis=0))

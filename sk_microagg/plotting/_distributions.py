@@ -9,7 +9,7 @@ import numpy as np
 from sk_microagg._utils._dates import DATES
 from sk_microagg._utils._numbers import whole_percent
 from sk_microagg._utils._people import n_people, some
-from sk_microagg._utils._shares import bound_in_words
+from sk_microagg._utils._shares import bound_in_words, bound_of_people
 from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg._utils._typing import Array
 from sk_microagg.generalization._intervals import ends_of_intervals
@@ -139,14 +139,19 @@ def _count_numbers(name, old, ends, at_least, units, is_fixed, unit_name, missin
         return Note(name, "all values are missing")
     # Not 1 less the known share: its rounding error could change the whole percents.
     missing = [(len(old) - len(values)) / len(old) for values in (known, low)]
-    bounds = [bound_in_words(share, len(old), at_least) for share in missing]
+    bounds = [
+        bound_of_people(~np.isfinite(old), units, at_least),
+        bound_in_words(missing[1], len(old), at_least),
+    ]
     # If only a few values are missing, shares that do not add up to 1 would disclose how many.
     n_before, n_after = (
         len(old) if bound is None else len(values)
         for bound, values in zip(bounds, (known, low), strict=True)
     )
     if is_fixed:
-        least, largest = _range(known, at_least, always_rounds=True)
+        lowest, highest = _extremes_of_people(known, some(units, np.isfinite(old)))
+        least = _range(lowest, at_least, always_rounds=True)[0]
+        largest = _range(highest, at_least, always_rounds=True)[1]
     else:
         shown = [] if at_least > 1 else [known]
         least = _range(np.concatenate([low, *shown]), at_least)[0]
@@ -168,6 +173,16 @@ def _count_numbers(name, old, ends, at_least, units, is_fixed, unit_name, missin
         unit_name,
         missing_name,
     )
+
+
+def _extremes_of_people(values, units):
+    """The lowest and the highest value of each person; all values if each has one."""
+    if units is None:
+        return values, values
+    order = np.lexsort((values, units))
+    starts = np.flatnonzero(np.diff(units[order], prepend=-1))
+    ends = np.append(starts[1:], len(order)) - 1
+    return values[order[starts]], values[order[ends]]
 
 
 def _range(values, at_least, always_rounds=False):

@@ -9,6 +9,7 @@ from sk_microagg._utils._numbers import whole_percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import (
     bound_in_words,
+    bound_of_people,
     expected_matches,
     fewest_records,
     homogeneity_lines,
@@ -44,6 +45,9 @@ class Facts:
 
     k : int
         Minimum group size that was requested.
+
+    fewest : int
+        Smallest number of records that a share may stand for.
 
     level : int
         Number of times that the rarest row occurs in the release.
@@ -97,6 +101,7 @@ class Facts:
     n_groups: int
     smallest_group: int
     k: int
+    fewest: int
     level: int
     n_distinct: int
     loss: float
@@ -115,9 +120,11 @@ class Facts:
     attacks: object
 
     @property
-    def fewest_records(self):
-        """Smallest number of original records that a figure may stand for."""
-        return fewest_records(self.k)
+    def fewest_in_words(self):
+        """What the smallest number of original records is that a picture may show together."""
+        fewest = fewest_records(self.k)
+        has_units = self.beyond_k.n_units is not None
+        return f"records of at least {fewest} units" if has_units else f"at least {fewest} records"
 
     @property
     def largest_risk(self):
@@ -126,15 +133,19 @@ class Facts:
 
     def bound(self, value):
         """What to write instead of a share that stands for too few records; None if enough."""
-        return bound_in_words(value, self.n_records, self.fewest_records)
+        return bound_in_words(value, self.n_records, self.fewest)
 
     def as_text(self, value, of=""):
         """A share of the records as text, followed by `of`, or a bound if it is of too few."""
-        return share_in_words(value, self.n_records, self.fewest_records, of)
+        return share_in_words(value, self.n_records, self.fewest, of)
+
+    def share_of_groups(self, value, of=""):
+        """The same for records in whole groups, each of which has those of enough people."""
+        return share_in_words(value, self.n_records, fewest_records(self.k), of)
 
     def expected_matches(self, linkage):
         """The share of the records that an intruder is expected to re-identify, as text."""
-        return expected_matches(linkage, self.n_records, self.fewest_records)[1]
+        return expected_matches(linkage, self.n_records, self.fewest)[1]
 
     def homogeneity_lines(self):
         """A line for each column released unchanged in which groups share one value."""
@@ -167,6 +178,7 @@ def collect_facts(
     )
     numbers = mixed = risk = None
     units = units_of(roles.get("unit"), len(columns[0]))
+    fewest = fewest_records(estimator.k, units)
     if isinstance(estimator, Generalizer):
         losses = _generalization_losses(X, release, estimator)
     elif pair is None:
@@ -182,13 +194,14 @@ def collect_facts(
         n_groups=int(estimator.n_groups_),
         smallest_group=int(estimator.group_sizes_.min()),
         k=int(estimator.k),
+        fewest=fewest,
         level=int(class_sizes.min()),
         n_distinct=len(class_sizes),
         loss=float(estimator.information_loss_),
         column_losses=losses,
         unique_before=uniqueness(X),
         unique_after=float(np.sum(class_sizes == 1) / class_sizes.sum()),
-        missing=_missing_in_words(columns, fewest_records(estimator.k)),
+        missing=_missing_in_words(columns, units, fewest_records(estimator.k)),
         source=None if source is None else printable(source),
         dropped=None if dropped is None else [shown_name(name) for name in dropped],
         homogeneous=None if passed is None else _homogeneous(release, passed),
@@ -199,18 +212,18 @@ def collect_facts(
         unchanged=measure_unchanged(X, names, classes, passed, **roles),
         attacks=None
         if risk is None
-        else measure_attacks(
-            X, release, pair, estimator, fewest_records(estimator.k), membership, units
-        ),
+        else measure_attacks(X, release, pair, estimator, fewest, membership, units),
     )
 
 
-def _missing_in_words(columns, fewest):
+def _missing_in_words(columns, units, fewest):
     """How many cells are missing, and in how many records; no figure is for fewer than `fewest`."""
     missing = np.column_stack([missing_cells(column) for column in columns])
     has_missing, has_known = missing.any(axis=1), ~missing.all(axis=1)
-    records = share_in_words(has_missing.mean(), len(missing), fewest, " of the records")
-    if any(0 < has.sum() < fewest for has in (has_missing, has_known)):
+    records = bound_of_people(has_missing, units, fewest)
+    records = records or f"{whole_percent(has_missing.mean())} of the records"
+    people = np.arange(len(missing)) if units is None else units
+    if any(0 < len(np.unique(people[has])) < fewest for has in (has_missing, has_known)):
         return f"cells in {records}"
     return f"{whole_percent(missing.mean())} of the cells, in {records}"
 

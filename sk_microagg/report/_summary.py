@@ -109,6 +109,6 @@ def _sensitive(facts):
 def _of_column(facts, column):
     where = f"In the {short(column.words)},"
     if column.homogeneous > 0:
-        shared = facts.as_text(column.homogeneous, " of the records")
+        shared = facts.share_of_groups(column.homogeneous, " of the records")
         return f"{where} {shared} are in groups that share one value."
     return f"{where} every group has at least {counted(column.n_values, 'different value')}."
