@@ -11,6 +11,7 @@ from sk_microagg._utils._numbers import at_most, percent
 from sk_microagg._utils._printable import printable
 from sk_microagg._utils._shares import is_share_large
 from sk_microagg._utils._shown import shown
+from sk_microagg.metrics._diversity import homogeneity_of_both
 
 
 def check_roles(options):
@@ -118,16 +119,17 @@ def print_sensitive(classes, sensitive, has_units=False):
     names = [printable(shown(name)) for name in sensitive]
     width = max(map(len, ("column", *names)))
     print("\nDisclosure of sensitive values by classes of equal released rows")
-    print(f"{'column':<{width}}  homogeneity  distinct  entropy  closeness")
+    print(f"{'column':<{width}}  homogeneity  one known  distinct  entropy  closeness")
     for name, (_, values) in zip(names, sensitive.items(), strict=True):
-        homogeneity = percent(metrics.homogeneity(classes, values))
+        homogeneity, known = map(percent, homogeneity_of_both(classes, values))
         distinct = metrics.diversity(classes, values)
         entropy = metrics.diversity(classes, values, kind="entropy")
         closeness = metrics.closeness(classes, values)
-        print(f"{name:<{width}}{homogeneity:>13}{distinct:>10}{entropy:9.2f}{closeness:11.4f}")
+        shares = f"{homogeneity:>13}{known:>11}"
+        print(f"{name:<{width}}{shares}{distinct:>10}{entropy:9.2f}{closeness:11.4f}")
     print(
-        "Homogeneity: rows in classes that share one value. In the worst class: the number of\n"
-        "distinct values, the exponential of their entropy (l-diversity), and their distance from\n"
-        "those of the whole table (t-closeness)."
-        + (" All of them count rows, not people." if has_units else "")
+        "Homogeneity: rows in classes that share one value; one known: that have one known value,\n"
+        "apart from missing ones. In the worst class: the number of distinct values, the\n"
+        "exponential of their entropy (l-diversity), and their distance from those of the whole\n"
+        "table (t-closeness)." + (" All of them count rows, not people." if has_units else "")
     )

@@ -48,8 +48,9 @@ def facts_of(
     n_records, smallest_group, level : int
         Number of records, size of the smallest group, and level of anonymity.
 
-    homogeneous : ndarray of shape (n_unchanged,)
-        For each unchanged column, the share of the records in groups that share one value.
+    homogeneous : ndarray of shape (n_unchanged, 2)
+        For each unchanged column, the share of the records in groups that share one value, and in
+        those with a single known value.
 
     singled_out : dict or None, default=None
         The fact about what unchanged columns single out, if there are such columns.
@@ -128,7 +129,7 @@ def _lines_of_sensitive(shares, choice, n_records, k):
     none = [
         f"{shown(name)}: no records are in groups that share one value"
         for name in choice.sensitive
-        if shares[name] == 0
+        if not any(shares[name])
     ]
     shares = {shown(name): shares[name] for name in choice.sensitive}
     return homogeneity_lines(shares, n_records, k, most=None) + none

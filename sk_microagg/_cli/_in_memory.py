@@ -46,7 +46,8 @@ from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_i
 from sk_microagg._utils._extras import check_report_extra
 from sk_microagg.generalization._intervals import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT
-from sk_microagg.metrics import anonymity_level, homogeneity
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.metrics._diversity import homogeneity_of_both
 
 SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
 PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"
@@ -87,7 +88,7 @@ def anonymize_in_memory(options, progress):
     progress.show("checking the release")
     level = anonymity_level(release.classes)
     check_level(level, options.k)
-    homogeneous = homogeneity(release.classes, passed) if choice.unchanged else []
+    homogeneous = homogeneity_of_both(release.classes, passed) if choice.unchanged else []
     privacy = roles.check(release.labels, choice, options.k)
     warn_of_large_units(choice, roles.share(release.labels), options.k, progress)
     singled_out = of_plan(plan, release, progress)

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 from sk_microagg._cli._in_memory import check_level
 from sk_microagg._cli._shuffle import random_numbers, shuffled
 from sk_microagg._utils._files import TemporaryFolder
-from sk_microagg.metrics import anonymity_level, homogeneity, unchanged_uniqueness
+from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
+from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.scale._files import written_by_worker
 from sk_microagg.scale._release import Release, path_of_part, read, write
 
@@ -29,8 +30,9 @@ class CommandRelease(Release):
     level : int
         The level of anonymity, once the release was checked.
 
-    homogeneous : ndarray of shape (n_unchanged,)
-        For each unchanged column, the share of the records in groups that share one value.
+    homogeneous : ndarray of shape (n_unchanged, 2)
+        For each unchanged column, the share of the records in groups that share one value, and in
+        those with a single known value.
 
     unchanged : UnchangedUniqueness or None
         How far unchanged columns single people out; None if there are none, or with units.
@@ -56,7 +58,7 @@ class CommandRelease(Release):
         check_level(self.level, k)
         self.homogeneous = []
         if self.choice.unchanged:
-            self.homogeneous = homogeneity(classes, written[self.choice.unchanged])
+            self.homogeneous = homogeneity_of_both(classes, written[self.choice.unchanged])
         self.unchanged = None
         # Who a row belongs to is not in the release.
         if self.choice.exposed and self.choice.unit is None:

@@ -14,9 +14,14 @@ from sk_microagg._cli._facts import Fact
 from sk_microagg._cli._released import describe
 from sk_microagg._explore._distributions import distributions
 from sk_microagg._utils._numbers import at_most, rounded_down
-from sk_microagg._utils._shares import expected_matches, fewest_records, homogeneity_lines
+from sk_microagg._utils._shares import (
+    expected_matches,
+    fewest_records,
+    homogeneity_in_words,
+)
 from sk_microagg.generalization._intervals import with_midpoints
-from sk_microagg.metrics import closeness, diversity, homogeneity
+from sk_microagg.metrics import closeness, diversity
+from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.metrics._risk_utility import linkage_of_release
 from sk_microagg.plotting._released_groups import ReleasedGroups
 
@@ -73,14 +78,13 @@ def about_sensitive(plan, release):
     labels, about = release.labels, []
     sizes = np.bincount(labels)
     for name, values in plan.roles.sensitive.items():
-        share = homogeneity(labels, values.to_frame())[0]
-        lines = homogeneity_lines({name: share}, len(labels), plan.options.k)
-        sentence = lines[0].removeprefix(f"{name}: ") if lines else None
+        shares = homogeneity_of_both(labels, values.to_frame())[0]
+        words = homogeneity_in_words(shares, len(labels), plan.options.k)
         distance = "ordered" if values.dtype.kind in "iuf" else "equal"
         about.append(
             {
                 "name": name,
-                "homogeneity": sentence or "no records are in groups that share one value",
+                "homogeneity": words,
                 "diversity": int(diversity(labels, values)),
                 "closeness": _rounded_closeness(closeness(labels, values, distance), sizes),
             }

@@ -151,7 +151,8 @@ def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     Parameters
     ----------
     shares : dict
-        For each column, by its name, the share of the records that are in such groups.
+        For each column, by its name, the share of the records that are in such groups, and the
+        share of those in groups with a single known value.
 
     n_records, k : int
         Number of all records, and the minimum group size.
@@ -165,15 +166,25 @@ def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
     lines : list of str
         The lines.
     """
-    ranked = sorted((name for name in shares if shares[name] > 0), key=lambda name: -shares[name])
-    lines = []
-    for name in ranked[:most]:
-        records = share_in_words(shares[name], n_records, fewest_records(k), " of the records")
-        lines.append(f"{name}: {records} are in groups that share one value")
+    ranked = sorted((name for name in shares if any(shares[name])), key=lambda n: -max(shares[n]))
+    lines = [
+        f"{name}: {homogeneity_in_words(shares[name], n_records, k)}" for name in ranked[:most]
+    ]
     n_more = len(ranked) - len(lines)
     if n_more:
         lines.append(f"and {n_more} more {'column' if n_more == 1 else 'columns'}")
     return lines
+
+
+def homogeneity_in_words(shares, n_records, k):
+    """How many records are in groups that share one value, or have a single known one."""
+    share, known = (
+        share_in_words(each, n_records, fewest_records(k), " of the records") for each in shares
+    )
+    words = f"{share if shares[0] else 'no records'} are in groups that share one value"
+    if shares[1] > shares[0]:
+        words += f", {known} in groups with a single known value, apart from missing ones"
+    return words
 
 
 def singled_out_lines(found, names, n_records, k):

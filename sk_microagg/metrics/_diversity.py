@@ -10,13 +10,19 @@ from sklearn.utils import check_consistent_length
 
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
+from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics._classes import classes_of, is_on_dask
 from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, TCloseness, UnitShare
-from sk_microagg.privacy._codes import as_column
+from sk_microagg.privacy._codes import as_column, codes_of
+from sk_microagg.privacy._counts import GroupCounts
 
 
-def homogeneity(labels_or_release: TableLike, sensitive: TableLike) -> float | Floats:
+def homogeneity(
+    labels_or_release: TableLike,
+    sensitive: TableLike,
+    missing: Literal["value", "ignored"] = "value",
+) -> float | Floats:
     """Share of the records in homogeneous groups, which share one value of a sensitive column.
 
     An intruder who knows that a person is in such a group learns the person's value, for example
@@ -29,9 +35,13 @@ def homogeneity(labels_or_release: TableLike, sensitive: TableLike) -> float | F
         (numbers, text or both), where equal rows are a group.
 
     sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
-        One or several columns that are released unchanged, with the records in the same order. A
-        missing value counts as a value. Dask DataFrames must have the same partitions; their
-        workers do the counting.
+        One or several columns that are released unchanged, with the records in the same order.
+        Dask DataFrames must have the same partitions; their workers do the counting.
+
+    missing : {"value", "ignored"}, default="value"
+        What a missing value is: a value like others, or nothing. With "ignored", groups are
+        homogeneous that have a single known value, whether or not others are missing: the known
+        value may be true of those, too.
 
     Returns
     -------
@@ -54,16 +64,33 @@ def homogeneity(labels_or_release: TableLike, sensitive: TableLike) -> float | F
     array([0.4, 1. ])
     >>> homogeneity([0, 0, 1, 1, 1], ["flu", "flu", "gout", "flu", "gout"])
     0.4
+
+    In the first group, one value is known:
+
+    >>> homogeneity([0, 0, 1, 1], ["flu", None, "flu", "gout"], missing="ignored")
+    0.5
     """
+    check_option("missing", missing, ["value", "ignored"])
+    shares = homogeneity_of_both(labels_or_release, sensitive)[..., int(missing == "ignored")]
+    return shares if shares.ndim else float(shares)
+
+
+def homogeneity_of_both(labels_or_release: TableLike, sensitive: TableLike) -> Floats:
+    """Shares with missing values as a value and ignored, along the last axis."""
     if is_on_dask(labels_or_release):
         from sk_microagg.metrics._on_dask import homogeneity_on_dask  # Dask is an extra.
 
         return homogeneity_on_dask(labels_or_release, sensitive)
 
-    def share(figures: Array, groups: Labels) -> float:
-        return float(np.mean(figures[groups] == 1))
+    groups, columns, is_one = _groups_and_columns(labels_or_release, sensitive)
+    shares = [_homogeneous_shares(groups, *codes_of(column)) for column in columns]
+    return np.array(shares[0] if is_one else shares)
 
-    return _by_column(LDiversity(), labels_or_release, sensitive, share)
+
+def _homogeneous_shares(groups: Labels, codes: Array, known: list[Any]) -> tuple[Any, Any]:
+    counts = GroupCounts.of(groups, codes)
+    n_known = counts.n_codes - counts.sum((counts.codes == len(known)).astype(np.intp))
+    return np.mean(counts.n_codes[groups] == 1), np.mean(n_known[groups] == 1)
 
 
 def diversity(
@@ -266,16 +293,24 @@ def _by_column(
     summarize: Callable[[Array, Labels], float],
 ) -> Any:
     """Summary of the figures of all groups, for a single column or for each of several."""
-    groups = classes_of(labels_or_release, "labels_or_release")
-    values = as_column(sensitive)
-    is_one = len(np.shape(values)) == 1
-    columns = [values] if is_one else columns_of(sensitive, "sensitive")
-    check_consistent_length(groups, columns[0])
+    groups, columns, is_one = _groups_and_columns(labels_or_release, sensitive)
     summaries = []
     for column in columns:
         prepared, table = constraint.prepare(column)
         summaries.append(summarize(constraint.measure_groups(groups, prepared, table), groups))
     return summaries[0] if is_one else np.array(summaries)
+
+
+def _groups_and_columns(
+    labels_or_release: TableLike, sensitive: TableLike
+) -> tuple[Labels, list[Any], bool]:
+    """The group of each record, the columns, and whether these were given as a single one."""
+    groups = classes_of(labels_or_release, "labels_or_release")
+    values = as_column(sensitive)
+    is_one = len(np.shape(values)) == 1
+    columns = [values] if is_one else columns_of(sensitive, "sensitive")
+    check_consistent_length(groups, columns[0])
+    return groups, columns, is_one
 
 
 def _refuse_dask(function: str, *tables: object) -> None:

@@ -29,8 +29,8 @@ def anonymity_level_on_dask(release: Any) -> int:
     return min(sizes)
 
 
-def homogeneity_on_dask(release: Any, sensitive: Any) -> float | Floats:
-    """Share of the records in classes of equal rows that share one value, of Dask DataFrames."""
+def homogeneity_on_dask(release: Any, sensitive: Any) -> Floats:
+    """Shares of the records in classes that share one value, and in those with one known value."""
     parts, others = release.to_delayed(), sensitive.to_delayed()
     if len(parts) != len(others):
         raise ValueError(
@@ -40,8 +40,8 @@ def homogeneity_on_dask(release: Any, sensitive: Any) -> float | Floats:
     homogeneous, n_records = map(sum, zip(*counts, strict=True))
     if n_records == 0:
         raise ValueError("release has 0 sample(s): at least 1 is needed.")
-    shares: Any = homogeneous / n_records
-    return float(shares[0]) if sensitive.ndim == 1 else shares
+    shares: Any = np.reshape(homogeneous / n_records, (2, -1)).T
+    return shares[0] if sensitive.ndim == 1 else shares
 
 
 def unchanged_uniqueness_on_dask(release: Any, unchanged: Any) -> tuple[float, float, float]:
@@ -91,7 +91,8 @@ class _Classes:
     """Classes of equal rows, in the order of their hashes.
 
     A class shares one value in a sensitive column if the smallest and the largest hash of its
-    values are equal.
+    values are equal. Each column is there twice: the second time, missing values have the largest
+    hash among the smallest ones and the smallest among the largest ones, so that they do not count.
     """
 
     hashes: np.ndarray
@@ -129,14 +130,17 @@ class _Classes:
 def _classes_by_range(n_ranges, release, sensitive=None):
     """Classes of one partition, in each range of hashes."""
     hashes = _hashes(release)
-    values = np.empty((len(release), 0), dtype=np.uint64)
+    smallest = largest = np.empty((len(release), 0), dtype=np.uint64)
     if sensitive is not None:
         if len(release) != len(sensitive):
             raise ValueError("sensitive must have the rows of release, partition by partition.")
         columns = sensitive.to_frame() if sensitive.ndim == 1 else sensitive
+        missing = columns.isna().to_numpy()
         columns = [columns.iloc[:, [j]] for j in range(columns.shape[1])]
-        values = np.column_stack([values, *map(_hashes, columns)])
-    rows = _Classes(hashes, np.ones(len(hashes), dtype=np.int64), values, values)
+        values = np.column_stack([smallest, *map(_hashes, columns)])
+        ends = np.iinfo(np.uint64).max, np.uint64(0)
+        smallest, largest = (np.hstack([values, np.where(missing, e, values)]) for e in ends)
+    rows = _Classes(hashes, np.ones(len(hashes), dtype=np.int64), smallest, largest)
     edges = [(i << 64) // n_ranges for i in range(1, n_ranges)]
     return _Classes.merged([rows]).split(np.array(edges, dtype=np.uint64))
 

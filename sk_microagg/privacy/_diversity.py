@@ -25,8 +25,8 @@ class LDiversity(Constraint):
 
     In a group of k records that share one diagnosis, k protects nobody's diagnosis. Missing values
     count as one value of their own: where many are missing, a group may have `l` values and a
-    single known one, which :func:`~sk_microagg.metrics.homogeneity` measures. Where people have
-    several records, frequencies count records, not people.
+    single known one, which `homogeneity(missing="ignored")` measures. Where people have several
+    records, frequencies count records, not people.
 
     Parameters
     ----------

@@ -17,8 +17,9 @@ from sk_microagg._utils._shares import (
 )
 from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
-from sk_microagg.metrics import generalization_loss, homogeneity, uniqueness
+from sk_microagg.metrics import generalization_loss, uniqueness
 from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.metrics._linkage import units_of
 from sk_microagg.plotting._distributions import column_names
 from sk_microagg.report._attacks import measure_attacks
@@ -75,7 +76,8 @@ class Facts:
 
     homogeneous : dict or None
         For each column that is released unchanged, by its name, the share of the records that are
-        in groups that share one value in it; None if these columns are not known.
+        in groups that share one value in it, and of those in groups with a single known value;
+        None if these columns are not known.
 
     numbers : NumericFacts or None
         Facts that exist only for a release of complete numbers.
@@ -231,8 +233,8 @@ def _missing_in_words(columns, units, fewest):
 def _homogeneous(release, passed):
     columns = columns_of(passed, "passed") if 0 not in np.shape(passed) else []
     names = map(shown_name, column_names(passed, len(columns)))
-    shares = homogeneity(release, passed) if columns else []
-    return {name: float(share) for name, share in zip(names, shares, strict=True)}
+    shares = homogeneity_of_both(release, passed) if columns else []
+    return dict(zip(names, map(tuple, shares), strict=True))
 
 
 def _generalization_losses(X, release, estimator):

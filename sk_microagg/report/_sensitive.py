@@ -11,7 +11,8 @@ import numpy as np
 
 from sk_microagg._utils._numbers import rounded_down, rounded_up
 from sk_microagg._utils._shares import is_share_large
-from sk_microagg.metrics import closeness, diversity, homogeneity, unit_share, units_per_group
+from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
+from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.privacy import TCloseness
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import Rule, split_constraints
@@ -48,8 +49,8 @@ class SensitiveFacts:
     words : str
         The column, such as "sensitive column 'diagnosis'".
 
-    homogeneous : float
-        Share of the records in groups that share one value.
+    homogeneous, one_known : float
+        Share of the records in groups that share one value, and in those with a single known value.
 
     n_values : int
         Number of different values in the group with the fewest.
@@ -66,6 +67,7 @@ class SensitiveFacts:
 
     words: str
     homogeneous: float
+    one_known: float
     n_values: int
     entropy: float
     closeness: float
@@ -185,9 +187,11 @@ def _facts_of_column(groups, values, words, constraints):
     distances = [each.distance for each in constraints if isinstance(each, TCloseness)]
     entropy = diversity(groups, values, kind="entropy")
     distance = closeness(groups, values, distance=distances[0] if distances else "auto")
+    homogeneous, one_known = homogeneity_of_both(groups, values)
     return SensitiveFacts(
         words=words,
-        homogeneous=homogeneity(groups, values),
+        homogeneous=homogeneous,
+        one_known=one_known,
         n_values=diversity(groups, values),
         entropy=rounded_down(entropy, decimals=1),
         closeness=rounded_up(distance),

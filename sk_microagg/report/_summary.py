@@ -98,7 +98,9 @@ def _unit_share(facts):
 def _sensitive(facts):
     if not facts.beyond_k.columns:
         return "No sensitive column was examined."
-    worst_first = sorted(facts.beyond_k.columns, key=lambda one: (-one.homogeneous, one.n_values))
+    worst_first = sorted(
+        facts.beyond_k.columns, key=lambda one: (-max(one.homogeneous, one.one_known), one.n_values)
+    )
     lines = [_of_column(facts, column) for column in worst_first[:MOST_SENSITIVE]]
     n_more = len(worst_first) - len(lines)
     if n_more:
@@ -111,4 +113,7 @@ def _of_column(facts, column):
     if column.homogeneous > 0:
         shared = facts.share_of_groups(column.homogeneous, " of the records")
         return f"{where} {shared} are in groups that share one value."
+    if column.one_known > 0:
+        known = facts.share_of_groups(column.one_known, " of the records")
+        return f"{where} {known} are in groups with a single known value, apart from missing ones."
     return f"{where} every group has at least {counted(column.n_values, 'different value')}."

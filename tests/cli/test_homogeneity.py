@@ -95,3 +95,18 @@ def test_missing_values_are_one_value_however_they_are_written(run, tmp_path):
         "anonymize", tmp_path / "visits.csv", tmp_path / "out.csv", "-k3", "--columns=age"
     )
     assert "ward: 50% of the records are in groups that share one value" in outcome.out
+
+
+def test_one_known_value_apart_from_missing_ones(anonymize, visits):
+    visits["ill"] = np.where(np.arange(60) % 2, "yes", None)
+    visits["same0"] = np.where(visits["age"] < 50, "x", visits["ill"])
+    dropped = "same1,same2,same3,same4,same5,id,ward"
+    told, release = anonymize("--columns", "age,size", "--drop", dropped)
+    classes = release[["age", "size"]]
+    share, known = (homogeneity(classes, release["same0"], missing=m) for m in ("value", "ignored"))
+    assert 0 < share < known
+    told = " ".join(told)
+    line = f"same0: {share:.0%} of the records are in groups that share one value, {known:.0%} of"
+    assert f"{line} the records in groups with a single known value, apart from missing" in told
+    assert homogeneity(classes, release["ill"]) == 0
+    assert "ill: no records are in groups that share one value, 100% of the records in" in told

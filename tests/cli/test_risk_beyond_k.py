@@ -54,6 +54,7 @@ def line_of(name, values, rows):
     """The line of a sensitive column, as cells."""
     figures = (
         percent(homogeneity(rows, values)),
+        percent(homogeneity(rows, values, missing="ignored")),
         f"{diversity(rows, values)}",
         f"{diversity(rows, values, kind='entropy'):.2f}",
         f"{closeness(rows, values):.4f}",

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 
+from sk_microagg import MicroAggregator
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import closeness, diversity, homogeneity, unit_share, units_per_group
+from sk_microagg.privacy import LDiversity
 
 NAN = float("nan")
 # Dask itself calls pandas 3.1 with a keyword that this deprecates.
@@ -65,6 +67,32 @@ def test_missing_is_a_value_like_others(values, share):
     frame = release.assign(values=values)
     frame = dd.from_pandas(frame, npartitions=2)
     assert homogeneity(frame[["age"]], frame["values"]) == share
+
+
+def test_missing_values_may_be_ignored():
+    values = pd.Series(["a", None, "a", None, None, None, "b", None, "b", "c"])
+    labels = np.array([0, 0, 0, 1, 1, 2, 2, 3, 3, 3])
+    # One known value beside a missing one in two groups, nothing but missing ones in another.
+    assert homogeneity(labels, values) == 0.2
+    assert homogeneity(labels, values, missing="ignored") == 0.5
+    frame = pd.DataFrame({"label": labels, "value": values, "other": values.fillna("z")})
+    shares = homogeneity(labels, frame[["value", "other"]], missing="ignored")
+    assert_array_equal(shares, [0.5, 0.2])
+    frame = dd.from_pandas(frame, npartitions=3)
+    assert homogeneity(frame[["label"]], frame["value"], missing="ignored") == 0.5
+    on_dask = homogeneity(frame[["label"]], frame[["value", "other"]], missing="ignored")
+    assert_array_equal(on_dask, shares)
+    with pytest.raises(ValueError, match=r"missing='no' must be one of 'value', 'ignored'"):
+        homogeneity(labels, values, missing="no")
+
+
+def test_diverse_groups_may_have_one_known_value():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    illness = np.where(rng.random(300) < 0.5, None, np.where(X[:, 0] > 0, "flu", "gout"))
+    labels = MicroAggregator(5, privacy=LDiversity(2)).fit_predict(X, sensitive=illness)
+    assert homogeneity(labels, illness) == 0.0
+    assert homogeneity(labels, illness, missing="ignored") > 0.8
 
 
 def test_different_lengths_raise():

@@ -8,7 +8,7 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, builders
-from sk_microagg._utils._numbers import rounded_up, whole_percent
+from sk_microagg._utils._numbers import at_most, rounded_up, whole_percent
 from sk_microagg.metrics import (
     closeness,
     diversity,
@@ -148,12 +148,25 @@ def test_one_person_with_most_records_of_a_group(report):
     linkage = record_linkage(table, release, unit=people)
     assert linkage.expected_if_linked > 0.4
     assert page.row("The same, if the row is known")[0] == whole_percent(linkage.expected_if_linked)
-    assert page.row("Expected re-identifications")[0] == whole_percent(linkage.expected_matches)
+    # All records but some that may be of few people are linked.
+    assert page.row("Expected re-identifications")[0] == at_most(linkage.expected_if_linked)
     assert f"at most {most} (largest share of one unit in a group)" in text
     assert f"One unit has at most {most} of the records of a group." in text
     assert "It identifies nobody" not in text
     assert "at most 25%" not in text
     assert "at most 25% (1 in 4)" in text_of(report(aggregator, release, table))
+
+
+def test_one_known_value_apart_from_missing_ones(report, plain):
+    aggregator, release = plain
+    illness = pd.Series(np.where(np.arange(N) % 2, "fluxion", None), name="illness")
+    share, known = (homogeneity(release, illness, missing=m) for m in ("value", "ignored"))
+    assert share < 0.2 < 0.8 < known
+    page = report(aggregator, release, sensitive=illness, passed=illness.to_frame())
+    assert page.row("One known value")[0] == whole_percent(known)
+    text = text_of(page)
+    line = "of the records in groups with a single known value, apart from missing ones"
+    assert f", {whole_percent(known)} {line}" in text
 
 
 def test_a_constraint_on_units_that_are_not_given_is_not_checked(report):
