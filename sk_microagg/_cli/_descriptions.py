@@ -33,8 +33,9 @@ different values in each group, --unit counts people, and --strata keeps parts o
 RISK = """\
 Compare a release with the original, row by row: its level of anonymity, the records that an
 intruder who knows the original values can re-identify, and the changes. Name the columns that were
-anonymized: of other columns of the release it prints whom they single out. With --sensitive, also what classes of
-equal rows disclose about other columns, and with --unit, how many people share a row.
+anonymized: of other columns of the release it prints whom they single out. With --sensitive, also
+what classes of equal rows disclose about other columns, and with --unit, how many people share a
+row.
 """
 
 EXPLORE = """\
