@@ -99,20 +99,7 @@ class MissingCoordinates:
 
 
 def coarse_moments(values: Floats, units: Array | None = None) -> tuple[float, float]:
-    """Mean and standard deviation of known values, so coarse that nobody's values follow.
-
-    Both would be about the same without any one person. If all values are equal, their mean is
-    exact and the deviation is 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._utils._missing_coordinates import coarse_moments
-    >>> coarse_moments(np.array([31.0, 44.0, np.nan, 58.0, 35.7, 49.1, 27.4]))
-    (40.0, 11.313708498984761)
-    >>> coarse_moments(np.array([31.0, 44.0, np.nan, 58.0, 35.8, 49.1, 27.4]))
-    (40.0, 11.313708498984761)
-    """
+    """Mean and deviation of known values, so coarse that nobody's follow; deviation 0 if equal."""
     known = ~np.isnan(values)
     values, units = values[known], some(units, known)
     center = float(values.mean())
