@@ -23,6 +23,7 @@ from sk_microagg.metrics import (
     risk_utility,
 )
 
+EPOCH = pd.Timestamp(0)
 START = pd.Timestamp("2024-01-01")
 DAY = pd.Timedelta("1D")
 
@@ -46,7 +47,7 @@ def draw(n=80, seed=0, share=0.15):
 
 def plain(table):
     """Rows of numbers, text and None, with dates as numbers of days."""
-    table = table.assign(visit=(table["visit"] - START) / DAY)
+    table = table.assign(visit=(table["visit"] - EPOCH) / DAY)
     cells = table.astype(object).to_numpy()
     cells[:, 1:3] = np.where(pd.isna(cells[:, 1:3]), None, cells[:, 1:3])
     return cells.tolist()

@@ -1,11 +1,10 @@
 """Columns of any kind as distances and as released cells, cell by cell in plain Python."""
 
-import math
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-from oracles.missing import coarse_moments
+from oracles.missing import place_and_scale
 
 from sk_microagg._utils._tables import is_null
 
@@ -26,21 +25,15 @@ def number_distances(numbers):
     values = [float(number) for number in known(numbers)]
     share_missing = 1 - len(values) / len(numbers)
     total = 1 - share_missing**2
-    scale, place = 0.0, sum(values) / len(values)
-    if max(values) > min(values):
-        if share_missing:
-            center, scale = coarse_moments(values)
-            place = center + scale * coarse_moments([(v - center) / scale for v in values])[0]
-        else:
-            scale = math.sqrt(sum((value - place) ** 2 for value in values) / len(values))
+    place, scale = place_and_scale(values, share_missing > 0)
 
     def distance(a, b):
         if is_null(a) and is_null(b):
             return 0.0
         if is_null(a) or is_null(b):
             value = float(b if is_null(a) else a)
-            return (((value - place) / scale) ** 2 + 1 if scale else 1.0) / total
-        return ((float(a) - float(b)) / scale) ** 2 / total if scale else 0.0
+            return (((value - place) / scale) ** 2 + 1) / total
+        return ((float(a) - float(b)) / scale) ** 2 / total
 
     return distances(numbers, distance)
 

@@ -37,6 +37,16 @@ def coarse_moments(known):
     return round(center / step) * step, scale
 
 
+def place_and_scale(known, has_missing):
+    """Where missing values lie, and what differences are divided by: coarse if there are some."""
+    if max(known) == min(known):
+        return known[0], 1.0
+    if not has_missing:
+        return mean(known), math.sqrt(variance(known))
+    center, scale = coarse_moments(known)
+    return center + scale * coarse_moments([(value - center) / scale for value in known])[0], scale
+
+
 def standardized_points(X):
     """Rows of coordinates: standardized columns, then one for each with missing values.
 

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from oracles.missing import known_of, mean, variance
+from oracles.missing import known_of, place_and_scale
 
 SHARE_OF_CATEGORIES = 0.75
 
@@ -16,14 +16,14 @@ def distance_of_numbers(column):
     """Squared distance of two cells of a column of numbers; NaN is missing."""
     known = known_of(column)
     share = 1 - len(known) / len(column)
-    center, spread = mean(known), variance(known) or 1.0
+    center, scale = place_and_scale(known, share > 0)
 
     def distance(a, b):
         if math.isnan(a) and math.isnan(b):
             return 0.0
         a_or_mean, b_or_mean = (center if math.isnan(cell) else cell for cell in (a, b))
         flag = share > 0 and math.isnan(a) != math.isnan(b)
-        return ((a_or_mean - b_or_mean) ** 2 / spread + flag) / (1 - share**2)
+        return (((a_or_mean - b_or_mean) / scale) ** 2 + flag) / (1 - share**2)
 
     return distance
 
