@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from itertools import count
 from math import comb, log
@@ -314,7 +315,11 @@ class _Values:
         text = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in known]
         for values, kind in ((known, "f8"), (text, "f8"), (known, "M8[us]")):
             try:
-                numbers[self.is_known] = np.array(values, dtype=object).astype(kind).astype("f8")
+                with warnings.catch_warnings():
+                    # NumPy says that it takes times with a zone as UTC.
+                    warnings.simplefilter("ignore", UserWarning)
+                    converted = np.array(values, dtype=object).astype(kind)
+                numbers[self.is_known] = converted.astype("f8")
             except (TypeError, ValueError):
                 continue
             return np.where(np.isfinite(numbers), numbers, np.nan)

@@ -117,7 +117,9 @@ def test_same_release_as_in_memory_for_columns_of_any_type(run, patients, tmp_pa
     for engine, target in (("memory", "o.parquet"), ("dask", "folder")):
         outcome = run("anonymize", patients, tmp_path / target, *options, "--engine", engine)
         assert outcome.code == 0
-        warnings.add(outcome.err)
+        # Hints at codes need all values of a column together.
+        lines = [line for line in outcome.err.splitlines() if "may be codes" not in line]
+        warnings.add("\n".join(lines))
         releases.append(pq.read_table(tmp_path / target))
     memory, dask = releases
     assert len(warnings) == 1
@@ -125,9 +127,10 @@ def test_same_release_as_in_memory_for_columns_of_any_type(run, patients, tmp_pa
     for name in memory.column_names:
         if name != "price":
             assert dask[name].to_pylist() == memory[name].to_pylist()
-    # In memory, decimals become floats, of which means that end in a half are rounded up or down.
-    prices = dask["price"].cast(pa.float64()).to_pylist()
-    assert prices == pytest.approx(memory["price"].to_pylist(), abs=0.0101)
+    assert pa.types.is_decimal(memory.schema.field("price").type)
+    # In memory, decimals are read as floats, of which means that end in a half may round otherwise.
+    prices = [table["price"].cast(pa.float64()).to_pylist() for table in releases]
+    assert prices[0] == pytest.approx(prices[1], abs=0.0101)
     kinds = {name: dask.schema.field(name).type for name in ("age", "rooms", "smoker", "born")}
     assert kinds == {
         "age": pa.int64(),
