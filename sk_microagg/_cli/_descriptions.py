@@ -34,8 +34,8 @@ RISK = """\
 Compare a release with the original, row by row: its level of anonymity, the records that an
 intruder who knows the original values can re-identify, and the changes. Name the columns that were
 anonymized: of other columns of the release it prints whom they single out. With --sensitive, also
-what classes of equal rows disclose about other columns, and with --unit, how many people share a
-row.
+what classes of equal rows disclose about other columns, which intruders are assumed not to know,
+and with --unit, how many people share a row.
 """
 
 EXPLORE = """\

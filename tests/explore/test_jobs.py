@@ -104,6 +104,12 @@ def test_a_preview_has_the_figures_of_the_command_line(
         found = closeness(classes.to_numpy(), values, "equal")
         assert found - 1e-6 <= about["closeness"] < found + max(0.05, 2 / result["k"])
     assert [about["name"] for about in result["sensitive"]] == facts.get("sensitive", [])
+    assert result["assumed_unknown"] == facts.get("sensitive", [])
+    found = facts.get("singled_out")
+    assert bool(result["singled_out"]) == (found is not None)
+    if found is not None:
+        assert f"by {' and '.join(found['columns'])}" in result["singled_out"][0]
+        assert f"at most {found['expected_matches']:.0%}" in result["singled_out"][-1]
     # Never above what k allows, or the share of one person.
     most = facts.get("unit_share", 1 / result["k"])
     assert 0 <= result["expected_matches"] <= most + 0.005

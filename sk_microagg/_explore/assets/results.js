@@ -88,7 +88,7 @@ function showGroups(groups) {
 
 // Columns that are kept: whom they single out, and what is assumed of sensitive ones.
 function showUnchanged({ singled_out: lines, assumed_unknown: names }) {
-  const sentences = lines.map((line, place) => (place === 0 ? `Singled out: ${line}.` : `${line}.`));
+  const sentences = lines.map((line, place) => (place === 0 ? `Singled out: ${line}.` : `${line[0].toUpperCase()}${line.slice(1)}.`));
   if (lines.length === 0) sentences.push("No column is kept that an intruder may know.");
   if (names.length > 0) sentences.push(`Assumed, not measured: intruders do not know ${names.join(", ")}.`);
   byId("unchanged").replaceChildren(...sentences.map((sentence) => make("li", {}, sentence)));
