@@ -140,7 +140,7 @@ def test_rows_in_another_order(run, numbers, release, shuffled, columns):
     words = " ".join(outcome.out.split())
     assert "linked unknown: columns agree as a whole, but not row by row." in words
     assert "need the release in the order of the original." in words
-    for measure in ("re-identified", "nearest", "within", "interval  "):
+    for measure in ("re-identified  ", "nearest", "within", "interval  "):
         assert measure in in_order
         assert measure not in outcome.out
 

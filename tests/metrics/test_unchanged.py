@@ -130,6 +130,9 @@ def test_dates_are_numbers(people):
     assert determined_columns(ages, pd.DataFrame({"born": born})) == [(("born",), "age")]
     written = pd.DataFrame({"born": born.strftime("%Y-%m-%d").astype(object)})
     assert determined_columns(ages, written) == [(("born",), "age")]
+    in_a_zone = pd.DataFrame({"born": born.tz_localize("Europe/Berlin")})
+    assert determined_columns(ages, in_a_zone) == [(("born",), "age")]
+    assert determined_columns(ages, as_text(in_a_zone)) == [(("born",), "age")]
 
 
 @pytest.mark.parametrize("n", [3, 10, 30, 100, 400])
