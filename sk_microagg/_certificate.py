@@ -10,6 +10,7 @@ from sk_microagg._bound import Certificate
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._points import squared_errors, with_values
 from sk_microagg._table_aggregator import TableAggregator
+from sk_microagg._utils._base import check_has_cells
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._training_digest import check_is_training_data
 from sk_microagg._utils._typing import Estimator, Floats, TableLike
@@ -79,6 +80,7 @@ def check_can_be_certified(estimator: Estimator, claim: str) -> None:
 
 def scaled_records(estimator: Estimator, X: TableLike) -> Floats:
     """The records as points that the loss of the estimator is about; raise if it has others."""
+    check_has_cells(estimator)
     X = check_records(X, allow_missing=True)
     shape = len(estimator.labels_), estimator.n_features_in_
     if X.shape != shape:

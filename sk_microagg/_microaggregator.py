@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._aggregation import Aggregation, find_cells
 from sk_microagg._model._points import squared_errors, with_values
 from sk_microagg._model._release import release_of
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._base import BaseEstimator, ReleaseOnlyMixin, check_has_cells
 from sk_microagg._utils._homogeneous import warn_if_homogeneous
 from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._scaling import make_scaler
@@ -56,6 +56,7 @@ class MicroAggregator(
     ShowsGroups,
     CallbackSupportMixin,
     KnowsTrainingData,
+    ReleaseOnlyMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
     BaseEstimator,
@@ -495,6 +496,7 @@ class MicroAggregator(
 
     def _check_new_records(self, X: TableLike) -> Any:
         check_is_fitted(self)
+        check_has_cells(self)
         X = without_mask(X)
         check_no_hidden_numbers(X)
         with complete_model(self), text_explained(X):

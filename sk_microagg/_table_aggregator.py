@@ -15,7 +15,7 @@ from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import Points, most_of, routing_of, squared_errors, with_values
 from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._table_space import make_encoder, uses_target
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._base import BaseEstimator, ReleaseOnlyMixin, check_has_cells
 from sk_microagg._utils._homogeneous import warn_if_homogeneous
 from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
@@ -53,7 +53,12 @@ from sk_microagg.privacy import Constraint, Rules
 
 
 class TableAggregator(
-    ShowsGroups, CallbackSupportMixin, KnowsTrainingData, TransformerMixin, BaseEstimator
+    ShowsGroups,
+    CallbackSupportMixin,
+    KnowsTrainingData,
+    ReleaseOnlyMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Make whole tables k-anonymous: numbers, categories, dates and missing values together.
 
@@ -653,6 +658,7 @@ class TableAggregator(
 
     def _check_new(self, X: TableLike) -> Frame:
         check_is_fitted(self)
+        check_has_cells(self)
         frame = Frame(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         with complete_model(self):

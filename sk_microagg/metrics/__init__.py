@@ -9,6 +9,7 @@ from sk_microagg.metrics._attributes import (
     correlation_change,
 )
 from sk_microagg.metrics._bound import loss_bound, optimality_gap
+from sk_microagg.metrics._cell_enumeration import cell_enumeration
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
 from sk_microagg.metrics._diversity import (
     closeness,
@@ -40,6 +41,7 @@ __all__ = [
     "anonymity_level",
     "attribute_changes",
     "attribute_inference",
+    "cell_enumeration",
     "closeness",
     "correlation_change",
     "determined_columns",

@@ -1,0 +1,101 @@
+"""An intruder lists the possible records in the cells of a model, and solves for the groups."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from sk_microagg import MicroAggregator, TableAggregator
+from sk_microagg.metrics import cell_enumeration
+from sk_microagg.report import make_report
+
+AGES, RATINGS, INCOMES = range(18, 90), range(1, 6), range(50, 1000)
+
+
+def people(n, *columns, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.choice(column, size=n) for column in columns])
+
+
+@pytest.mark.parametrize(
+    ("columns", "n", "k", "at_least"),
+    [([AGES], 300, 5, 0.3), ([AGES, RATINGS], 1000, 3, 0.2)],
+    ids=["ages", "ages and ratings"],
+)
+def test_cells_of_few_coarse_columns_determine_groups_and_the_release_does_not(
+    columns, n, k, at_least
+):
+    aggregator = MicroAggregator(k=k).fit(people(n, *columns))
+    assert cell_enumeration(aggregator, columns) > at_least
+    assert cell_enumeration(aggregator.release_only(), columns) < 0.03
+
+
+def test_cells_of_sparse_columns_determine_nothing():
+    X = people(100, AGES, INCOMES)
+    assert cell_enumeration(MicroAggregator(k=5).fit(X), [AGES, INCOMES]) == 0
+
+
+def test_what_is_determined():
+    """Cells {1, 2} and {5, ..., 9}: 1, 1, 2 is the only solution, but 6 may be 5, 6, 7 or 6, 6, 6."""
+    aggregator = MicroAggregator(k=3).fit([[1], [1], [2], [5], [6], [7]])
+    aggregator.transform = lambda X: np.where(
+        X < 3, aggregator.centroids_[0], aggregator.centroids_[1]
+    )
+    assert cell_enumeration(aggregator, [[1, 2, 5, 6, 7, 8, 9]]) == 0.5
+    # In halves, 1.5, 1.5, 1 has the same sum.
+    assert cell_enumeration(aggregator, [np.arange(2, 19) / 2]) == 0
+    # Three equal records are shared by k people.
+    equal = MicroAggregator(k=3).fit([[1], [1], [1], [5], [6], [8]])
+    assert cell_enumeration(equal, [[1, 5, 6, 8]]) == 0.5
+
+
+def test_bad_values():
+    aggregator = MicroAggregator(k=2).fit(people(20, AGES, RATINGS))
+    with pytest.raises(ValueError, match=r"^values of 1 columns must be those of the 2 columns"):
+        cell_enumeration(aggregator, [AGES])
+    with pytest.raises(ValueError, match=r"^values allow 1e\+08 different records"):
+        cell_enumeration(aggregator, [range(10_000)] * 2)
+    with pytest.raises(ValueError, match=r"^values of each column must be multiples of one step"):
+        cell_enumeration(aggregator, [[18, 19, 20.5], RATINGS])
+
+
+def table(X):
+    return pd.DataFrame(X, columns=["age", "rating"]).assign(sex=np.where(X[:, 1] > 2, "f", "m"))
+
+
+MODELS = {"numbers": (MicroAggregator(k=5), lambda X: X), "table": (TableAggregator(k=5), table)}
+
+
+@pytest.mark.parametrize(("estimator", "make"), MODELS.values(), ids=MODELS)
+def test_a_model_without_cells_tells_its_release_and_nothing_else(estimator, make, tmp_path):
+    X = make(people(200, AGES, RATINGS))
+    fitted = clone(estimator)
+    release = fitted.fit_transform(X)
+    stripped = pickle.loads(pickle.dumps(fitted.release_only()))
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(stripped.centroids_), pd.DataFrame(fitted.centroids_)
+    )
+    for name in ("labels_", "group_sizes_", "information_loss_", "sse_", "exact_transform_"):
+        np.testing.assert_array_equal(getattr(stripped, name), getattr(fitted, name))
+    assert stripped.get_feature_names_out().tolist() == fitted.get_feature_names_out().tolist()
+    needs_cells = [stripped.transform, stripped.score]
+    needs_cells += [stripped.format, stripped.certificate] if hasattr(stripped, "format") else []
+    for method in needs_cells:
+        with pytest.raises(NotFittedError, match=r"Aggregator holds only its release, .* no cells"):
+            method(X)
+    removed = {*vars(fitted)} - {*vars(stripped)}
+    assert removed == {*vars(fitted)} & {
+        *("_cells", "_space", "_encoder", "_strata", "_training_digest", "scaler_", "weights_")
+    }
+    make_report(X, release, stripped, tmp_path / "report.html")
+    # The model itself is as it was, and the copy can be fitted again.
+    fitted.transform(X[:3])
+    stripped.fit(X).transform(X[:3])
+
+
+def test_a_model_that_is_not_fitted_has_no_release():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        MicroAggregator().release_only()
