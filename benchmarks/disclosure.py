@@ -4,6 +4,8 @@
 - linkage: records of Census that are nearest to their own row of the release at k = 3;
 - ends: cells of Census that intervals show as they are, if they end at numbers of members
   (`grid=None`) and by default; and the loss of both, also on Adult;
+- attributes: how well columns of Census are guessed from a release of four fifths of it at k = 3,
+  of its records and of the others, on average;
 - membership: how well an intruder recognizes the records of Adult that a forest was trained on, as
   they are or as a release; half of the complete records are members;
 - walls: the share of records among the points that an attack on a fitted model claims, with
@@ -37,7 +39,7 @@ from sk_microagg import KAIM, MicroAggregator, TableAggregator, TrainOnRelease
 from sk_microagg._model import _line, _power
 from sk_microagg.builders import MDAV
 from sk_microagg.datasets import fetch_adult, fetch_census
-from sk_microagg.metrics import membership_inference, record_linkage
+from sk_microagg.metrics import attribute_inference, membership_inference, record_linkage
 
 # The attacks are part of the tests.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -58,6 +60,16 @@ def measure_linkage():
     X = fetch_census(return_X=True)
     release = MicroAggregator(3).fit_transform(X)
     return {"linked_percent": 100 * record_linkage(X, release).linked}
+
+
+def measure_attributes():
+    X, others = train_test_split(fetch_census(return_X=True), test_size=0.2, random_state=0)
+    release = MicroAggregator(3).fit_transform(X)
+    found = [attribute_inference(release, X, j, control=others) for j in range(X.shape[1])]
+    return {
+        "success_percent": 100 * np.mean([column.success for column in found]),
+        "control_percent": 100 * np.mean([column.control for column in found]),
+    }
 
 
 def measure_ends():
@@ -160,6 +172,7 @@ def measure_nearest():
 PARTS = {
     "subtraction": measure_subtraction,
     "linkage": measure_linkage,
+    "attributes": measure_attributes,
     "ends": measure_ends,
     "membership": measure_membership,
     "walls": measure_walls,

@@ -39,7 +39,7 @@ def test_cells_of_sparse_columns_determine_nothing():
 
 
 def test_what_is_determined():
-    """Cells {1, 2} and {5, ..., 9}: 1, 1, 2 is the only solution, but 6 may be 5, 6, 7 or 6, 6, 6."""
+    """Cells {1, 2} and {5, ..., 9}: 1, 1, 2 is the only solution; 6, 6, 6 and 5, 6, 7 are two."""
     aggregator = MicroAggregator(k=3).fit([[1], [1], [2], [5], [6], [7]])
     aggregator.transform = lambda X: np.where(
         X < 3, aggregator.centroids_[0], aggregator.centroids_[1]
