@@ -14,7 +14,16 @@ PAGE = f"{DOCUMENTATION}/generated/{{estimator_module}}.{{estimator_name}}.html"
 
 
 # Attributes that tell where records may lie, or that only the search for their cells needs.
-CELLS = ("_cells", "_space", "_encoder", "_strata", "_training_digest", "scaler_", "weights_")
+CELLS = (
+    "_cells",
+    "_space",
+    "_encoder",
+    "_hidden",
+    "_strata",
+    "_training_digest",
+    "scaler_",
+    "weights_",
+)
 
 
 class BaseEstimator(_BaseEstimator):
