@@ -1,8 +1,9 @@
-"""Points with very many coordinates, of which each record has few: categories of many values.
+"""Points with many coordinates, of which each record has few: categories of many values.
 
-Blocks are dense all the same. A coordinate that a single record of a block has adds the same to the
-loss of any group that this record may be in, up to the size of the group; so it is left out of the
-block, and what remains are fewer coordinates than half of the records.
+Blocks are dense all the same, without coordinates that none of their records has. If there are very
+many, a coordinate that a single record of a block has is left out as well: it adds the same to the
+loss of any group that this record may be in, up to the size of the group. What remains are fewer
+coordinates than half of the records.
 """
 
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from scipy.sparse import csr_array, issparse, vstack
 from sk_microagg._utils._statistics import squared_error, total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
 
-# Blocks with more coordinates are cut, unless they have fewer records than this.
+# Blocks with more coordinates, or more of them in all records together, are cut, unless they have
+# fewer than twice as many records as this.
 MAX_COORDINATES = 512
+MAX_CELLS = 4_000_000
 MIN_RECORDS = 1_000
 
 
@@ -58,21 +61,28 @@ def routing_of(points: Points) -> Floats:
 
 def has_few_coordinates(points: SparsePoints, rows: Labels) -> bool:
     """Whether some records can be one block, as far as their coordinates matter."""
-    return len(rows) < 2 * MIN_RECORDS or len(_shared(points.matrix[rows])) <= MAX_COORDINATES
+    return are_few_coordinates(len(rows), len(_used(points.matrix[rows])))
+
+
+def are_few_coordinates(n_records: float, n_coordinates: int) -> bool:
+    """Whether this many records with this many coordinates can be one block."""
+    is_narrow = n_coordinates <= MAX_COORDINATES and n_records * n_coordinates <= MAX_CELLS
+    return n_records < 2 * MIN_RECORDS or is_narrow
 
 
 def dense(points: Points) -> tuple[Floats, Labels | None]:
     """Points of a block, and which of all coordinates they have; None for all."""
     if not isinstance(points, SparsePoints):
         return points, None
-    shared = _shared(points.matrix)
-    block = points.matrix[:, shared].toarray() if len(shared) else np.zeros((len(points), 1))
-    return np.ascontiguousarray(block), shared
+    used = _used(points.matrix)
+    block = points.matrix[:, used].toarray() if len(used) else np.zeros((len(points), 1))
+    return np.ascontiguousarray(block), used
 
 
-def _shared(matrix: csr_array) -> Labels:
-    """Coordinates that at least two records have."""
-    return np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) > 1)
+def _used(matrix: csr_array) -> Labels:
+    """Coordinates that some records have; if there are very many, at least two records."""
+    n_records = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    return np.flatnonzero(n_records > (matrix.shape[1] > MAX_COORDINATES))
 
 
 def among_all(centroids: Floats, coordinates: Labels | None, n_coordinates: int) -> Any:
@@ -131,6 +141,8 @@ def most_of(points: Points) -> tuple[Floats, float]:
     """
     if not isinstance(points, SparsePoints):
         return points, 1.0
+    if points.shape[1] <= MAX_COORDINATES:
+        return points.matrix.toarray(), 1.0
     mean = points.matrix.mean(axis=0)
     variance = points.matrix.power(2).mean(axis=0) - mean**2
     largest = np.argsort(-variance, kind="stable")[:MAX_COORDINATES]

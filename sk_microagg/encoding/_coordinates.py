@@ -21,9 +21,11 @@ ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
 # of variance.
 WEIGHT_OF_CATEGORIES = 0.75
 
-# With more coordinates, points are sparse. Columns with more than this many do not divide records
+# With more coordinates, points are sparse; in large tables, if all records together have more than
+# so many coordinates of categories. Columns with more than MAX_FOR_ROUTING do not divide records
 # into blocks value by value, but by the order of their values.
 MAX_DENSE = 512
+MAX_DENSE_CELLS = 16_000_000
 MAX_FOR_ROUTING = 32
 
 
@@ -73,7 +75,13 @@ class Coordinates:
 
     shares : bool, default=False
         Whether categories are released as shares, of which all of the variance counts.
+
+    n_records : int or None, default=None
+        Number of records of the table, if `numbers` are a sample of it.
     """
+
+    # Models of earlier versions say nothing about it.
+    _is_large = False
 
     def __init__(
         self,
@@ -83,6 +91,7 @@ class Coordinates:
         numbers: Floats,
         units: Array | None = None,
         shares: bool = False,
+        n_records: int | None = None,
     ) -> None:
         self._columns = columns
         self._lines = [column for column in columns if isinstance(column, ON_A_LINE)]
@@ -90,6 +99,9 @@ class Coordinates:
         self._weights = {column.name: float(weights.get(column.name, 1.0)) for column in columns}
         for column in self._categories:
             self._weights[column.name] *= 1.0 if shares else WEIGHT_OF_CATEGORIES
+        n_of_categories = sum(column.rows.shape[1] for column in self._categories)
+        n_cells = n_of_categories * (len(numbers) if n_records is None else n_records)
+        self._is_large = n_of_categories > 2 * MAX_FOR_ROUTING and n_cells > MAX_DENSE_CELLS
         # Standardized as MicroAggregator does it, to the last digit.
         self._space = ScaledSpace(make_scaler("standard"), min_known=1)
         if self._lines:
@@ -143,7 +155,7 @@ class Coordinates:
         n_coordinates = sum(part.shape[1] for part in (lines, flags, *categories))
         if n_coordinates == 0:  # Records that have nothing to tell them apart are at one place.
             return np.zeros((len(numbers), 1))
-        if n_coordinates <= MAX_DENSE:
+        if n_coordinates <= MAX_DENSE and not self._is_large:
             return np.concatenate([lines, flags, *(part.toarray() for part in categories)], axis=1)
         matrix = hstack([csr_array(lines), csr_array(flags), *categories], format="csr")
         few = [part.toarray() for part in categories if part.shape[1] <= MAX_FOR_ROUTING]

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from sk_microagg._blocks import aggregate_block
 from sk_microagg._model._points import (
+    MAX_COORDINATES,
     SparsePoints,
     routing_of,
     with_coordinates_of,
@@ -23,6 +24,10 @@ from sk_microagg.scale._survey import Moments
 # Largest size of the rows of a bundle, unless a single block is larger. Work on a bundle needs
 # about ten times as much memory.
 BUNDLE_BYTES = 16_000_000
+
+# Size of the points that are made at a time where rows are not grouped, but sent to blocks or
+# assigned to groups. Work on them needs about four times as much memory.
+BATCH_BYTES = 32_000_000
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,25 @@ def make_bundles(sizes, row_bytes, seeds):
 
 def route(rows, space, router, row_format):
     """Find the block of each row."""
-    records = row_format.records(rows)
+    records, strata = row_format.records(rows), row_format.strata(rows)
+    blocks = [
+        router.route(routing_of(points), strata[batch])
+        for batch, points in _points_by_batch(space, records)
+    ]
+    return np.concatenate([np.empty(0, dtype=np.intp), *blocks])
+
+
+def _points_by_batch(space, records, n_coordinates=0):
+    """Yield slices of records, with the points of each, of which a part may become dense."""
     if not len(records):
-        return np.empty(0, dtype=np.intp)
-    return router.route(routing_of(space.points(records)), row_format.strata(rows))
+        return
+    row = space.points(records[:1])
+    is_sparse = isinstance(row, SparsePoints)
+    row_bytes = row.routing.nbytes + 16 * row.matrix.nnz if is_sparse else row.nbytes
+    size = max(BATCH_BYTES // (row_bytes + 8 * n_coordinates), 1)
+    for start in range(0, len(records), size):
+        batch = slice(start, start + size)
+        yield batch, space.points(records[batch])
 
 
 @dataclass(frozen=True)
@@ -230,14 +250,13 @@ class Assign:
         with _open_model(self.model_folder, bundle) as model:
             for number, records in enumerate(map(self.row_format.records, blocks)):
                 centroids, weights = model[f"centroids-{number}"], model[f"weights-{number}"]
-                if len(records):
-                    scaled, points = with_coordinates_of(
-                        _load_centroids(model, f"scaled-{number}"), self.space.points(records)
-                    )
-                    cells = nearest_cells(points, scaled, weights)
-                    releases.append(centroids[cells])
-                else:
-                    releases.append(centroids[:0])
+                all_scaled = _load_centroids(model, f"scaled-{number}")
+                released = [centroids[:0]]
+                n_coordinates = min(all_scaled.shape[1], MAX_COORDINATES)
+                for _, batch in _points_by_batch(self.space, records, n_coordinates):
+                    scaled, points = with_coordinates_of(all_scaled, batch)
+                    released.append(centroids[nearest_cells(points, scaled, weights)])
+                releases.append(np.concatenate(released))
         return releases, None
 
 

@@ -41,7 +41,7 @@ class NumberCoding:
         """The numbers that travel, NaN where one is missing."""
         return check_records(frame, dtype=self.dtype, allow_missing=True)
 
-    def fit_space(self, scaler, records, k, units):
+    def fit_space(self, scaler, records, k, units, n_rows):
         """Fit the space in which rows are compared on a sample, for which its points are made.
 
         Parameters
@@ -57,6 +57,9 @@ class NumberCoding:
 
         units : ndarray of shape (n_records,) or None
             Who each record belongs to; None if each belongs to somebody else.
+
+        n_rows : int
+            Number of rows of the table.
 
         Returns
         -------
@@ -174,10 +177,10 @@ class TableCoding:
             [column.numbers(frame[column.column.name]) for column in self.columns]
         )
 
-    def fit_space(self, scaler, records, k, units):
+    def fit_space(self, scaler, records, k, units, n_rows):
         """As `NumberCoding.fit_space`; points are computed cell by cell, without rounding."""
         columns = [column.column for column in self.columns]
-        space = Coordinates(columns, k, self.weights, records, units=units)
+        space = Coordinates(columns, k, self.weights, records, units=units, n_records=n_rows)
         points = space.points(records)
         return space, points, np.zeros(points.shape[1])
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._blocks import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
+from sk_microagg._model._points import routing_of
 from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._notebook import ShowsGroups
 from sk_microagg._utils._progress import ProgressLine
@@ -38,6 +39,7 @@ from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign
 from sk_microagg.scale._coding import ColumnOptions, TableCoding
 from sk_microagg.scale._grouping import Grouping, check_rows
+from sk_microagg.scale._memory import check_memory, largest_block, limit_block_size
 from sk_microagg.scale._parts import Parts, as_list, is_path
 from sk_microagg.scale._release import Release, read
 from sk_microagg.scale._roles import Roles, check_known, constraints_by_column, find_roles
@@ -430,10 +432,16 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
         check_rows(sizes.sum(), sample.n_rows)
         records, rules = parts.format.records(sample.rows), parts.format.rules(sample.rows)
         method = Method(self._check_k(sample.n_rows), method.builder, method.refiner)
-        space, points, rounding = parts.coding.fit_space(scaler, records, method.k, rules.units)
+        space, points, rounding = parts.coding.fit_space(
+            scaler, records, method.k, rules.units, sample.n_rows
+        )
         strata = parts.format.strata(sample.rows)
         block_size = check_block_size(self.block_size, method.k)
+        if self.block_size == "auto" and len(sample.rows) < sample.n_rows:
+            block_size = limit_block_size(block_size, len(rounding), method.k)
         router = fit_router(points, strata, sizes, block_size, method.k, rules)
+        n_rows_of_block = largest_block(router, routing_of(points), strata, sizes)
+        check_memory(self.block_size, n_rows_of_block, len(rounding), sample, parts)
         method = method.under(rules, self.builder) if rules else method.for_columns(len(rounding))
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 

@@ -9,8 +9,13 @@ import pyarrow as pa
 from fsspec.core import url_to_fs
 from pyarrow import dataset
 
-# Size of the parts of a Parquet folder: small enough for workers with little memory.
-PART_BYTES = "64MiB"
+# Size of the parts of a Parquet folder, in its files and, where many cells share few values, in
+# memory: small enough for workers with little of it.
+PART_BYTES = 64 * 2**20
+PART_BYTES_IN_MEMORY = 2 * PART_BYTES
+
+# Size of a cell in memory: numbers and dates, and text or any other object.
+NUMBER_BYTES, OBJECT_BYTES = 8, 64
 
 
 def read_parquet(path):
@@ -29,15 +34,29 @@ def read_parquet(path):
     frame : dask.dataframe.DataFrame
         The table.
     """
-    frame = dd.read_parquet(fspath(path), blocksize=PART_BYTES)
+    blocksize = _part_bytes(path)
+    frame = dd.read_parquet(fspath(path), blocksize=blocksize)
     types = {name: dtype for name, dtype in frame.dtypes.items() if _lacks_room(dtype)}
     incomplete = _with_missing(path, types)
     if not incomplete:
         return frame
     frame = dd.read_parquet(
-        fspath(path), blocksize=PART_BYTES, arrow_to_pandas={"types_mapper": _type_with_room}
+        fspath(path), blocksize=blocksize, arrow_to_pandas={"types_mapper": _type_with_room}
     )
     return frame.astype({name: types[name] for name in types if name not in incomplete})
+
+
+def _part_bytes(path):
+    """Size of the parts in the files, which say how large these and how many the rows are."""
+    files = _files_of(path)
+    n_rows = n_bytes = 0
+    for fragment in files.get_fragments():
+        for group in map(fragment.metadata.row_group, range(fragment.metadata.num_row_groups)):
+            n_rows += group.num_rows
+            n_bytes += group.total_byte_size
+    is_number = [pa.types.is_primitive(kind) for kind in files.schema.types]
+    in_memory = n_rows * sum(NUMBER_BYTES if one else OBJECT_BYTES for one in is_number)
+    return int(min(PART_BYTES, PART_BYTES_IN_MEMORY * n_bytes / max(in_memory, 1))) or PART_BYTES
 
 
 def schema_of(path):

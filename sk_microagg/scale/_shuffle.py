@@ -2,10 +2,11 @@
 
 from sk_microagg._utils._validation import check_option
 from sk_microagg.scale._disk_shuffle import DiskShuffle
+from sk_microagg.scale._memory import bytes_of_workers
 from sk_microagg.scale._memory_shuffle import MemoryShuffle
 
-# Dask's shuffle holds several copies of each row, on either way.
-COPIES_IN_MEMORY = 8
+# Dask's shuffle holds several copies of each row, on either way, and blocks need as much again.
+COPIES_IN_MEMORY = 16
 
 # Part, row, block and index of each row.
 COLUMNS_ADDED = 4
@@ -32,17 +33,6 @@ def make_shuffle(shuffle, folder, n_rows, n_columns):
     """
     check_option("shuffle", shuffle, ("auto", "disk", "memory"))
     n_bytes = n_rows * (n_columns + COLUMNS_ADDED) * 8 * COPIES_IN_MEMORY
-    if shuffle == "memory" or (shuffle == "auto" and n_bytes < _memory_of_workers()):
+    if shuffle == "memory" or (shuffle == "auto" and n_bytes < bytes_of_workers()):
         return MemoryShuffle()
     return DiskShuffle(folder)
-
-
-def _memory_of_workers():
-    """Bytes that the workers of the current client may hold together; 0 without a client."""
-    try:
-        from distributed import get_client
-
-        workers = get_client().scheduler_info(n_workers=-1)["workers"]
-    except (ImportError, ValueError):
-        return 0
-    return sum(worker["memory_limit"] or 0 for worker in workers.values())

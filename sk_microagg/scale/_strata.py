@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg._model._points import (
-    MIN_RECORDS,
     SparsePoints,
+    are_few_coordinates,
     has_few_coordinates,
     routing_of,
 )
@@ -234,8 +234,8 @@ def _has_few_coordinates(points, share, rows):
     """Whether some rows of the sample, with those that they stand for, can be one block."""
     if share == 1.0:
         return has_few_coordinates(points, rows)
-    # A sample does not tell how many coordinates the rows have that it stands for.
-    return len(rows) < 2 * MIN_RECORDS * share
+    # A sample does not tell which of all coordinates the rows have that it stands for.
+    return are_few_coordinates(len(rows) / share, points.shape[1])
 
 
 def are_one_group(sizes, group_sizes):

@@ -16,6 +16,9 @@ class Sample:
     n_rows : int
         Number of rows of the table.
 
+    largest_part : int
+        Number of rows of its largest part.
+
     keys : ndarray of shape (n_sampled,)
         A random number for each row: the sample has the rows with the smallest ones.
 
@@ -27,6 +30,7 @@ class Sample:
     """
 
     n_rows: int
+    largest_part: int
     keys: np.ndarray
     place: np.ndarray
     rows: np.ndarray
@@ -36,13 +40,14 @@ class Sample:
         """Sample one part of the table. Seed and number of the part determine the result."""
         keys = np.random.default_rng([seed, part]).random(len(records))
         place = np.column_stack([np.full(len(records), part), np.arange(len(records))])
-        return cls(len(records), keys, place, records)._lowest(size)
+        return cls(len(records), len(records), keys, place, records)._lowest(size)
 
     @classmethod
     def merged(cls, samples, size):
         """Merge the samples of several parts."""
         together = cls(
             sum(sample.n_rows for sample in samples),
+            max(sample.largest_part for sample in samples),
             *(
                 np.concatenate([getattr(sample, name) for sample in samples])
                 for name in ("keys", "place", "rows")
@@ -54,7 +59,8 @@ class Sample:
         if len(self.keys) <= size:
             return self
         chosen = np.sort(np.argpartition(self.keys, size)[:size])
-        return Sample(self.n_rows, self.keys[chosen], self.place[chosen], self.rows[chosen])
+        taken = (array[chosen] for array in (self.keys, self.place, self.rows))
+        return Sample(self.n_rows, self.largest_part, *taken)
 
 
 @dataclass(frozen=True)
