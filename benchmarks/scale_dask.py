@@ -1,6 +1,7 @@
 """DaskMicroAggregator on Parquet tables larger than the memory of the workers.
 
     python benchmarks/scale_dask.py --runs none:20000000 exchange:2000000 --workers 2 --memory 1GiB
+    python benchmarks/scale_dask.py --runs auto:3000000 --columns 3 --values 229
 
 Each run is a refiner and a number of rows. It creates the table if the folder does not contain it
 yet, releases it, and verifies the release: it must be k-anonymous, with the same ids in the same
@@ -32,13 +33,20 @@ from sk_microagg.scale import DaskMicroAggregator
 ROWS_PER_FILE = 500_000
 
 
-def make_table(folder, n_rows, n_columns):
-    """Write normal rows with an id and a column to be kept, one file at a time."""
+def make_table(folder, n_rows, n_columns, n_values):
+    """Write normal rows with an id and a column to be kept, one file at a time.
+
+    With `n_values`, there are two columns of text, whose values have Zipf's distribution.
+    """
     folder.mkdir(parents=True)
     for number, start in enumerate(range(0, n_rows, ROWS_PER_FILE)):
         n = min(ROWS_PER_FILE, n_rows - start)
         rng = np.random.default_rng([0, n_rows, number])
         table = pd.DataFrame(rng.normal(size=(n, n_columns)), columns=names(n_columns))
+        frequencies = 1 / np.arange(1, n_values + 1)
+        for name in text_names(n_values):
+            codes = rng.choice(n_values, n, p=frequencies / frequencies.sum())
+            table[name] = np.array([f"value {code}" for code in range(n_values)])[codes]
         table["id"] = np.arange(start, start + n)
         table["kept"] = table["id"] * 7919 % 1000
         table.to_parquet(folder / f"part.{number:06d}.parquet")
@@ -46,6 +54,10 @@ def make_table(folder, n_rows, n_columns):
 
 def names(n_columns):
     return [f"x{j}" for j in range(n_columns)]
+
+
+def text_names(n_values):
+    return ["country", "job"] if n_values else []
 
 
 class PeakMemory:
@@ -105,11 +117,11 @@ def kill_a_worker(cluster, seconds):
 
 
 def run(refiner, n_rows, arguments):
-    columns = names(arguments.columns)
-    source = arguments.folder / f"table-{n_rows}x{arguments.columns}"
+    columns = names(arguments.columns) + text_names(arguments.values)
+    source = arguments.folder / f"table-{n_rows}x{arguments.columns}-{arguments.values}"
     target, work = arguments.folder / "release", arguments.folder / "work"
     if not source.exists():
-        make_table(source, n_rows, arguments.columns)
+        make_table(source, n_rows, arguments.columns, arguments.values)
     for folder in (target, work):
         shutil.rmtree(folder, ignore_errors=True)
     aggregator = DaskMicroAggregator(
@@ -139,6 +151,7 @@ def run(refiner, n_rows, arguments):
     return {
         "rows": n_rows,
         "columns": arguments.columns,
+        "values": arguments.values,
         "refiner": refiner,
         "shuffle": arguments.shuffle,
         "workers": arguments.workers,
@@ -164,6 +177,7 @@ def main():
     add = parser.add_argument
     add("--runs", nargs="+", type=parse_run, default=[("none", 20_000_000)], help="refiner:rows")
     add("--columns", type=int, default=8)
+    add("--values", type=int, default=0, help="of each of two further columns of text; 0 for none")
     add("--shuffle", default="auto")
     add("--workers", type=int, default=2)
     add("--memory", default="1GiB")

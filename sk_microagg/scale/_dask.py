@@ -435,13 +435,7 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
         space, points, rounding = parts.coding.fit_space(
             scaler, records, method.k, rules.units, sample.n_rows
         )
-        strata = parts.format.strata(sample.rows)
-        block_size = check_block_size(self.block_size, method.k)
-        if self.block_size == "auto" and len(sample.rows) < sample.n_rows:
-            block_size = limit_block_size(block_size, len(rounding), method.k)
-        router = fit_router(points, strata, sizes, block_size, method.k, rules)
-        n_rows_of_block = largest_block(router, routing_of(points), strata, sizes)
-        check_memory(self.block_size, n_rows_of_block, len(rounding), sample, parts)
+        router = self._find_blocks(parts, sample, points, sizes, method.k, rules)
         method = method.under(rules, self.builder) if rules else method.for_columns(len(rounding))
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
@@ -517,6 +511,19 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
         self._say("looking at the values of all columns")
         k = check_k(self.k, math.inf)
         return TableCoding.of(parts.frame, parts.columns, unit, k, options)
+
+    def _find_blocks(
+        self, parts: Parts, sample: Any, points: Any, sizes: Labels, k: int, rules: Any
+    ) -> Any:
+        """Cut the sample into blocks; raise an error if workers lack the memory for one."""
+        n_coordinates, strata = points.shape[1], parts.format.strata(sample.rows)
+        block_size = check_block_size(self.block_size, k)
+        if self.block_size == "auto" and len(sample.rows) < sample.n_rows:
+            block_size = limit_block_size(block_size, n_coordinates, k)
+        router = fit_router(points, strata, sizes, block_size, k, rules)
+        n_rows_of_block = largest_block(router, routing_of(points), strata, sizes)
+        check_memory(self.block_size, n_rows_of_block, n_coordinates, sample, parts)
+        return router
 
     def _check_k(self, n_rows: int) -> int:
         k = check_k(self.k, n_rows)

@@ -32,12 +32,13 @@ def bytes_of_block(n_rows, n_coordinates):
     return int(n_rows * (COPIES_OF_COORDINATES * 8 * n_coordinates + BYTES_PER_ROW))
 
 
-def bytes_of_part(n_rows, dtypes, width):
+def bytes_of_part(n_rows, dtypes, width, n_coordinates):
     """Estimate the memory that it takes to send the rows of a part to their blocks."""
     are_objects = [not (isinstance(kind, np.dtype) and kind.kind in "biufmM") for kind in dtypes]
     row_bytes = sum(OBJECT_BYTES if one else NUMBER_BYTES for one in are_objects)
-    # As they travel, also sorted by block; and a batch of points, with what comes of them.
-    return int(n_rows * (row_bytes + 2 * 8 * width) + 3 * BATCH_BYTES)
+    # A batch of points, with what comes of them, beside rows as they travel and sorted by block.
+    batch = min(BATCH_BYTES, n_rows * 8 * n_coordinates)
+    return int(n_rows * (row_bytes + 2 * 8 * width) + 3 * batch)
 
 
 def largest_block(router, routing, strata, sizes):
@@ -63,7 +64,9 @@ def check_memory(block_size, n_rows_of_block, n_coordinates, sample, parts):
             f"{n_coordinates} coordinates needs about {_in_words(needed)}, {has}. It must be at "
             f"most {most}; or {help_}."
         )
-    needed = bytes_of_part(sample.largest_part, parts.frame.dtypes, parts.format.width)
+    needed = bytes_of_part(
+        sample.largest_part, parts.frame.dtypes, parts.format.width, n_coordinates
+    )
     if needed > available:
         raise ValueError(
             f"X has a part of {sample.largest_part} rows, which needs about {_in_words(needed)}, "
