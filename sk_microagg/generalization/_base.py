@@ -12,7 +12,6 @@ from sk_microagg._kernels import RangeColumns
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._notebook import ShowsGroups
-from sk_microagg._utils._renamed import renamed_attribute
 from sk_microagg._utils._statistics import group_sizes
 from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Output, TableLike
@@ -49,8 +48,6 @@ class Generalizer(
         exact_transform_: bool
         n_features_in_: int
         feature_names_in_: Array
-
-    centers_ = renamed_attribute("centers_", "centroids_")
 
     def fit(self, X: TableLike, y: object = None) -> Self:
         """Partition the records into groups.

@@ -9,7 +9,6 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
 from sk_microagg._utils._deadline import is_interrupted
-from sk_microagg._utils._quiet import without_lines_of_highs
 
 # The solver may stop this close to the optimum (relative to its cost); smaller improvements of a
 # partition do not count either.
@@ -115,7 +114,7 @@ class Catalog:
         once = LinearConstraint(self.held_by[records][:, inside], 1.0, 1.0)
         # The tolerances of the solver assume costs of about 1.
         chosen = _until_interrupted(
-            without_lines_of_highs()(milp),
+            milp,
             cost / (cost.mean() or 1.0),
             constraints=once,
             integrality=np.ones(len(inside)),

@@ -1,13 +1,11 @@
 """Recombination: the best partition made of the groups of several annealing runs."""
 
 import math
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
-from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
@@ -68,12 +66,6 @@ class Recombination(CallbackSupportMixin, Refiner):
     verbose : int, default=0
         If 1, print a progress line.
 
-    n_steps : int or None, default="deprecated"
-        Renamed to `annealing_max_iter`.
-
-        .. deprecated:: 0.1
-           `n_steps` will be removed; use `annealing_max_iter` instead.
-
     Attributes
     ----------
     trace_ : ndarray of shape (n_improvements, 3)
@@ -122,7 +114,6 @@ class Recombination(CallbackSupportMixin, Refiner):
         node_limit: int = 1000,
         n_jobs: int | None = None,
         verbose: int = 0,
-        n_steps: int | str | None = DEPRECATED,
     ) -> None:
         self.n_init = n_init
         self.max_iter = max_iter
@@ -131,7 +122,6 @@ class Recombination(CallbackSupportMixin, Refiner):
         self.node_limit = node_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.n_steps = n_steps
 
     keeps_rules = True
 
@@ -145,7 +135,6 @@ class Recombination(CallbackSupportMixin, Refiner):
         rules: Rules | None = None,
     ) -> Labels:
         self._check_parameters()
-        annealing_max_iter = self._check_annealing_max_iter()
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
         progress = Progress(
@@ -164,7 +153,7 @@ class Recombination(CallbackSupportMixin, Refiner):
             neighborhoods = Neighborhoods.of(X, k, half, rules)
             final = FinalExchange(deadline, progress.time_limit)
             end = final.end_of_search()
-            search = Search(self, X, annealing_max_iter, neighborhoods, random_state, progress, end)
+            search = Search(self, X, neighborhoods, random_state, progress, end)
             try:
                 best = search.run(given)
             finally:
@@ -181,26 +170,8 @@ class Recombination(CallbackSupportMixin, Refiner):
     def _check_parameters(self) -> None:
         for name in ("n_init", "max_iter", "node_limit"):
             check_count(name, getattr(self, name))
+        check_count("annealing_max_iter", self.annealing_max_iter, or_none=True)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, above=0, or_option=None)
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
-
-    def _check_annealing_max_iter(self) -> Any:
-        """Return `annealing_max_iter`, also where it is given by its old name."""
-        if isinstance(self.n_steps, str) and self.n_steps == DEPRECATED:
-            check_count("annealing_max_iter", self.annealing_max_iter, or_none=True)
-            return self.annealing_max_iter
-        warnings.warn(
-            "The parameter n_steps of Recombination has been renamed annealing_max_iter; the old "
-            "name will be removed.",
-            FutureWarning,
-            stacklevel=5,  # with_callbacks wraps _refine
-        )
-        if self.annealing_max_iter is not None:
-            raise ValueError(
-                f"n_steps={self.n_steps!r} and annealing_max_iter={self.annealing_max_iter!r} must "
-                "not both be given: n_steps is the old name of annealing_max_iter."
-            )
-        check_count("n_steps", self.n_steps, or_none=True)
-        return self.n_steps

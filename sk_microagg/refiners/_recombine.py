@@ -79,13 +79,10 @@ class Search:
     Parameters
     ----------
     parameters : Recombination
-        Holds `n_init`, `max_iter`, `node_limit` and `n_jobs`.
+        Holds `n_init`, `max_iter`, `annealing_max_iter`, `node_limit` and `n_jobs`.
 
     X : ndarray of shape (n_samples, n_features)
         The records.
-
-    annealing_max_iter : int or None
-        Number of steps of a run over all records.
 
     neighborhoods : Neighborhoods
         The records and their neighbors.
@@ -108,17 +105,14 @@ class Search:
         Number of rounds after the initial runs.
     """
 
-    def __init__(
-        self, parameters, X, annealing_max_iter, neighborhoods, random_state, progress, deadline
-    ):
+    def __init__(self, parameters, X, neighborhoods, random_state, progress, deadline):
         self.parameters = parameters
         self.X, self.k = X, neighborhoods.k
-        self.annealing_max_iter = annealing_max_iter
         self.neighborhoods = neighborhoods
         self.random_state = random_state
         self.time_limit = progress.time_limit
         # Whether the time limit determines how much is done, and is not a mere limit.
-        self.is_timed = self.time_limit < math.inf and annealing_max_iter is None
+        self.is_timed = self.time_limit < math.inf and parameters.annealing_max_iter is None
         self.progress = progress
         self.deadline = deadline
         self.selection = Selection(
@@ -291,8 +285,8 @@ class Search:
         """Return the number of steps of a run, given its length relative to an initial run."""
         if self.n_runs == 0:
             length *= self.parameters.n_init  # in the place of all initial runs
-        if self.annealing_max_iter is not None:
-            return math.ceil(length * self.annealing_max_iter)
+        if self.parameters.annealing_max_iter is not None:
+            return math.ceil(length * self.parameters.annealing_max_iter)
         if self.is_timed:
             return math.inf
         return math.ceil(length * STEPS_OF_INITIAL_RUN * len(self.X))

@@ -10,7 +10,6 @@ import sklearn
 
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._table_space import uses_target
-from sk_microagg._utils._renamed import DEPRECATED
 from sk_microagg._utils._target_scaler import has_target_scaler
 from sk_microagg._utils._version import __version__
 from sk_microagg.report._code import write_code
@@ -95,7 +94,7 @@ def recipe_of(estimator, beyond_k, command=None):
         parameters=[
             (name, describe_parameter(name, value))
             for name, value in sorted(parameters.items())
-            if not (_is_empty(value) or (isinstance(value, str) and value == DEPRECATED))
+            if not _is_empty(value)
         ],
     )
 

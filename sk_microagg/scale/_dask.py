@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -310,18 +309,6 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
         roles = _roles(sensitive, unit, strata)
         self._fit(self._parts(X, self.columns, None, **roles), **roles)
         return self
-
-    @property
-    def smallest_group_(self) -> int:
-        """Number of rows in the smallest group; deprecated."""
-        smallest = int(self.group_sizes_.min())
-        warnings.warn(
-            f"{type(self).__name__}.smallest_group_ is group_sizes_.min() now; the old name will "
-            "go away.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return smallest
 
     def fit_transform(
         self,

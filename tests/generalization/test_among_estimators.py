@@ -80,18 +80,6 @@ def target(X):
     return (X["age"].fillna(50) > 50).to_numpy()
 
 
-@pytest.mark.parametrize("estimator", [KAIM(3), KMember(3)], ids=str)
-def test_the_old_name_of_the_centroids(estimator, X):
-    estimator = clone(estimator)
-    with pytest.raises(AttributeError):
-        _ = estimator.centers_
-    estimator.fit(X)
-    message = rf"^{type(estimator).__name__}\.centers_ is called centroids_ now"
-    with pytest.warns(FutureWarning, match=message) as caught:
-        assert estimator.centers_ is estimator.centroids_
-    assert caught[0].filename == __file__
-
-
 def test_release_to_one_hot_columns_to_a_model(X, y):
     model = make_pipeline(
         KAIM(3, hierarchies=HIERARCHIES, random_state=0),

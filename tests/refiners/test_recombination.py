@@ -6,7 +6,6 @@ import signal
 from types import SimpleNamespace
 
 import numpy as np
-import published
 import pytest
 from oracles.partition import canonical, total_sse
 
@@ -341,44 +340,3 @@ def test_bad_parameters(X, labels, parameters, error, message):
     with pytest.raises(error, match=message):
         search.refine(X, labels, 4)
     assert not [name for name in vars(search) if name.endswith("_")]
-
-
-# The old name of annealing_max_iter
-
-
-@pytest.mark.slow
-def test_n_steps_still_works_with_a_warning(X, labels):
-    expected = short(annealing_max_iter=100).refine(X, labels, 4, random_state=0)
-    search = Recombination(n_init=3, max_iter=2, n_steps=100)
-    with pytest.warns(FutureWarning, match="n_steps .* has been renamed annealing_max_iter"):
-        refined = search.refine(X, labels, 4, random_state=0)
-    assert np.array_equal(refined, expected)
-    assert search.get_params()["n_steps"] == 100
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"n_steps": 0}, ValueError, rf"^n_steps=0 {COUNT} or None\.$"),
-        ({"n_steps": "9"}, TypeError, rf"^n_steps='9' {COUNT} or None, got str\.$"),
-        (
-            {"n_steps": 9, "annealing_max_iter": 8},
-            ValueError,
-            "^n_steps=9 and annealing_max_iter=8 must not both be given",
-        ),
-    ],
-    ids=str,
-)
-def test_bad_values_of_n_steps(X, labels, parameters, error, message):
-    with pytest.warns(FutureWarning, match="n_steps"), pytest.raises(error, match=message):
-        Recombination(**parameters).refine(X, labels, 4)
-
-
-@pytest.mark.slow
-def test_better_than_the_best_published_search_on_real_data(data_folder, monkeypatch):
-    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
-    figure = published.published_figures()["Census", "ILSMC 5000 iterations, best of 20", 3]
-    X = published.standardized("Census")
-    search = Recombination(n_init=3, max_iter=1, annealing_max_iter=3_000_000)
-    refined = search.refine(X, MDAV().build(X, 3), 3, random_state=0)
-    assert 100 * information_loss(X, refined) < figure

@@ -109,15 +109,6 @@ def test_attributes(table, X, shuffle, small_bundles):
     assert_array_equal(aggregator.block_sizes_, [len(rows) for rows in blocks.rows])
 
 
-def test_the_old_name_of_the_smallest_group_warns(X):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
-    assert not hasattr(aggregator, "smallest_group_")
-    aggregator.fit(X)
-    with pytest.warns(FutureWarning, match=r"smallest_group_ is group_sizes_\.min\(\) now"):
-        smallest = aggregator.smallest_group_
-    assert smallest == aggregator.group_sizes_.min() >= 3
-
-
 def test_iterations_are_those_of_all_blocks(X, small_bundles):
     aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60, refiner=SEARCH).fit(X)
     assert aggregator.n_iter_ == 20 * aggregator.n_blocks_ == 160
