@@ -19,6 +19,11 @@ class CBFS(Builder):
         nearest to the first one; "nc" (nearest to the centroid) adds, one at a time, the record
         nearest to the centroid of the group so far.
 
+    See Also
+    --------
+    MDAV : Two groups at a time, at opposite ends.
+    DBFS : Groups at both ends of the diameter.
+
     References
     ----------
     .. [1] M. Laszlo, S. Mukherjee (2005). Minimum spanning tree partitioning algorithm for

@@ -19,6 +19,11 @@ class DBFS(Builder):
         nearest to the first one; "nc" (nearest to the centroid) adds, one at a time, the record
         nearest to the centroid of the group so far.
 
+    See Also
+    --------
+    CBFS : One group at a time, from the outside in.
+    MDAV : The same without distances between all pairs.
+
     References
     ----------
     .. [1] M. Laszlo, S. Mukherjee (2005). Minimum spanning tree partitioning algorithm for

@@ -18,6 +18,10 @@ class GSMS(Builder):
     proposals that lost a record are renewed. The last records, fewer than k, each join the group
     with the nearest centroid.
 
+    See Also
+    --------
+    MDAV : Groups at opposite ends, much faster.
+
     Notes
     -----
     Let c be the centroid of all m remaining records and c_p that of a proposal. Then

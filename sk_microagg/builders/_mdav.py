@@ -28,6 +28,11 @@ class MDAV(Builder):
         published: pairs of groups are formed while 3k records remain; the last records form two
         groups, or one if they are fewer than 2k.
 
+    See Also
+    --------
+    CBFS : One group at a time, from the outside in.
+    TFRP : Groups farthest from two fixed reference points.
+
     References
     ----------
     .. [1] J. Domingo-Ferrer, V. Torra (2005). Ordinal, continuous and heterogeneous k-anonymity

@@ -14,6 +14,10 @@ class Optimal1D(Builder):
     In an optimal partition, each group is a run of k to 2k - 1 successive values. The best runs are
     found by dynamic programming, in time proportional to n log n.
 
+    See Also
+    --------
+    PathOptimal : The same program along a path through several columns.
+
     Notes
     -----
     Groups of one and the same value are merged, which changes neither the release nor its loss.

@@ -31,6 +31,11 @@ class TFRP(Builder):
         corner first [2]_. "global": the minimum and the maximum of the whole table in every column,
         the low corner first [1]_.
 
+    See Also
+    --------
+    MDAV : Groups far from the centroid of the remaining records.
+    sk_microagg.refiners.Decompose : The second phase of the published method.
+
     References
     ----------
     .. [1] C.-C. Chang, Y.-C. Li, W.-H. Huang (2007). TFRP: an efficient microaggregation

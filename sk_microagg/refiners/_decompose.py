@@ -27,6 +27,10 @@ class Decompose(Refiner):
     n_iter_ : int
         Number of iterations performed, always 1.
 
+    See Also
+    --------
+    DecomposeShrink : Shrinks groups as well, in turns.
+
     References
     ----------
     .. [1] C.-C. Chang, Y.-C. Li, W.-H. Huang (2007). TFRP: An efficient microaggregation algorithm

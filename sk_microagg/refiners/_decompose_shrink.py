@@ -32,6 +32,11 @@ class DecomposeShrink(Refiner):
     n_iter_ : int
         Number of iterations performed.
 
+    See Also
+    --------
+    Decompose : Dissolves groups only.
+    LocalSearch : Swaps and shifts records instead.
+
     References
     ----------
     .. [1] L. Khomnotai, J.-L. Lin, Z.-Q. Peng, A. S. Santra (2018). Iterative group decomposition

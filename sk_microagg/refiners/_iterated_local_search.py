@@ -89,6 +89,11 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     n_iter_ : int
         Number of iterations performed, in all searches.
 
+    See Also
+    --------
+    LocalSearch : A single local search.
+    Annealing : Lower loss in the same time.
+
     References
     ----------
     .. [1] Bierman (2020). Improvements to iterated local search for microaggregation.

@@ -31,6 +31,11 @@ class LocalSearch(Refiner):
     n_iter_ : int
         Number of iterations performed that improved the partition.
 
+    See Also
+    --------
+    Exchange : Cycles of several groups as well, until the partition is a power diagram.
+    IteratedLocalSearch : Many local searches, from perturbed partitions.
+
     References
     ----------
     .. [1] Bierman (2020). Improvements to iterated local search for microaggregation.
