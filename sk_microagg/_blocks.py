@@ -33,6 +33,7 @@ from sk_microagg._utils._validation import check_count
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import Exchange
+from sk_microagg.refiners._base import run_refiner
 
 # A block of "auto" size has this many times k records. With twice as many, tables of ten columns
 # take twice as long, and the loss is 2% lower (benchmarks/scale.py).
@@ -145,7 +146,7 @@ def aggregate(
         labels[rows] = start + own
     if stitch:
         exchange = Exchange()
-        labels = exchange.refine(scaled, labels, method.k)
+        labels = run_refiner(exchange, scaled, labels, method.k)
         n_iter = groups.n_iter + exchange.n_iter_
         groups = FittedGroups.of(records, scaled, labels, n_iter, rounding)
         cells = Cells.of([groups], Router.of_one_block())

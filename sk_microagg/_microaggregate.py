@@ -36,7 +36,7 @@ from sk_microagg.builders._under_rules import builder_under
 from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import REFINERS, make_chain
-from sk_microagg.refiners._base import check_keeps_rules
+from sk_microagg.refiners._base import check_keeps_rules, run_refiner
 from sk_microagg.refiners._names import refiner_by_name
 
 
@@ -177,12 +177,11 @@ class Method:
         labels = self._check(self._build(X, rules), X, f"builder={self.builder!r}", rules)
         if self.refiner is None:
             return labels, 0
-        options = {"rules": rules} if rules else {}  # not every refiner has this parameter
         part = nullcontext()
         if task is not None and isinstance(self.refiner, CallbackSupportMixin):
             part = task.subcontext(task_name="refine").propagate_callback_context(self.refiner)
         with part:
-            refined = self.refiner.refine(X, labels, self.k, random_state=random_state, **options)
+            refined = run_refiner(self.refiner, X, labels, self.k, random_state, rules)
         labels = self._check(refined, X, f"refiner={self.refiner!r}", rules)
         return labels, getattr(self.refiner, "n_iter_", 0)
 
@@ -200,12 +199,11 @@ class Method:
         return random_state
 
     def _build(self, X: Floats, rules: Rules | None) -> ArrayLike:
-        if not rules:
-            return self.builder.build(X, self.k)
         if isinstance(self.builder, Builder):
-            return self.builder.build(X, self.k, rules)
-        labels = self.builder.build(X, self.k)
-        return merge_until_met(X, check_partition(labels, self.k, len(X), "labels"), rules)
+            return self.builder._run(X, self.k, rules)
+        source = f"builder={self.builder!r} returned labels"
+        labels = check_partition(self.builder.build(X, self.k), self.k, len(X), source)
+        return merge_until_met(X, labels, rules)
 
     def _check(self, labels: ArrayLike, X: Floats, source: str, rules: Rules | None) -> Labels:
         labels = check_partition(labels, self.k, len(X), f"{source} returned labels")

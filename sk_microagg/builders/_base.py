@@ -54,7 +54,10 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
             Group of each record, numbered from 0.
         """
         X = check_records(X)
-        k = check_k(k, len(X))
+        return self._run(X, check_k(k, len(X)), rules)
+
+    def _run(self, X: Floats, k: int, rules: Rules | None = None) -> Labels:
+        """Do what `build` does, with arguments that have been validated."""
         labels = self._build(X, k, rules) if self.knows_rules else self._build(X, k)  # type: ignore[call-arg]
         return merge_until_met(X, labels, rules)
 

@@ -62,7 +62,7 @@ class PathOptimal(Builder):
         if self.path == "nearest":
             path = nearest_next(X)
         else:
-            path = path_through_groups(X, GROUPS[self.path]().build(X, k))
+            path = path_through_groups(X, GROUPS[self.path]()._run(X, k))
         return labels_of_runs(path, optimal_runs(X[path], k))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._seeds import check_seed
-from sk_microagg._utils._typing import Floats, Labels, RandomState, TableLike
+from sk_microagg._utils._typing import Floats, Labels, RandomState, SupportsRefine, TableLike
 from sk_microagg._utils._validation import check_k, check_partition, check_records
 from sk_microagg.privacy import Rules
 
@@ -77,20 +78,41 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
         X = check_records(X)
         k = check_k(k, len(X))
         labels = check_partition(labels, k, len(X), "labels")
-        if random_state is None:
-            random_state = self.default_seed
-        random_state = check_seed(random_state)
+        if rules:
+            check_keeps_rules(self)
+            rules.check(labels, "labels")
+        return self._run(X, labels, k, random_state, rules)
+
+    def _run(
+        self, X: Floats, labels: Labels, k: int, random_state: RandomState, rules: Rules | None
+    ) -> Labels:
+        """Do what `refine` does, with arguments that have been validated."""
+        seed = check_seed(self.default_seed if random_state is None else random_state)
         if not rules:
-            return self._refine(X, labels, k, random_state)
-        check_keeps_rules(self)
-        rules.check(labels, "labels")
-        return self._refine(X, labels, k, random_state, rules)  # type: ignore[call-arg]
+            return self._refine(X, labels, k, seed)
+        return self._refine(X, labels, k, seed, rules)  # type: ignore[call-arg]
 
     @abstractmethod
     def _refine(
         self, X: Floats, labels: Labels, k: int, random_state: np.random.RandomState
     ) -> Labels:
         """Return the labels of a refined partition; all arguments have been validated."""
+
+
+def run_refiner(
+    refiner: SupportsRefine,
+    X: Floats,
+    labels: Labels,
+    k: int,
+    random_state: RandomState = None,
+    rules: Rules | None = None,
+) -> Labels:
+    """Refine a valid partition by any refiner, and check what one that is not ours returns."""
+    if isinstance(refiner, Refiner):
+        return refiner._run(X, labels, k, random_state, rules)
+    options: dict[str, Any] = {"rules": rules} if rules else {}  # not every one has this parameter
+    refined = refiner.refine(X, labels, k, random_state=random_state, **options)
+    return check_partition(refined, k, len(X), f"refiner={refiner!r} returned labels")
 
 
 def check_keeps_rules(refiner: object) -> None:

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sk_microagg._utils._deadline import shared_interrupt, warn_if_interrupted
 from sk_microagg._utils._typing import Floats, Labels, SupportsRefine
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._base import Refiner, run_refiner
 from sk_microagg.refiners._names import name_of, refiner_by_name
 
 
@@ -110,11 +110,10 @@ class Chain(Refiner, _BaseComposition):
         rules: Rules | None = None,
     ) -> Labels:
         self._check_steps()
-        options = {"rules": rules} if rules else {}  # not every refiner has this parameter
         steps = [(name, clone(refiner, safe=False)) for name, refiner in self.steps]
         with shared_interrupt():
             for _, refiner in steps:
-                labels = refiner.refine(X, labels, k, random_state=random_state, **options)
+                labels = run_refiner(refiner, X, labels, k, random_state, rules)
             warn_if_interrupted("the result is the best partition found so far")
         self.steps_ = steps
         self.n_iter_ = sum(getattr(refiner, "n_iter_", 0) for _, refiner in steps)
