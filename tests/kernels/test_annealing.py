@@ -1,3 +1,4 @@
+import itertools
 import subprocess
 import sys
 
@@ -5,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import case
 from oracles.annealing import PlainAnnealer
 from oracles.partition import canonical, total_sse
+from tables.drawn import cases
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import Annealer, Pool, RunningPartition, records_to_visit
@@ -88,16 +91,16 @@ WITHOUT_TIES = ["normal", "constant_column", "line", "heavy_tails", "huge"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stages", ALL_STAGES)
 @pytest.mark.parametrize(
     ("k", "d", "chance_of_jump"),
     [(2, 1, 0.5), (2, 3, 0.0), (3, 1, 0.0), (3, 2, 0.5), (5, 2, 0.0), (5, 5, 0.5)],
 )
-def test_same_partitions_as_with_errors_from_scratch(k, d, chance_of_jump, stages):
-    for n in (2 * k - 1, 2 * k, 3 * k + 1, 30):
+def test_same_partitions_as_with_errors_from_scratch(k, d, chance_of_jump):
+    for stages, n in itertools.product(ALL_STAGES, (2 * k - 1, 2 * k, 3 * k + 1, 30)):
         rng = np.random.default_rng([k, d, n])
         X = rng.normal(size=(n, d))
-        assert_same_way(X, k, rng, ALL_STAGES[stages], chance_of_jump)
+        with case(stages, n=n):
+            assert_same_way(X, k, rng, ALL_STAGES[stages], chance_of_jump)
 
 
 @pytest.mark.slow
@@ -111,15 +114,14 @@ def test_same_partitions_while_groups_come_and_go(k):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("table", "k"),
-    [(table, k) for table in WITHOUT_TIES for k in (2, 3, 5)] + [("twins", 3), ("twins", 5)],
-)
-@pytest.mark.parametrize(("d", "n_neighbors"), [(2, 3), (4, 12)])
-def test_same_partitions_on_any_table(table, k, d, n_neighbors):
-    rng = np.random.default_rng([k, d])
-    X = twins(rng, 35, d, k) if table == "twins" else TABLES[table](rng, 35, d)
-    assert_same_way(X, k, rng, ALL_STAGES["hot to cold"], 0.2, n_neighbors, n_steps=400)
+def test_same_partitions_on_any_table():
+    tables = [*itertools.product(WITHOUT_TIES, (2, 3, 5)), ("twins", 3), ("twins", 5)]
+    others = itertools.cycle([(2, 3), (4, 12)])
+    for (table, k), (d, n_neighbors) in zip(tables, others, strict=False):
+        rng = np.random.default_rng([k, d])
+        X = twins(rng, 35, d, k) if table == "twins" else TABLES[table](rng, 35, d)
+        with case(table, k=k):
+            assert_same_way(X, k, rng, ALL_STAGES["hot to cold"], 0.2, n_neighbors, n_steps=400)
 
 
 # On a grid most changes cost exactly 0, and are accepted without a draw. Two groups of k, a power
@@ -127,24 +129,19 @@ def test_same_partitions_on_any_table(table, k, d, n_neighbors):
 # dissolve a group make groups of up to 2k - 1 records: with these multiples, means are integers at
 # any size.
 @pytest.mark.slow
-@pytest.mark.parametrize("stages", ALL_STAGES)
 @pytest.mark.parametrize(("k", "unit"), [(2, 6), (4, 420)])
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_same_partitions_where_most_changes_cost_nothing(k, unit, d, stages):
-    for seed in range(4):
+def test_same_partitions_where_most_changes_cost_nothing(k, unit):
+    for stages, d, seed in itertools.product(ALL_STAGES, (1, 2, 3), range(4)):
         rng = np.random.default_rng([k, d, seed])
         X = unit * rng.integers(0, 3, size=(2 * k, d)).astype(float)
-        assert_same_way(X, k, rng, ALL_STAGES[stages], 0.2)
+        with case(stages, d=d, seed=seed):
+            assert_same_way(X, k, rng, ALL_STAGES[stages], 0.2)
 
 
-@pytest.mark.parametrize("table", TABLES)
-@settings(deadline=None, max_examples=15)
-@given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(2, 90), d=st.integers(1, 5), k=st.integers(2, 6)
-)
-def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_is_that_of_the_labels(table, seed, n, d, k):
-    rng, k = np.random.default_rng(seed), min(k, n)
-    X = TABLES[table](rng, n, d)
+@settings(deadline=None, max_examples=100)
+@given(drawn=cases(n=90, d=5, k=(2, 6)))
+def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_is_that_of_the_labels(drawn):
+    (X, rng), n, k, seed = drawn.make(), drawn.n, drawn.k, drawn.seed
     partition = RunningPartition(X, some_labels(rng, n, k), k)
     neighbors = neighbors_of(X, int(rng.integers(1, 20)))
     annealer = Annealer(partition, neighbors, shuffled(rng, n), seed=seed)

@@ -1,10 +1,14 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import case
 from oracles.partition import canonical, centroid, groups_of, total_sse
 from oracles.refiners import improve_pair, local_search, no_pair_improves
 from scipy.spatial.distance import cdist
+from tables.drawn import ALL_BUT_TINY, cases
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import Descent, Partition, Pool
@@ -14,7 +18,7 @@ from sk_microagg.refiners._split import split_large_groups
 
 # Gains that are denormal numbers, or 0, are mostly rounding: which swap is the best of a pair, or
 # whether one helps, depends on how a bound on the gain was rounded.
-EXACT_TABLES = [table for table in TABLES if table != "tiny"]
+EXACT_TABLES = ALL_BUT_TINY
 
 
 def some_labels(rng, n, k):
@@ -51,27 +55,25 @@ def assert_same_as_oracle(X, labels, k):
     assert np.array_equal(canonical(descend(X, labels, k)), canonical(local_search(X, labels, k)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("table", EXACT_TABLES)
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-@pytest.mark.parametrize("d", [1, 2, 4])
-def test_same_partition_as_by_trying_all_swaps_and_shifts_of_all_pairs(table, k, d):
-    rng = np.random.default_rng([k, d])
-    for n in (k, 2 * k - 1, 2 * k, 30):
-        X = TABLES[table](rng, n, d)
-        assert_same_as_oracle(X, some_labels(rng, n, k), k)
-        assert_same_as_oracle(X, MDAV().build(X, k), k)
+@settings(deadline=None, max_examples=60)
+@given(drawn=cases(names=EXACT_TABLES, n=30, k=(1, 5)), start=st.sampled_from(["mdav", "random"]))
+def test_same_partition_as_by_trying_all_swaps_and_shifts_of_all_pairs(drawn, start):
+    X, rng = drawn.make()
+    k = drawn.k
+    labels = MDAV().build(X, k) if start == "mdav" else some_labels(rng, drawn.n, k)
+    assert_same_as_oracle(X, labels, k)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", EXACT_TABLES)
-@pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 1), (3, 4), (5, 1), (5, 2), (5, 4)])
-def test_same_partition_on_more_records(table, k, d):
-    rng = np.random.default_rng([k, d])
-    X = TABLES[table](rng, 80, d)
-    assert_same_as_oracle(X, MDAV().build(X, k), k)
-    if k > 2:
-        assert_same_as_oracle(X, some_labels(rng, 80, k), k)
+def test_same_partition_on_more_records():
+    sizes = itertools.cycle([(2, 4), (3, 1), (5, 4), (3, 4), (5, 1), (5, 2)])
+    for table, (k, d) in zip(EXACT_TABLES * 2, sizes, strict=False):
+        rng = np.random.default_rng([k, d])
+        X = TABLES[table](rng, 80, d)
+        with case(table, k=k, d=d):
+            assert_same_as_oracle(X, MDAV().build(X, k), k)
+            if k > 2:
+                assert_same_as_oracle(X, some_labels(rng, 80, k), k)
 
 
 @pytest.mark.parametrize("exponent", [-450, -300, 300, 450])
@@ -84,35 +86,35 @@ def test_the_unit_of_the_table_does_not_matter(exponent):
         assert np.array_equal(descend(X, labels, k), descend(2.0**exponent * X, labels, k))
 
 
-@pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("seed", [None, 7])
-def test_no_pair_can_be_improved_in_the_end(table, seed):
-    rng = np.random.default_rng(0)
-    X = TABLES[table](rng, 90, 3)
-    assert no_pair_improves(X, descend(X, some_labels(rng, 90, 4), 4, seed), 4)
+def test_no_pair_can_be_improved_in_the_end(seed):
+    for table in EXACT_TABLES:
+        rng = np.random.default_rng(0)
+        X = TABLES[table](rng, 90, 3)
+        assert no_pair_improves(X, descend(X, some_labels(rng, 90, 4), 4, seed), 4), table
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("seed", [None, 7])
-def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(table, seed):
-    rng = np.random.default_rng(1)
-    # Where all records are equal, all pairs of groups are tried, here and in the check.
-    X = TABLES[table](rng, 700 if table == "constant" else 2000, 2)
-    assert is_local_optimum(X, descend(X, MDAV().build(X, 3), 3, seed), 3)
+def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end(seed):
+    for table in EXACT_TABLES:
+        rng = np.random.default_rng(1)
+        # Where all records are equal, all pairs of groups are tried, here and in the check.
+        X = TABLES[table](rng, 150 if table == "constant" else 900, 2)
+        assert is_local_optimum(X, descend(X, MDAV().build(X, 3), 3, seed), 3), table
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", EXACT_TABLES)
-def test_starting_from_touched_groups_finds_every_pair_that_can_be_improved(table):
-    rng = np.random.default_rng(2)
-    X = TABLES[table](rng, 400, 3)
-    partition = parted(X, MDAV().build(X, 4), 4)
-    descent = Descent(partition, seed=0)
-    descent.run(partition.groups())
-    for _ in range(5):
-        descent.run(partition.dissolve(rng.choice(partition.groups())))
-        assert is_local_optimum(X, partition.labels(), 4)
+def test_starting_from_touched_groups_finds_every_pair_that_can_be_improved():
+    for table in EXACT_TABLES:
+        rng = np.random.default_rng(2)
+        X = TABLES[table](rng, 100 if table == "constant" else 400, 3)
+        partition = parted(X, MDAV().build(X, 4), 4)
+        descent = Descent(partition, seed=0)
+        descent.run(partition.groups())
+        for _ in range(5):
+            descent.run(partition.dissolve(rng.choice(partition.groups())))
+            assert is_local_optimum(X, partition.labels(), 4), table
 
 
 def test_groups_far_from_those_given_stay_as_they_are():
@@ -125,18 +127,13 @@ def test_groups_far_from_those_given_stay_as_they_are():
     assert canonical(partition.labels()).tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("table", TABLES)
-@settings(deadline=None, max_examples=30)
-@given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 150), d=st.integers(1, 5), k=st.integers(1, 6)
-)
-def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_falls(table, seed, n, d, k):
-    rng, k = np.random.default_rng(seed), min(k, n)
-    X = TABLES[table](rng, n, d)
-    partition = parted(X, some_labels(rng, n, k), k)
+@settings(deadline=None, max_examples=100)
+@given(drawn=cases(n=150, d=5))
+def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_falls(drawn):
+    (X, rng), k = drawn.make(), drawn.k
+    partition = parted(X, some_labels(rng, drawn.n, k), k)
     before, sse = partition.labels(), partition.sse
-    n_sweeps = Descent(partition, seed=seed).run(partition.groups())
+    n_sweeps = Descent(partition, seed=drawn.seed).run(partition.groups())
     labels = partition.labels()
     sizes = np.bincount(labels)
     assert sizes.min() >= k
@@ -205,17 +202,12 @@ def pairs_of_near_groups(labels, neighbors):
     return [(a, b) for a, b in np.argwhere(near & near.T) if a < b]
 
 
-@pytest.mark.parametrize("table", TABLES)
-@settings(deadline=None, max_examples=15)
-@given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(2, 120), d=st.integers(1, 9), k=st.integers(1, 6)
-)
-def test_among_near_groups_sizes_stay_and_the_sse_falls(table, seed, n, d, k):
-    rng, k = np.random.default_rng(seed), min(k, n)
-    X = TABLES[table](rng, n, d)
-    # Near records, or any.
+@settings(deadline=None, max_examples=100)
+@given(drawn=cases(n=120, d=9, k=(2, 6)), near=st.booleans())
+def test_among_near_groups_sizes_stay_and_the_sse_falls(drawn, near):
+    (X, rng), n, k = drawn.make(), drawn.n, drawn.k
     m = int(rng.integers(1, min(n, 20)))
-    neighbors = Pool(X).near_each(m) if seed % 2 else rng.integers(n, size=(n, m), dtype=np.int32)
+    neighbors = Pool(X).near_each(m) if near else rng.integers(n, size=(n, m), dtype=np.int32)
     partition = parted(X, some_labels(rng, n, k), k)
     before = partition.labels()
     n_sweeps = Descent(partition, neighbors=neighbors).run(partition.groups())
@@ -228,20 +220,20 @@ def test_among_near_groups_sizes_stay_and_the_sse_falls(table, seed, n, d, k):
         assert np.array_equal(labels, before)
 
 
-@pytest.mark.parametrize("table", EXACT_TABLES)
 @pytest.mark.parametrize("n_neighbors", [4, 69])
-def test_no_pair_of_near_groups_can_be_improved_in_the_end(table, n_neighbors):
-    rng = np.random.default_rng(0)
-    X = TABLES[table](rng, 70, 3)
-    neighbors = Pool(X).near_each(n_neighbors)
-    partition = parted(X, some_labels(rng, 70, 4), 4)
-    Descent(partition, neighbors=neighbors).run(partition.groups())
-    labels = partition.labels()
-    groups, pairs = groups_of(labels), pairs_of_near_groups(labels, neighbors)
-    assert len(pairs) > 0
-    # With all other records as neighbors, these are all pairs.
-    assert len(pairs) == len(groups) * (len(groups) - 1) // 2 or n_neighbors < 69
-    assert not any(improve_pair(X, groups[a], groups[b], 4)[2] for a, b in pairs)
+def test_no_pair_of_near_groups_can_be_improved_in_the_end(n_neighbors):
+    for table in EXACT_TABLES:
+        rng = np.random.default_rng(0)
+        X = TABLES[table](rng, 70, 3)
+        neighbors = Pool(X).near_each(n_neighbors)
+        partition = parted(X, some_labels(rng, 70, 4), 4)
+        Descent(partition, neighbors=neighbors).run(partition.groups())
+        labels = partition.labels()
+        groups, pairs = groups_of(labels), pairs_of_near_groups(labels, neighbors)
+        assert len(pairs) > 0
+        # With all other records as neighbors, these are all pairs.
+        assert len(pairs) == len(groups) * (len(groups) - 1) // 2 or n_neighbors < 69
+        assert not any(improve_pair(X, groups[a], groups[b], 4)[2] for a, b in pairs), table
 
 
 @pytest.mark.parametrize("of_the_first", [True, False])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from marks import slow_but_first
 from oracles.guards import CODES, STRICT, Case
 from oracles.partition import canonical, group_sse, groups_of, total_sse
+from tables import drawn as tables
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import (
@@ -71,18 +72,11 @@ def anneal(annealer, n, temperature, n_passes, chance_of_jump=0.1):
     )
 
 
-@pytest.mark.parametrize("table", slow_but_first(TABLES))
-@settings(deadline=None, max_examples=25)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n=st.integers(4, 70),
-    d=st.integers(1, 4),
-    k=st.integers(2, 6),
-    kinds=st.lists(STRICT_ONES, min_size=1, max_size=3),
-)
-def test_annealing_leaves_no_group_that_violates_a_guard(table, seed, n, d, k, kinds):
-    rng, k = np.random.default_rng(seed), min(k, n // 2)
-    X, cases = TABLES[table](rng, n, d), some_cases(rng, n, kinds)
+@settings(deadline=None, max_examples=60)
+@given(drawn=tables.cases(k=(2, 6)), kinds=st.lists(STRICT_ONES, min_size=1, max_size=3))
+def test_annealing_leaves_no_group_that_violates_a_guard(drawn, kinds):
+    (X, rng), n, k, seed = drawn.make(), drawn.n, drawn.k, drawn.seed
+    cases = some_cases(rng, n, kinds)
     labels = allowed_start(rng, n, k, cases)
     if labels is None:
         return
@@ -223,12 +217,13 @@ def assert_no_move_improves(X, labels, case, k):
         assert not any(improves(X, case, a, b, *after, k) for after in moves(a, b))
 
 
-# Gains that are denormal numbers, or 0, are mostly rounding.
-@pytest.mark.parametrize("table", slow_but_first([name for name in TABLES if name != "tiny"]))
-@pytest.mark.parametrize("seed", [None, 7])
+# Gains that are denormal numbers, or 0, are mostly rounding. One after another, each table meets
+# each kind of guard, each size and each seed.
 @every_strict_kind
-def test_descent_ends_where_no_allowed_move_improves(kind, table, seed):
-    for k, n in ((2, 24), (3, 33)):
+def test_descent_ends_where_no_allowed_move_improves(kind):
+    sizes = itertools.cycle([(2, 24), (3, 33), (3, 33), (2, 24)])
+    seeds = itertools.cycle([None, 7])
+    for table, (k, n), seed in zip(tables.ALL_BUT_TINY, sizes, seeds, strict=False):
         rng = np.random.default_rng([k, n])
         X, case = TABLES[table](rng, n, 2), Case(kind, CODES["random"](rng, n))
         partition = Partition(X, allowed_start(rng, n, k, [case]), k)
@@ -252,22 +247,19 @@ def test_groups_of_2k_and_more_may_grow_in_a_descent():
     assert partition.labels().tolist() == [0, 0, 0, 0, 0, 0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("table", slow_but_first(TABLES))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=60)
 @given(
-    seed=st.integers(0, 2**32 - 1),
-    n=st.integers(2, 60),
-    d=st.integers(1, 4),
-    k=st.integers(1, 6),
+    drawn=tables.cases(n=60, k=(2, 6)),
     kinds=st.lists(STRICT_ONES, min_size=1, max_size=3),
+    near=st.booleans(),
 )
-def test_descent_leaves_no_group_that_violates_a_guard(table, seed, n, d, k, kinds):
-    rng, k = np.random.default_rng(seed), min(k, n)
-    X, cases = TABLES[table](rng, n, d), some_cases(rng, n, kinds)
+def test_descent_leaves_no_group_that_violates_a_guard(drawn, kinds, near):
+    (X, rng), n, k, seed = drawn.make(), drawn.n, drawn.k, drawn.seed
+    cases = some_cases(rng, n, kinds)
     labels = allowed_start(rng, n, k, cases)
     if labels is None:
         return
-    neighbors = near_each(X, 8) if seed % 2 else None
+    neighbors = near_each(X, 8) if near else None
     results = []
     for _ in range(2):
         partition = Partition(X, labels, k)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from marks import case
 from oracles.partition import (
     centroid,
     group_sse,
@@ -11,17 +11,10 @@ from oracles.partition import (
     total_sse,
 )
 from oracles.refiners import best_removal, dissolve
+from tables.drawn import cases
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import Partition
-
-SMALL = {
-    "seed": st.integers(0, 2**32 - 1),
-    "n": st.integers(1, 40),
-    "d": st.integers(1, 4),
-    "k": st.integers(1, 5),
-}
-
 
 class PlainPartition:
     """What `Partition` promises: members by slot, and everything else from scratch."""
@@ -165,14 +158,11 @@ def assert_same_nearest(partition, plain, rng):
         assert partition.nearest(point, m).tolist() == plain.nearest(point, m)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("table", TABLES)
-@settings(deadline=None, max_examples=30)
-@given(**SMALL)
-def test_equals_a_partition_from_scratch_after_any_changes(table, seed, n, d, k):
-    rng, k = np.random.default_rng(seed), min(k, n)
-    X = TABLES[table](rng, n, d)
-    labels = some_labels(rng, n, k)
+@settings(deadline=None, max_examples=80)
+@given(drawn=cases(n=40, k=(1, 5)))
+def test_equals_a_partition_from_scratch_after_any_changes(drawn):
+    (X, rng), k = drawn.make(), drawn.k
+    labels = some_labels(rng, drawn.n, k)
     partition, plain = Partition(X, labels, k), PlainPartition(X, labels, k)
     assert_same(partition, plain, rng)
     for _ in range(12):
@@ -182,14 +172,11 @@ def test_equals_a_partition_from_scratch_after_any_changes(table, seed, n, d, k)
         assert_same(partition, plain, rng)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("table", TABLES)
-@settings(deadline=None, max_examples=30)
-@given(**SMALL)
-def test_rollback_returns_to_the_mark(table, seed, n, d, k):
-    rng, k = np.random.default_rng(seed), min(k, n)
-    X = TABLES[table](rng, n, d)
-    labels = some_labels(rng, n, k)
+@settings(deadline=None, max_examples=80)
+@given(drawn=cases(n=40, k=(1, 5)))
+def test_rollback_returns_to_the_mark(drawn):
+    (X, rng), k = drawn.make(), drawn.k
+    labels = some_labels(rng, drawn.n, k)
     partition, plain = Partition(X, labels, k), PlainPartition(X, labels, k)
     for _ in range(4):
         change(partition, plain, rng)
@@ -224,15 +211,20 @@ def test_rollback_from_far_worse_partitions_gives_the_same_sse():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", TABLES)
-def test_nearest_among_hundreds_of_groups_that_come_go_and_move(table):
-    # Enough for the tree to prune, and to be built anew after thousands of changes.
-    rng = np.random.default_rng(0)
-    X = TABLES[table](rng, 2100, 2)
+def test_nearest_among_hundreds_of_groups_that_come_go_and_move():
+    # Enough for the tree to prune, and on some tables to be built anew after thousands of changes.
+    for table, make in TABLES.items():
+        rng = np.random.default_rng(0)
+        n_steps = 3000 if table in ("normal", "duplicates") else 500
+        with case(table):
+            assert_same_nearest_after(n_steps, make(rng, 2100, 2), rng)
+
+
+def assert_same_nearest_after(n_steps, X, rng):
     labels = np.arange(2100) % 650
     partition, plain = Partition(X, labels, 3), PlainPartition(X, labels, 3)
     group_of = labels.copy()
-    for step in range(3000):
+    for step in range(n_steps):
         one, other, *others = rng.choice(2100, size=4, replace=False)
         if step % 16 == 0:
             members = plain.groups[group_of[one]]
@@ -264,18 +256,18 @@ def move(plain, group_of, records, number):
         group_of[record] = number
 
 
-@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n_groups", [20, 200])
-def test_distill_takes_the_nearest_excess_record_each_time(table, n_groups):
+def test_distill_takes_the_nearest_excess_record_each_time(n_groups):
     # A few larger groups are scanned, many are searched through the tree.
-    rng = np.random.default_rng(n_groups)
-    X = TABLES[table](rng, 6 * n_groups, 3)
-    labels = rng.permutation(np.arange(6 * n_groups) % n_groups)
-    partition, plain = Partition(X, labels, 4), PlainPartition(X, labels, 4)
-    for _ in range(10):
-        first = rng.choice(plain.excess(rng.choice(plain.larger)))
-        assert partition.distill(first) == plain.distill(first)
-    assert partition.labels().tolist() == labels_of(plain.groups).tolist()
+    for table, make in TABLES.items():
+        rng = np.random.default_rng(n_groups)
+        X = make(rng, 6 * n_groups, 3)
+        labels = rng.permutation(np.arange(6 * n_groups) % n_groups)
+        partition, plain = Partition(X, labels, 4), PlainPartition(X, labels, 4)
+        for _ in range(10):
+            first = rng.choice(plain.excess(rng.choice(plain.larger)))
+            assert partition.distill(first) == plain.distill(first), table
+        assert partition.labels().tolist() == labels_of(plain.groups).tolist(), table
 
 
 @pytest.mark.slow
