@@ -1,4 +1,4 @@
-from itertools import combinations
+import itertools
 
 import numpy as np
 import pytest
@@ -47,31 +47,30 @@ class Case:
     def subsets(self, cut):
         """All subsets of a cut with more than k and fewer than 2k records."""
         sizes = range(self.k + 1, min(len(cut) + 1, 2 * self.k))
-        return [s for size in sizes for s in combinations(cut.tolist(), size)]
+        return [s for size in sizes for s in itertools.combinations(cut.tolist(), size)]
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, pytest.param(5, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("seed", range(8))
-def test_no_larger_set_within_a_cut_violates_its_constraint_afterward(k, seed):
-    case = Case(k, seed)
-    lowered = case.duals.copy()
-    found = case.check.lower(lowered, case.cut_duals)
-    assert np.all(lowered <= case.duals)
-    assert case.worst(lowered).max() <= 1e-12
-    assert (len(found) > 0) == (case.worst(case.duals).max() > 1e-12)
-    for members in found:
-        assert case.excess(members, case.duals) > 0
+def test_no_larger_set_within_a_cut_violates_its_constraint_afterward(k):
+    for seed in range(8):
+        case = Case(k, seed)
+        lowered = case.duals.copy()
+        found = case.check.lower(lowered, case.cut_duals)
+        assert np.all(lowered <= case.duals), seed
+        assert case.worst(lowered).max() <= 1e-12, seed
+        assert (len(found) > 0) == (case.worst(case.duals).max() > 1e-12), seed
+        for members in found:
+            assert case.excess(members, case.duals) > 0, seed
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
-@pytest.mark.parametrize("node_limit", [0, 1, 5])
-@pytest.mark.parametrize("seed", range(8))
-def test_a_search_that_is_cut_short_lowers_duals_enough(k, node_limit, seed):
-    case = Case(k, seed)
-    lowered = case.duals.copy()
-    case.check.lower(lowered, case.cut_duals, node_limit=node_limit)
-    assert np.all(lowered <= case.duals)
-    assert case.worst(lowered).max() <= 1e-12
+def test_a_search_that_is_cut_short_lowers_duals_enough(k):
+    for seed, node_limit in itertools.product(range(8), (0, 1, 5)):
+        case = Case(k, seed)
+        lowered = case.duals.copy()
+        case.check.lower(lowered, case.cut_duals, node_limit=node_limit)
+        assert np.all(lowered <= case.duals), (seed, node_limit)
+        assert case.worst(lowered).max() <= 1e-12, (seed, node_limit)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
@@ -105,30 +104,30 @@ def test_sets_found_quickly_violate_their_constraints(k):
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
-@pytest.mark.parametrize("seed", range(8))
-def test_feasible_duals_are_not_changed(k, seed):
-    case = Case(k, seed)
-    duals = case.duals.copy()
-    case.check.lower(duals, case.cut_duals)
-    again = duals - 1e-9
-    before = again.copy()
-    assert case.check.lower(again, case.cut_duals) == []
-    assert_array_equal(again, before)
+def test_feasible_duals_are_not_changed(k):
+    for seed in range(8):
+        case = Case(k, seed)
+        duals = case.duals.copy()
+        case.check.lower(duals, case.cut_duals)
+        again = duals - 1e-9
+        before = again.copy()
+        assert case.check.lower(again, case.cut_duals) == [], seed
+        assert_array_equal(again, before)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_duals_are_not_lowered_by_more_than_all_violations(seed):
-    case = Case(3, seed)
-    lowered = case.duals.copy()
-    case.check.lower(lowered, case.cut_duals)
-    violations = [
-        excess
-        for cut, dual in zip(case.cuts, case.cut_duals, strict=True)
-        if dual > 0
-        for members in case.subsets(cut)
-        if (excess := case.excess(members, case.duals)) > 0
-    ]
-    assert (case.duals - lowered).sum() <= sum(violations) + 1e-12
+def test_duals_are_not_lowered_by_more_than_all_violations():
+    for seed in range(8):
+        case = Case(3, seed)
+        lowered = case.duals.copy()
+        case.check.lower(lowered, case.cut_duals)
+        violations = [
+            excess
+            for cut, dual in zip(case.cuts, case.cut_duals, strict=True)
+            if dual > 0
+            for members in case.subsets(cut)
+            if (excess := case.excess(members, case.duals)) > 0
+        ]
+        assert (case.duals - lowered).sum() <= sum(violations) + 1e-12, seed
 
 
 def test_it_stops_at_the_deadline():

@@ -1,3 +1,4 @@
+import itertools
 from collections import Counter
 from functools import partial
 from math import inf
@@ -28,16 +29,14 @@ SMALL_TABLES = ("normal", "grid", "duplicates", "constant_column", "line", "heav
 SMALL_SIZES = [(k, n) for k in (2, 3, 4, 5) for n in (2 * k, 2 * k + 1, 12)]
 
 
-def small_tables(rng, n):
-    """Tables of each kind, on each scale, of 1 to 3 columns, padded with zeros to 3."""
-    tables = []
-    for name in SMALL_TABLES:
-        for rescale in SCALES.values():
-            for columns in (1, 2, 3):
-                X = np.zeros((n, 3))
-                X[:, :columns] = rescale(TABLES[name](rng, n, columns))
-                tables.append(X)
-    return np.array(tables)
+def small_tables(rng, n, k):
+    """Tables of each kind, on each scale, of 1 to 3 columns in turn, padded with zeros to 3."""
+    tables = np.zeros((len(SMALL_TABLES) * len(SCALES), n, 3))
+    pairs = itertools.product(SMALL_TABLES, SCALES.values())
+    for number, (X, (name, rescale)) in enumerate(zip(tables, pairs, strict=True)):
+        columns = 1 + (number + number // len(SCALES) + n + k) % 3
+        X[:, :columns] = rescale(TABLES[name](rng, n, columns))
+    return tables
 
 
 def random_partition(rng, n, k):
@@ -50,7 +49,7 @@ def random_partition(rng, n, k):
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), SMALL_SIZES)
 def test_no_partition_of_a_small_table_is_below_the_bound(k, n, counting_work):
-    tables = small_tables(np.random.default_rng(n), n)
+    tables = small_tables(np.random.default_rng(n), n, k)
     work = Counter()
     for X, error in zip(tables, least_squared_errors(tables, k), strict=True):
         with counting_work() as done:
@@ -66,13 +65,13 @@ def test_no_partition_of_a_small_table_is_below_the_bound(k, n, counting_work):
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
-@pytest.mark.parametrize("name", SMALL_TABLES)
-def test_the_bound_is_not_below_the_linear_program(name, k):
-    rng = np.random.default_rng(k)
-    for n in (2 * k, 11):
-        X = TABLES[name](rng, n, 2)
-        least = (1 - 1e-3) * value_of_program(X, k) - 1e-8 * sst(X)
-        assert loss_bound_after(X, k, max_iter=200, tol=1e-5) * sst(X) >= least
+def test_the_bound_is_not_below_the_linear_program(k):
+    for name in SMALL_TABLES:
+        rng = np.random.default_rng(k)
+        for n in (2 * k, 11):
+            X = TABLES[name](rng, n, 2)
+            least = (1 - 1e-3) * value_of_program(X, k) - 1e-8 * sst(X)
+            assert loss_bound_after(X, k, max_iter=200, tol=1e-5) * sst(X) >= least, (name, n)
 
 
 def test_cuts_prove_that_a_group_of_five_is_best(counting_work):
@@ -93,7 +92,7 @@ def test_cuts_prove_that_a_group_of_five_is_best(counting_work):
     columns=st.integers(1, 5),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_partition_at_all_is_below_the_bound(counting_work, name, n, k, columns, seed):
     rng = np.random.default_rng(seed)
     X = TABLES[name](rng, max(n, k), columns)

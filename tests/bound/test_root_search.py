@@ -8,8 +8,14 @@ from sk_microagg._kernels import RootSearch
 from sk_microagg._utils._deadline import Deadline
 
 NAMES = ("normal", "grid", "duplicates", "constant_column", "constant", "line", "heavy_tails")
-every_table = pytest.mark.parametrize("make", [TABLES[name] for name in NAMES], ids=NAMES)
 every_k = pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
+
+
+def each_table(*others):
+    """Names of tables and seeds, each with one of the others in turn: every pair comes up."""
+    for number, name in enumerate(NAMES):
+        for seed in range(4):
+            yield name, seed, others[(number + seed) % len(others)]
 
 
 def nearest_sums(X, k):
@@ -47,19 +53,19 @@ class Case:
 
 
 @pytest.mark.slow
-@every_table
 @every_k
-@pytest.mark.parametrize("n_cuts", [0, 6])
-def test_the_least_reduced_cost_is_found(make, k, n_cuts):
-    for seed in range(4):
-        case = Case(make, k, seed, n_cuts=n_cuts)
+def test_the_least_reduced_cost_is_found(k):
+    for name, seed, n_cuts in each_table(0, 6):
+        case = Case(TABLES[name], k, seed, n_cuts=n_cuts)
         values, members, complete = case.search.sweep(case.roots)
         costs = case.costs()
         least = case.least_of_roots()
-        assert complete
+        assert complete, (name, seed)
         # Where several members tie for the root, the search may count a set for either.
-        assert np.all(values <= least + 1e-9)
-        assert_allclose(values.min(), min(0.0, *costs.values()), rtol=1e-9, atol=1e-12)
+        assert np.all(values <= least + 1e-9), (name, seed)
+        assert_allclose(
+            values.min(), min(0.0, *costs.values()), rtol=1e-9, atol=1e-12, err_msg=name
+        )
         for value, found in zip(values, members, strict=True):
             if value < 0:
                 assert_allclose(value, costs[tuple(sorted(found.tolist()))], rtol=1e-9, atol=1e-12)
@@ -68,28 +74,25 @@ def test_the_least_reduced_cost_is_found(make, k, n_cuts):
 
 
 @pytest.mark.slow
-@every_table
 @every_k
-@pytest.mark.parametrize("node_limit", [0, 3])
-def test_a_search_that_is_cut_short_gives_a_bound(make, k, node_limit):
-    for seed in range(4):
-        case = Case(make, k, seed, n_cuts=3)
+def test_a_search_that_is_cut_short_gives_a_bound(k):
+    for name, seed, node_limit in each_table(0, 3):
+        case = Case(TABLES[name], k, seed, n_cuts=3)
         values, _, _ = case.search.sweep(case.roots, node_limit=node_limit)
-        assert np.all(values <= case.least_of_roots() + 1e-9)
+        assert np.all(values <= case.least_of_roots() + 1e-9), (name, seed, node_limit)
 
 
 @pytest.mark.slow
-@every_table
 @every_k
-@pytest.mark.parametrize("node_limit", [-1, 0, 3])
-def test_after_lowering_no_set_violates_its_constraint(make, k, node_limit):
-    for seed in range(4):
-        case = Case(make, k, seed, n_cuts=3)
+def test_after_lowering_no_set_violates_its_constraint(k):
+    for name, seed, node_limit in each_table(-1, 0, 3):
+        case = Case(TABLES[name], k, seed, n_cuts=3)
         roots = np.random.default_rng(seed).permutation(case.roots)
         case.search.sweep(roots, lower=True, node_limit=node_limit)
         lowered = case.search.get_duals()
-        assert np.all(lowered <= case.duals)
-        assert min(case.costs(lowered).values()) >= -1e-9 * np.abs(case.duals).max()
+        which = (name, seed, node_limit)
+        assert np.all(lowered <= case.duals), which
+        assert min(case.costs(lowered).values()) >= -1e-9 * np.abs(case.duals).max(), which
 
 
 @every_k
@@ -107,19 +110,18 @@ def test_only_sets_with_raised_records_are_looked_for(k, n_cuts):
 
 
 @pytest.mark.slow
-@every_table
 @every_k
-@pytest.mark.parametrize("node_limit", [-1, 0, 3])
-def test_after_lowering_no_set_with_a_raised_record_violates_its_constraint(make, k, node_limit):
-    for seed in range(4):
-        case = Case(make, k, seed, n_cuts=3)
+def test_after_lowering_no_set_with_a_raised_record_violates_its_constraint(k):
+    for name, seed, node_limit in each_table(-1, 0, 3):
+        case = Case(TABLES[name], k, seed, n_cuts=3)
         raised = np.random.default_rng(seed).random(10) < 0.2
         case.search.set_raised(raised.astype(np.uint8))
         case.search.sweep(case.roots, lower=True, node_limit=node_limit)
         lowered = case.search.get_duals()
-        assert np.all(lowered <= case.duals)
+        which = (name, seed, node_limit)
+        assert np.all(lowered <= case.duals), which
         with_raised = [cost for s, cost in case.costs(lowered).items() if raised[list(s)].any()]
-        assert min(with_raised, default=0.0) >= -1e-9 * np.abs(case.duals).max()
+        assert min(with_raised, default=0.0) >= -1e-9 * np.abs(case.duals).max(), which
 
 
 @every_k

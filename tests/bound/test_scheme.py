@@ -64,14 +64,13 @@ def violations(records, k, duals, cuts):
 @pytest.mark.parametrize("changes", SEARCHES.values(), ids=SEARCHES)
 def test_the_best_duals_satisfy_all_constraints(k, changes):
     n_active_cuts = 0
-    for name in ("normal", "grid", "line", "heavy_tails"):
-        for seed in range(3):
-            X = TABLES[name](np.random.default_rng(seed), 2 * k + 1, 2)
-            records, scheme = search(X, k, 6, replace(SETTINGS, **changes))
-            worst = violations(records, k, scheme.best, scheme.master.cuts)
-            assert worst.max() <= 1e-12 * np.abs(scheme.best).max()
-            assert np.all(scheme.best[len(X) :] >= 0)
-            n_active_cuts += np.count_nonzero(scheme.best[len(X) :])
+    for seed, name in enumerate(["normal", "grid", "line", "heavy_tails", "normal"]):
+        X = TABLES[name](np.random.default_rng(seed), 2 * k + 1, 2)
+        records, scheme = search(X, k, 6, replace(SETTINGS, **changes))
+        worst = violations(records, k, scheme.best, scheme.master.cuts)
+        assert worst.max() <= 1e-12 * np.abs(scheme.best).max(), name
+        assert np.all(scheme.best[len(X) :] >= 0), name
+        n_active_cuts += np.count_nonzero(scheme.best[len(X) :])
     assert n_active_cuts > 0
 
 

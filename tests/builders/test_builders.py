@@ -1,11 +1,14 @@
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import case
 from oracles import builders as oracles
 from oracles.pool import ScanPool
+from tables.drawn import cases
 from tables.numbers import TABLES
 
 from sk_microagg._utils._deadline import Deadline
@@ -24,6 +27,7 @@ GROWING += [
     for reference in ("attribute", "global")
 ]
 BUILDERS = [builder for builder, _ in GROWING] + [GSMS()]
+any_builder = st.sampled_from(BUILDERS)
 
 
 def same_partition(builder, oracle, X, k):
@@ -34,53 +38,39 @@ def groups_of(labels):
     return {tuple(np.flatnonzero(labels == number)) for number in np.unique(labels)}
 
 
-def name_of(value):
-    """A test id that is the same in every process, unlike the address of a function."""
-    return getattr(value, "__name__", str(value))
+# Small k more often, but up to n.
+@settings(deadline=None, max_examples=300)
+@given(drawn=cases(n=90, k=(1, 9)) | cases(n=90, k=(1, 60)), pair=st.sampled_from(GROWING))
+def test_same_partition_as_the_oracle(drawn, pair):
+    assert same_partition(*pair, drawn.make()[0], drawn.k)
+
+
+def test_at_the_smallest_numbers_of_records():
+    for (builder, oracle), k in itertools.product(GROWING, (1, 2, 7)):
+        rng = np.random.default_rng(k)
+        for n in (k, 2 * k - 1, 2 * k, 3 * k - 1, 3 * k):
+            assert same_partition(builder, oracle, rng.normal(size=(n, 2)), k), (builder, k, n)
+
+
+# Enough records for the tree, the choice of scans and the sorted outermost records to matter. Each
+# builder gets each table, and each table is built upon in few and in many columns.
+@pytest.mark.slow
+@pytest.mark.parametrize("first_d", [3, 15])
+def test_same_partition_on_many_records(first_d):
+    pairs = [pair for pair in GROWING if pair[1] is not oracles.dbfs]
+    for i, (builder, oracle) in enumerate(pairs[first_d == 15 :: 2]):
+        for j, (table, make) in enumerate(TABLES.items()):
+            d = first_d if (i + j) % 2 else 18 - first_d
+            X = make(np.random.default_rng(d), 1200, d)
+            assert same_partition(builder, oracle, X, 4), (builder, table, d)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("builder", "oracle"), GROWING, ids=name_of)
-@pytest.mark.parametrize("table", TABLES)
-@settings(deadline=None, max_examples=15)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n=st.integers(1, 90),
-    d=st.integers(1, 4),
-    share=st.floats(0, 1),
-)
-def test_same_partition_as_the_oracle(builder, oracle, table, seed, n, d, share):
-    X = TABLES[table](np.random.default_rng(seed), n, d)
-    k = 1 + round(share**3 * (n - 1))  # small k more often, but up to n
-    assert same_partition(builder, oracle, X, k)
-
-
-@pytest.mark.parametrize(("builder", "oracle"), GROWING, ids=name_of)
-@pytest.mark.parametrize("k", [1, 2, 7])
-def test_at_the_smallest_numbers_of_records(builder, oracle, k):
-    rng = np.random.default_rng(k)
-    for n in (k, 2 * k - 1, 2 * k, 3 * k - 1, 3 * k):
-        assert same_partition(builder, oracle, rng.normal(size=(n, 2)), k)
-
-
-# Enough records for the tree, the choice of scans and the sorted outermost records to matter.
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("builder", "oracle"), [pair for pair in GROWING if pair[1] is not oracles.dbfs], ids=name_of
-)
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("d", [3, 15])
-def test_same_partition_on_many_records(builder, oracle, table, d):
-    X = TABLES[table](np.random.default_rng(d), 1200, d)
-    assert same_partition(builder, oracle, X, 4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("table", TABLES)
-def test_dbfs_on_many_records(table):
+def test_dbfs_on_many_records():
     # The oracle compares all pairs of records for every two groups.
-    X = TABLES[table](np.random.default_rng(0), 700, 3)
-    assert same_partition(DBFS(), oracles.dbfs, X, 15)
+    for table, make in TABLES.items():
+        X = make(np.random.default_rng(0), 560, 3)
+        assert same_partition(DBFS(), oracles.dbfs, X, 15), table
 
 
 @settings(deadline=None, max_examples=40)
@@ -94,11 +84,14 @@ def test_gsms_takes_the_groups_with_the_least_squared_error(seed, n, d, k):
     assert groups_of(GSMS().build(X, k)) == groups_of(oracles.gsms(X, k))
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("k", [1, 3, 8])
-def test_gsms_groups_have_the_least_cost_also_among_ties(table, k):
+def test_gsms_groups_have_the_least_cost_also_among_ties():
+    for (table, make), k in itertools.product(TABLES.items(), (1, 3, 8)):
+        with case(table, k=k):
+            assert_least_costs(make(np.random.default_rng(k), 6 * k, 2), k)
+
+
+def assert_least_costs(X, k):
     # If costs are equal up to rounding, several choices are correct, so each choice is verified.
-    X = TABLES[table](np.random.default_rng(k), 6 * k, 2)
     labels = GSMS().build(X, k)
     pool = ScanPool(X)
     for number in range(labels.max() + 1):
@@ -111,38 +104,25 @@ def test_gsms_groups_have_the_least_cost_also_among_ties(table, k):
         pool.remove(members)
 
 
-@pytest.mark.parametrize("builder", BUILDERS, ids=str)
-@settings(deadline=None, max_examples=30)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    table=st.sampled_from(sorted(TABLES)),
-    n=st.integers(1, 200),
-    k=st.integers(1, 30),
-)
-def test_every_group_has_k_to_2k_minus_1_records(builder, seed, table, n, k):
-    k = min(k, n)
-    X = TABLES[table](np.random.default_rng(seed), n, 3)
-    sizes = np.bincount(builder.build(X, k))
-    assert sizes.min() >= k
-    assert sizes.max() < 2 * k
+@settings(deadline=None, max_examples=150)
+@given(drawn=cases(n=200, k=(1, 30)), builder=any_builder)
+def test_every_group_has_k_to_2k_minus_1_records(drawn, builder):
+    X, _ = drawn.make()
+    before = X.copy()
+    sizes = np.bincount(builder.build(X, drawn.k))
+    assert sizes.min() >= drawn.k
+    assert sizes.max() < 2 * drawn.k
+    assert np.array_equal(X, before)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("builder", BUILDERS, ids=str)
-def test_same_partition_from_two_threads_at_once(builder):
-    tables = [np.random.default_rng(seed).normal(size=(3000, 3)) for seed in range(4)]
-    alone = [builder.build(X, 5) for X in tables]
-    with ThreadPoolExecutor(2) as threads:
-        together = list(threads.map(lambda X: builder.build(X, 5), tables))
-    assert np.array_equal(alone, together)
-
-
-@pytest.mark.parametrize("builder", BUILDERS, ids=str)
-def test_the_records_are_not_modified(builder):
-    X = np.random.default_rng(0).normal(size=(100, 3))
-    before = X.copy()
-    builder.build(X, 3)
-    assert np.array_equal(X, before)
+def test_same_partition_from_two_threads_at_once():
+    tables = [np.random.default_rng(seed).normal(size=(2000, 3)) for seed in range(4)]
+    for builder in BUILDERS:
+        alone = [builder.build(X, 5) for X in tables]
+        with ThreadPoolExecutor(2) as threads:
+            together = list(threads.map(lambda X, build=builder.build: build(X, 5), tables))
+        assert np.array_equal(alone, together), builder
 
 
 @pytest.mark.parametrize("builder", [MDAV("nc"), CBFS("nc"), GSMS()], ids=str)

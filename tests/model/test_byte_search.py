@@ -23,16 +23,18 @@ MODELS = {
 }
 
 
+# The default remembers nothing of any table; what others might is searched for in every second.
 @pytest.mark.parametrize("model", slow_but_first(MODELS))
-@pytest.mark.parametrize("table", TABLES)
-def test_no_rare_number_is_found(table, model):
-    X = TABLES[table](np.random.default_rng(0))
-    aggregator = MicroAggregator(K, **MODELS[model]).fit(X)
-    assert (aggregator.n_blocks_ > 1) == (model == "blocks")
-    scaled = aggregator.scaler_.transform(X) if aggregator.scaler_ else X
-    secrets = rare_numbers([*X.T, *scaled.T], K)
-    assert len(secrets) > 100
-    assert not found_in(pickle.dumps(aggregator), secrets)
+def test_no_rare_number_is_found(model):
+    tables = TABLES if model == "default" else list(TABLES)[list(MODELS).index(model) % 2 :: 2]
+    for table in tables:
+        X = TABLES[table](np.random.default_rng(0))
+        aggregator = MicroAggregator(K, **MODELS[model]).fit(X)
+        assert (aggregator.n_blocks_ > 1) == (model == "blocks"), table
+        scaled = aggregator.scaler_.transform(X) if aggregator.scaler_ else X
+        secrets = rare_numbers([*X.T, *scaled.T], K)
+        assert len(secrets) > 100, table
+        assert not found_in(pickle.dumps(aggregator), secrets), table
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -1,3 +1,4 @@
+import itertools
 import subprocess
 import sys
 
@@ -6,9 +7,11 @@ import published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import case
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
+from tables.drawn import ALL_BUT_TINY, cases
 from tables.numbers import TABLES
 
 from sk_microagg.builders import MDAV
@@ -35,12 +38,9 @@ EXCHANGING = [
     make_chain(LocalSearch(), Exchange()),
 ]
 REFINERS = FAST + EXCHANGING
-MOST_TABLES = [table for table in TABLES if table != "tiny"]
 
 every_refiner = pytest.mark.parametrize("refiner", REFINERS, ids=lambda r: type(r).__name__)
-some_records = given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 70), d=st.integers(1, 4), k=st.integers(1, 6)
-)
+any_start = st.sampled_from(["mdav", "random"])
 
 
 def some_labels(rng, n, k):
@@ -48,10 +48,9 @@ def some_labels(rng, n, k):
     return rng.permutation(np.arange(n) % n_groups)
 
 
-def some_case(table, seed, n, d, k):
-    rng, k = np.random.default_rng(seed), min(k, n)
-    X = TABLES[table](rng, n, d)
-    return X, MDAV().build(X, k) if seed % 2 else some_labels(rng, n, k), k
+def some_case(drawn, start):
+    X, rng = drawn.make()
+    return X, MDAV().build(X, drawn.k) if start == "mdav" else some_labels(rng, len(X), drawn.k)
 
 
 def assert_refined(X, labels, refined, k, rounding=0.0):
@@ -67,19 +66,10 @@ def assert_refined(X, labels, refined, k, rounding=0.0):
     assert total_sse(X, canonical(refined)) <= most
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("refiner", "table"),
-    [(refiner, table) for refiner in FAST for table in TABLES]
-    + [(refiner, table) for refiner in EXCHANGING for table in MOST_TABLES],
-    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
-)
-@settings(deadline=None, max_examples=15)
-@some_records
-def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, table, seed, n, d, k):
-    X, labels, k = some_case(table, seed, n, d, k)
+def assert_keeps_k_and_sse(refiner, drawn, start):
+    (X, labels), k = some_case(drawn, start), drawn.k
     before = X.copy(), labels.copy()
-    refined = clone(refiner).refine(X, labels, k, random_state=seed)
+    refined = clone(refiner).refine(X, labels, k, random_state=drawn.seed)
     # Among partitions of equal cost, rounding may prefer another one here.
     assert_refined(X, labels, refined, k, rounding=1e-12 if isinstance(refiner, Auto) else 0.0)
     if refiner in FAST:
@@ -88,38 +78,51 @@ def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, table, seed, n
     assert np.array_equal(labels, before[1])
 
 
+@settings(deadline=None, max_examples=120)
+@given(refiner=st.sampled_from(FAST), drawn=cases(), start=any_start)
+def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, drawn, start):
+    assert_keeps_k_and_sse(refiner, drawn, start)
+
+
+@settings(deadline=None, max_examples=120)
+@given(refiner=st.sampled_from(EXCHANGING), drawn=cases(names=ALL_BUT_TINY), start=any_start)
+def test_groups_keep_k_records_and_the_sse_does_not_rise_by_exchanges(refiner, drawn, start):
+    assert_keeps_k_and_sse(refiner, drawn, start)
+
+
 UNDERFLOW = """
 import numpy as np
 from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg._model._power import power_weights
 from sk_microagg.refiners import Auto, Exchange, IteratedLocalSearch
 
-for seed in range(40):
-    rng = np.random.default_rng(seed)
-    n, d, k = rng.integers(6, 80), rng.integers(1, 5), int(rng.integers(1, 5))
-    X, labels = 1e-161 * rng.normal(size=(n, d)), rng.permutation(np.arange(n) % (n // k))
-    refined = {refiner}.refine(X, labels, k, random_state=0)
-    assert np.bincount(refined).min() >= k
-    power_weights(X, refined, group_means(X, refined), twins_of(X))
+for refiner in (Exchange(), Auto(), IteratedLocalSearch(max_iter=30)):
+    for seed in range(40):
+        print(refiner, "with seed", seed, flush=True)
+        rng = np.random.default_rng(seed)
+        n, d, k = rng.integers(6, 80), rng.integers(1, 5), int(rng.integers(1, 5))
+        X, labels = 1e-161 * rng.normal(size=(n, d)), rng.permutation(np.arange(n) % (n // k))
+        refined = refiner.refine(X, labels, k, random_state=0)
+        assert np.bincount(refined).min() >= k
+        power_weights(X, refined, group_means(X, refined), twins_of(X))
 """
 
 
 # In a separate process: an endless search would stop the tests.
 @pytest.mark.slow
-@pytest.mark.parametrize("refiner", [Exchange(), Auto(), IteratedLocalSearch(max_iter=30)], ids=str)
-def test_searches_terminate_if_squares_underflow(refiner):
-    script = UNDERFLOW.format(refiner=refiner)
-    subprocess.run([sys.executable, "-P", "-c", script], check=True, timeout=60)
+def test_searches_terminate_if_squares_underflow():
+    subprocess.run([sys.executable, "-P", "-c", UNDERFLOW], check=True, timeout=120)
 
 
 @every_refiner
-@pytest.mark.parametrize("exponent", [-300, 300])
-def test_the_unit_of_the_table_does_not_matter(refiner, exponent):
+def test_the_unit_of_the_table_does_not_matter(refiner):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     labels = some_labels(rng, 80, 3)
-    one, other = (refiner.refine(Z, labels, 3, random_state=0) for Z in (X, 2.0**exponent * X))
-    assert np.array_equal(one, other)
+    expected = refiner.refine(X, labels, 3, random_state=0)
+    for exponent in (-300, 300):
+        other = refiner.refine(2.0**exponent * X, labels, 3, random_state=0)
+        assert np.array_equal(other, expected), exponent
 
 
 @pytest.mark.parametrize("refiner", [Exchange(), Auto(), IteratedLocalSearch(max_iter=30)], ids=str)
@@ -136,61 +139,59 @@ def test_groups_that_are_close_relative_to_the_size_of_values_are_not_merged(ref
     assert_refined(X, labels, refiner.refine(X, labels, 2, random_state=0), 2)
 
 
-@pytest.mark.parametrize("table", MOST_TABLES)
-@pytest.mark.parametrize("refiner", [DecomposeShrink(), LocalSearch()], ids=str)
-@settings(deadline=None, max_examples=15)
-@some_records
-def test_refining_a_result_again_changes_nothing(refiner, table, seed, n, d, k):
-    X, labels, k = some_case(table, seed, n, d, k)
+@settings(deadline=None, max_examples=80)
+@given(
+    refiner=st.sampled_from([DecomposeShrink(), LocalSearch()]),
+    drawn=cases(names=ALL_BUT_TINY),
+    start=any_start,
+)
+def test_refining_a_result_again_changes_nothing(refiner, drawn, start):
+    (X, labels), k = some_case(drawn, start), drawn.k
     once = refiner.refine(X, labels, k, random_state=0)
     assert np.array_equal(refiner.refine(X, once, k, random_state=1), once)
 
 
 # With denormal squares, a partition may change without a smaller error: one implementation goes on
 # and the other stops.
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("refine", "oracle", "table"),
+    ("refine", "oracle", "tables"),
     [
-        (refine, oracle, table)
-        for refine, oracle, tables in (
-            (Decompose().refine, oracles.decompose, TABLES),
-            (DecomposeShrink().refine, oracles.decompose_shrink, MOST_TABLES),
-            (shrink, oracles.shrink, TABLES),
-            (split_large_groups, oracles.split_large_groups, TABLES),
-        )
-        for table in tables
+        (Decompose().refine, oracles.decompose, tuple(TABLES)),
+        (DecomposeShrink().refine, oracles.decompose_shrink, ALL_BUT_TINY),
+        (shrink, oracles.shrink, tuple(TABLES)),
+        (split_large_groups, oracles.split_large_groups, tuple(TABLES)),
     ],
-    ids=lambda value: value if isinstance(value, str) else value.__name__,
+    ids=["decompose", "decompose_shrink", "shrink", "split_large_groups"],
 )
-@settings(deadline=None, max_examples=15)
-@some_records
-def test_same_partition_as_the_oracle(refine, oracle, table, seed, n, d, k):
-    X, labels, k = some_case(table, seed, n, d, k)
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), start=any_start)
+def test_same_partition_as_the_oracle(refine, oracle, tables, data, start):
+    drawn = data.draw(cases(names=tables))
+    (X, labels), k = some_case(drawn, start), drawn.k
     assert np.array_equal(canonical(refine(X, labels, k)), canonical(oracle(X, labels, k)))
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 7])
-@pytest.mark.parametrize("d", [1, 3])
 @every_refiner
-def test_at_the_smallest_numbers_of_records(refiner, k, d):
-    rng = np.random.default_rng(k)
-    for n in (k, 2 * k - 1, 2 * k, 3 * k - 1):
-        X = rng.normal(size=(n, d))
-        labels = np.zeros(n, dtype=int)
-        refined = refiner.refine(X, labels, k, random_state=0)
-        assert_refined(X, labels, refined, k)
-        assert np.bincount(refined).max() < 2 * k
+def test_at_the_smallest_numbers_of_records(refiner):
+    for k, d in itertools.product((1, 2, 3, 7), (1, 3)):
+        rng = np.random.default_rng(k)
+        for n in (k, 2 * k - 1, 2 * k, 3 * k - 1):
+            X = rng.normal(size=(n, d))
+            labels = np.zeros(n, dtype=int)
+            refined = refiner.refine(X, labels, k, random_state=0)
+            with case(k=k, d=d, n=n):
+                assert_refined(X, labels, refined, k)
+                assert np.bincount(refined).max() < 2 * k
 
 
-@pytest.mark.parametrize("table", MOST_TABLES)
-def test_exchange_leaves_no_cycle_of_negative_cost(table):
-    for seed in range(8):
-        X, labels, k = some_case(table, seed, 60, 1 + seed % 4, 2 + seed % 3)
-        refined = Exchange().refine(X, labels, k)
-        assert oracles.negative_cycle_free(X, refined)
-        if np.bincount(refined).max() < 2 * k:  # nothing was merged
-            assert oracles.negative_cycle_free(X, refined, k)
+@settings(deadline=None, max_examples=60)
+@given(drawn=cases(names=ALL_BUT_TINY, n=60, k=(2, 4)), start=any_start)
+def test_exchange_leaves_no_cycle_of_negative_cost(drawn, start):
+    (X, labels), k = some_case(drawn, start), drawn.k
+    refined = Exchange().refine(X, labels, k)
+    assert oracles.negative_cycle_free(X, refined)
+    if np.bincount(refined).max() < 2 * k:  # nothing was merged
+        assert oracles.negative_cycle_free(X, refined, k)
 
 
 @every_refiner
@@ -227,27 +228,23 @@ def test_max_iter_limits_the_number_of_iterations(refiner):
 
 
 @every_refiner
-@pytest.mark.parametrize(
-    "as_given",
-    [
-        list,
-        lambda labels: 10 * labels - 7,
-        lambda labels: labels.astype(np.int8),
-        lambda labels: labels.astype(np.uint64),
-        lambda labels: labels.astype(object).astype(int)[::1],
-    ],
-    ids=["list", "any integers", "int8", "uint64", "copy"],
-)
-def test_labels_may_be_any_integers(refiner, as_given):
+def test_labels_may_be_any_integers(refiner):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
     labels = some_labels(rng, 40, 3)
     expected = refiner.refine(X, labels, 3, random_state=0)
-    assert np.array_equal(refiner.refine(X.tolist(), as_given(labels), 3, random_state=0), expected)
     assert set(expected) == set(range(expected.max() + 1))
+    for given in (
+        labels.tolist(),
+        10 * labels - 7,
+        labels.astype(np.int8),
+        labels.astype(np.uint64),
+        labels.repeat(2)[::2],
+    ):
+        refined = refiner.refine(X.tolist(), given, 3, random_state=0)
+        assert np.array_equal(refined, expected), given
 
 
-@every_refiner
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -260,12 +257,12 @@ def test_labels_may_be_any_integers(refiner, as_given):
         (None, r"^labels of shape \(\) and type object.*must be 5 integers"),
     ],
 )
-def test_labels_that_are_not_a_k_partition(refiner, labels, message):
-    with pytest.raises(ValueError, match=message):
-        refiner.refine(np.arange(5.0)[:, None], labels, 3)
+def test_labels_that_are_not_a_k_partition(labels, message):
+    for refiner in REFINERS:
+        with case(refiner), pytest.raises(ValueError, match=message):
+            refiner.refine(np.arange(5.0)[:, None], labels, 3)
 
 
-@every_refiner
 @pytest.mark.parametrize(
     ("X", "k", "error", "message"),
     [
@@ -278,20 +275,21 @@ def test_labels_that_are_not_a_k_partition(refiner, labels, message):
         ([[1.0], [2.0], [3.0]], 2.0, TypeError, r"^k=2\.0 must be an integer, got float"),
     ],
 )
-def test_bad_records_or_k(refiner, X, k, error, message):
-    refiner = clone(refiner)
-    with pytest.raises(error, match=message):
-        refiner.refine(X, [0, 0, 0], k)
-    assert not [name for name in vars(refiner) if name.endswith("_")]
+def test_bad_records_or_k(X, k, error, message):
+    for refiner in map(clone, REFINERS):
+        with case(refiner), pytest.raises(error, match=message):
+            refiner.refine(X, [0, 0, 0], k)
+        assert not [name for name in vars(refiner) if name.endswith("_")], refiner
 
 
-@pytest.mark.parametrize("refiner", [DecomposeShrink, LocalSearch, Exchange])
 @pytest.mark.parametrize(
     ("max_iter", "error"), [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)]
 )
-def test_bad_max_iter(refiner, max_iter, error):
-    with pytest.raises(error, match=rf"^max_iter={max_iter} must be an integer of at least 1 or N"):
-        refiner(max_iter=max_iter).refine([[1.0], [2.0]], [0, 0], 2)
+def test_bad_max_iter(max_iter, error):
+    message = rf"^max_iter={max_iter} must be an integer of at least 1 or N"
+    for refiner in (DecomposeShrink, LocalSearch, Exchange):
+        with case(refiner), pytest.raises(error, match=message):
+            refiner(max_iter=max_iter).refine([[1.0], [2.0]], [0, 0], 2)
 
 
 def test_a_custom_refiner_gets_validated_arguments():
@@ -328,10 +326,9 @@ class OverAfter:
         return self.number < 0
 
 
-@pytest.mark.parametrize("number", [0, 1, 7, 60, 10**9])
 @pytest.mark.parametrize("step", [split_large_groups, decompose_and_shrink])
 @pytest.mark.parametrize("table", ["normal", "twins", "constant", "line"])
-def test_what_a_deadline_cuts_short_is_a_partition_no_worse(step, table, number):
+def test_what_a_deadline_cuts_short_is_a_partition_no_worse(step, table):
     X = {
         "normal": np.random.default_rng(0).normal(size=(90, 3)),
         "twins": np.random.default_rng(0).integers(0, 3, size=(90, 2)).astype(float),
@@ -339,12 +336,12 @@ def test_what_a_deadline_cuts_short_is_a_partition_no_worse(step, table, number)
         "line": np.arange(90.0)[:, None],
     }[table]
     for labels in (np.zeros(90, dtype=np.intp), np.arange(90) // 20, np.arange(90) // 5):
-        refined = step(X, labels, 4, OverAfter(number))
-        sizes = np.bincount(refined)
-        assert 4 <= sizes.min() <= sizes.max() <= 7
-        assert total_sse(X, refined) <= total_sse(X, labels) * (1 + 1e-12)
-        if number == 10**9:
-            np.testing.assert_array_equal(refined, step(X, labels, 4))
+        for number in (0, 1, 7, 60, 10**9):
+            refined = step(X, labels, 4, OverAfter(number))
+            sizes = np.bincount(refined)
+            assert 4 <= sizes.min() <= sizes.max() <= 7, number
+            assert total_sse(X, refined) <= total_sse(X, labels) * (1 + 1e-12), number
+        np.testing.assert_array_equal(refined, step(X, labels, 4))
 
 
 def test_a_deadline_cuts_steps_short():

@@ -2,6 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from oracles.partition import canonical, total_sse
 from scipy import sparse
 from tables.numbers import TABLES
@@ -75,7 +76,7 @@ def test_reduced_cost_is_the_cost_less_the_duals_of_records_and_plus_those_of_cu
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
-@pytest.mark.parametrize("seed", range(5))
+@in_one_case("seed", range(5))
 def test_no_set_is_overlooked(seed, k):
     # Groups of outliers, which are not among the nearest records of each other, are hard to find.
     X = np.random.default_rng(seed).standard_cauchy(size=(24, 3))
@@ -99,7 +100,7 @@ def test_uses_are_those_of_the_columns():
     assert covered == pytest.approx(np.ones(60), abs=0.2)
 
 
-@pytest.mark.parametrize("table", DIFFERING)
+@in_one_case("table", DIFFERING)
 @pytest.mark.parametrize(("n", "k"), [(9, 2), (23, 3), (40, 4)])
 def test_promising_groups_have_their_sizes_and_costs(table, n, k):
     X = TABLES[table](np.random.default_rng(n), n, 2)
@@ -122,7 +123,7 @@ def test_promising_groups_have_small_reduced_costs():
     assert reduced_costs(relaxation, X, few).mean() < reduced_costs(relaxation, X, many).mean()
 
 
-@pytest.mark.parametrize("table", DIFFERING)
+@in_one_case("table", DIFFERING)
 @pytest.mark.parametrize(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
 def test_rounding_gives_partitions(table, n, k):
     X = TABLES[table](np.random.default_rng(n), n, 2)
@@ -166,7 +167,7 @@ def test_if_no_column_is_used_preferred_groups_are_the_result():
     assert sorted(members_of_all(labels)) == preferred
 
 
-@pytest.mark.parametrize("table", DIFFERING)
+@in_one_case("table", DIFFERING)
 @pytest.mark.parametrize(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
 def test_decided_groups_are_those_that_are_used_most(table, n, k):
     X = TABLES[table](np.random.default_rng(n), n, 2)
