@@ -72,8 +72,14 @@ def fake_clock(set_clock):
     return set_clock(0.01)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Measure coverage by the quick set alone: tracing would make slow tests half as slow again."""
+    """Count as slow what belongs to a release: `-m "not slow"` replaces `-m "not release"`.
+
+    Coverage is measured by the quick set alone: tracing would make slow tests half as slow again.
+    """
     for item in items:
+        if item.get_closest_marker("release"):
+            item.add_marker("slow")
         if item.get_closest_marker("slow"):
             item.add_marker("no_cover")

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from marks import in_one_case
 
 import sk_microagg
 from sk_microagg import _kernels
@@ -23,6 +24,9 @@ PACKAGES = ["sk_microagg"] + [
 MODULES = ["sk_microagg"] + [
     module.name for module in pkgutil.walk_packages(sk_microagg.__path__, "sk_microagg.")
 ]
+FOLDERS = {}
+for module in MODULES:
+    FOLDERS.setdefault(".".join(module.split(".")[:2]), []).append(module)
 REPLAYED = ("command_line", "getting_started", "how_good")
 PUBLIC = {
     f"{package}.{name}": getattr(importlib.import_module(package), name)
@@ -32,13 +36,17 @@ PUBLIC = {
 }
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_docstrings(module):
-    assert doctest.testmod(importlib.import_module(module)).failed == 0
+# A case per folder, which are of about the same length: modules have few examples each.
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_docstrings(folder):
+    failed = [
+        name for name in FOLDERS[folder] if doctest.testmod(importlib.import_module(name)).failed
+    ]
+    assert failed == []
 
 
 # doctest.testmod looks for Python functions only.
-@pytest.mark.parametrize("name", _kernels.__all__)
+@in_one_case("name", _kernels.__all__)
 def test_docstring_of_a_compiled_class(name):
     docstring = getattr(_kernels, name).__doc__
     test = doctest.DocTestParser().get_doctest(docstring, {}, name, None, 0)
@@ -46,26 +54,32 @@ def test_docstring_of_a_compiled_class(name):
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_everything_public_has_an_example(name):
-    assert re.search(r"^ *Examples\n *--------\n", PUBLIC[name].__doc__, re.MULTILINE)
+def test_everything_public_has_an_example():
+    section = re.compile(r"^ *Examples\n *--------\n", re.MULTILINE)
+    assert [name for name, value in PUBLIC.items() if not section.search(value.__doc__)] == []
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_every_parameter_is_documented(name):
-    value = PUBLIC[name]
-    parameters = [p for p in inspect.signature(value).parameters if p not in ("args", "kwargs")]
-    undocumented = [p for p in parameters if not re.search(rf"^ *[*]?{p} : ", value.__doc__, re.M)]
+def test_every_parameter_is_documented():
+    undocumented = [
+        f"{parameter} of {name}"
+        for name, value in PUBLIC.items()
+        for parameter in inspect.signature(value).parameters
+        if parameter not in ("args", "kwargs")
+        and not re.search(rf"^ *[*]?{parameter} : ", value.__doc__, re.MULTILINE)
+    ]
     assert undocumented == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", [Pool, Partition])
-def test_every_parameter_of_the_methods_of_a_public_kernel_is_documented(kernel):
-    for name, method in inspect.getmembers(kernel, inspect.isroutine):
-        if not name.startswith("_"):
-            for parameter in list(inspect.signature(method).parameters)[1:]:
-                assert re.search(rf"^ *(\w+, )*{parameter}(, \w+)* : ", method.__doc__, re.M), name
+def test_every_parameter_of_the_methods_of_a_public_kernel_is_documented():
+    undocumented = [
+        f"{parameter} of {kernel.__name__}.{name}"
+        for kernel in (Pool, Partition)
+        for name, method in inspect.getmembers(kernel, inspect.isroutine)
+        if not name.startswith("_")
+        for parameter in list(inspect.signature(method).parameters)[1:]
+        if not re.search(rf"^ *(\w+, )*{parameter}(, \w+)* : ", method.__doc__, re.MULTILINE)
+    ]
+    assert undocumented == []
 
 
 def test_python_in_the_readme():

@@ -25,8 +25,6 @@ from sk_microagg.refiners import Chain, Exchange, IteratedLocalSearch, LocalSear
 OTHERS = [
     MicroAggregator(builder="gsms", refiner=IteratedLocalSearch(max_iter=20)),
     MicroAggregator(k=4, block_size=12),
-]
-NEARLY_THE_SAME = [
     *(MicroAggregator(builder=name) for name in ("cbfs", "tfrp", "gsms", "dbfs", "path_optimal")),
     *(MicroAggregator(k=k) for k in (1, 2, 3, 8, 10)),
 ]
@@ -37,14 +35,8 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.slow
-@with_checks(OTHERS)
+@with_checks(OTHERS, only=A_FEW)
 def test_scikit_learn_check_of_others(estimator, check):
-    check(estimator)
-
-
-@with_checks(NEARLY_THE_SAME, only=A_FEW)
-def test_one_of_a_few_scikit_learn_checks(estimator, check):
     check(estimator)
 
 

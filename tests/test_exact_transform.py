@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -58,8 +59,8 @@ def assert_transform_is_the_release(X, k, **parameters):
 
 
 @pytest.mark.slow
-@every_k
-@pytest.mark.parametrize("name", TOYS)
+@in_one_case("k", [2, 3, 5, 10])
+@in_one_case("name", TOYS)
 def test_transform_of_the_training_data_is_the_release(name, k):
     assert_transform_is_the_release(TOYS[name]().data, k)
 
@@ -109,7 +110,7 @@ def test_split_twins_are_said_and_warned_of():
         aggregator.transform(X)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@in_one_case("seed", range(20))
 def test_records_with_many_duplicates(seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, size=(rng.integers(10, 120), rng.integers(1, 4))).astype(float)
@@ -131,9 +132,9 @@ def test_iris_is_exact_but_for_a_pair_of_twins():
     assert not assert_only_twins_move(X, k=2, refiner="exchange").exact_transform_
 
 
-@pytest.mark.parametrize("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"])
-@pytest.mark.parametrize("refiner", ["exchange", ["local_search", "exchange"]])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@in_one_case("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"])
+@in_one_case("refiner", ["exchange", ["local_search", "exchange"]])
+@in_one_case("dtype", [np.float32, np.float64])
 def test_exchange_makes_any_partition_exact(builder, refiner, dtype):
     X = np.random.default_rng(0).standard_t(2, size=(300, 3)).astype(dtype)
     assert_transform_is_the_release(X, 4, builder=builder, refiner=refiner, random_state=0)
@@ -187,9 +188,9 @@ def test_values_of_many_magnitudes_are_said_to_be_inexact_or_are_exact(spread):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("refiner", ["exchange", "iterated_local_search", "local_search"])
-@pytest.mark.parametrize("scale", [0.0, 1e-161, 1e-300])
-@pytest.mark.parametrize("k", [1, 3])
+@in_one_case("refiner", ["exchange", "iterated_local_search", "local_search"])
+@in_one_case("scale", [0.0, 1e-161, 1e-300])
+@in_one_case("k", [1, 3])
 def test_squares_that_vanish(refiner, scale, k):
     for seed in range(2):
         X = scale * np.random.default_rng(seed).normal(size=(60, 2))

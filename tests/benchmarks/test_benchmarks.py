@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,13 +16,15 @@ import pipelines
 import pytest
 import refiners
 from _measure import run_alone
+from marks import in_one_case
 from sklearn.neighbors import KNeighborsRegressor
 
 from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_adult
 from sk_microagg.generalization import KMember
 
-pytestmark = pytest.mark.slow
+# A whole run of a script; its pieces are tested every time.
+end_to_end = pytest.mark.release
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -34,6 +37,35 @@ def run(script, *arguments):
     return done.stdout, json.loads(path.read_text())
 
 
+SMALL = {"n": 60, "d": 2, "k": 3, "seed": 0}
+
+
+# What a script measures in a process of its own, here on few records.
+@in_one_case(
+    ("script", "function", "cell"),
+    [
+        ("builders", "measure_cell", SMALL | {"method": "MDAV", "data": "blobs"}),
+        ("one_column", "measure_cell", SMALL | {"method": "microaggregate", "data": "ages"}),
+        ("records", "measure_task", SMALL | {"data": "normal 60 x 2", "limit": 0.05}),
+        (
+            "records",
+            "measure_task",
+            SMALL | {"data": "normal 60 x 2", "limit": 0.05, "refiner": "Annealing"},
+        ),
+        ("limits", "measure_cell", SMALL | {"what": "IteratedLocalSearch", "limit": 0.05}),
+        ("constraints", "measure_cost", SMALL | {"data": "visits", "constraint": "unit"}),
+        ("many_values", "measure_cell", {"n": 100, "values": 9, "k": 3, "dense": False}),
+    ],
+)
+def test_a_script_measures_its_cells(script, function, cell):
+    measured = getattr(import_module(script), function)(cell)
+    percents = [measured[name] for name in measured if name in ("loss_percent", "bound_percent")]
+    assert len(percents) == 1
+    assert 0 < percents[0] < 100
+    assert measured.get("smallest_group", cell["k"]) >= cell["k"]
+
+
+@end_to_end
 def test_builders_benchmark_compares_with_the_oracle(tmp_path):
     sizes = ["--n", "60", "120", "--d", "2", "--data", "blobs"]
     methods = ["--methods", "MDAV", "oracle"]
@@ -49,6 +81,7 @@ def test_builders_benchmark_compares_with_the_oracle(tmp_path):
     assert {row["method"] for row in results["growth"]} == {"MDAV", "oracle"}
 
 
+@end_to_end
 def test_one_column_benchmark_measures_loss_time_and_memory(tmp_path):
     options = ["--n", "400", "--k", "3", "30", "--data", "ages", "--cases", "3"]
     _, results = run("one_column.py", *options, "--json", tmp_path / "results.json")
@@ -64,6 +97,7 @@ def test_one_column_benchmark_measures_loss_time_and_memory(tmp_path):
         assert cell["peak_mb"] >= 0
 
 
+@end_to_end
 def test_anytime_benchmark_compares_all_searches(tmp_path):
     options = ["--data", "normal 300 x 6", "--search", "0.1", "0.2", "-k", "3", "--seeds", "0"]
     printed, results = run("anytime.py", *options, "--json", tmp_path / "results.json")
@@ -74,6 +108,7 @@ def test_anytime_benchmark_compares_all_searches(tmp_path):
         assert cell["seconds"] < cell["limit"] + 0.5
 
 
+@end_to_end
 def test_limits_benchmark_waits_for_time_limits_and_ctrl_c(tmp_path):
     options = ["--n", "300", "-k", "3", "--limits", "0.2", "--presses", "2"]
     options += ["--what", "IteratedLocalSearch", "--json", tmp_path / "results.json"]
@@ -86,6 +121,7 @@ def test_limits_benchmark_waits_for_time_limits_and_ctrl_c(tmp_path):
         assert 0 < cell["loss_percent"] < 100
 
 
+@end_to_end
 def test_beyond_k_benchmark_measures_what_constraints_cost(tmp_path):
     path = tmp_path / "results.json"
     printed, results = run("beyond_k.py", "--data", "breast cancer", "--json", path)
@@ -107,6 +143,7 @@ def test_default_is_compared_with_the_best_published_builder():
     assert (found["least"], found["most"]) == pytest.approx((5, 50))
 
 
+@end_to_end
 def test_disclosure_benchmark_measures_what_releases_give_away(tmp_path, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     parts = ["--parts", "subtraction", "linkage", "walls", "nearest"]
@@ -133,6 +170,7 @@ def test_numbers_that_intervals_show_are_counted(release, n_own, n_rare, n_uniqu
     assert list(found.values()) == pytest.approx(expected)
 
 
+@end_to_end
 def test_pipelines_benchmark_trains_in_four_ways(monkeypatch, tmp_path):
     path = tmp_path / "results.json"
     monkeypatch.setattr(pipelines, "MODELS", {"neighbors": KNeighborsRegressor()})
@@ -144,6 +182,7 @@ def test_pipelines_benchmark_trains_in_four_ways(monkeypatch, tmp_path):
     assert scores["pipeline"] < scores["original"]
 
 
+@end_to_end
 def test_dask_benchmark_checks_the_release(tmp_path):
     options = ["--runs", "none:2000", "--columns", "3", "--values", "12"]
     options += ["--workers", "1", "--folder", tmp_path]
@@ -154,6 +193,7 @@ def test_dask_benchmark_checks_the_release(tmp_path):
     assert min(cell["seconds"], cell["peak_worker_mb"], cell["model_bytes"]) > 0
 
 
+@end_to_end
 def test_refiners_benchmark_measures_loss_time_and_memory(tmp_path):
     refiners = ["none", "Exchange", "IteratedLocalSearch"]
     plot = tmp_path / "plot.png"
@@ -174,6 +214,7 @@ def test_refiners_benchmark_measures_loss_time_and_memory(tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_refiners_benchmark_proves_bounds_of_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     proven = refiners.measure_cell({"data": "Tarragona", "k": 5, "prove": 0.5})
@@ -193,6 +234,7 @@ def test_speed_is_measured(task):
     assert max(_speed.measure_task(task).values()) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "task",
     [
@@ -232,6 +274,7 @@ def adult(data_folder, monkeypatch):
     return fetch_adult()
 
 
+@end_to_end
 def test_kaim_benchmark_has_all_cells(tmp_path, adult):
     plot = tmp_path / "plot.png"
     printed, results = run(
@@ -271,6 +314,7 @@ def test_kaim_benchmark_has_all_cells(tmp_path, adult):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "estimator"),
     [
@@ -290,6 +334,7 @@ def test_kaim_benchmark_measures_what_the_estimators_do(method, estimator, adult
     assert measured["smallest_group"] == estimator.group_sizes_.min()
 
 
+@pytest.mark.slow
 def test_kaim_benchmark_samples_and_deletes_nested(adult):
     table = adult.data[:, :8]
     np.testing.assert_array_equal(kaim.sample(len(table), 8), table)
@@ -304,6 +349,7 @@ def test_kaim_benchmark_samples_and_deletes_nested(adult):
         kaim.delete(X, 0)
 
 
+@pytest.mark.slow
 def test_kaim_benchmark_takes_other_hierarchies(tmp_path, adult):
     for name in adult.feature_names[1:-1]:
         (tmp_path / f"{name}.csv").write_text(
@@ -334,6 +380,7 @@ def test_kaim_benchmark_says_what_failed(capsys):
     assert capsys.readouterr().out.count("why\n") == len(cells)
 
 
+@end_to_end
 def test_records_benchmark_searches_proves_and_compares(tmp_path, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     cell = ["--data", "Tarragona", "-k", "10", "--seeds", "0", "--search", "0.5"]
@@ -349,6 +396,7 @@ def test_records_benchmark_searches_proves_and_compares(tmp_path, data_folder, m
     assert printed.endswith(f"seed 0: {n_records} of 1 at or below the published best\n")
 
 
+@end_to_end
 def test_mixed_benchmark_compares_releases(tmp_path, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     folder = data_folder / "adult_hierarchies"
@@ -373,6 +421,7 @@ def test_mixed_benchmark_compares_releases(tmp_path, data_folder, monkeypatch):
         assert generalized["unchanged_percent_of"][name] <= share
 
 
+@end_to_end
 def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     options = ["--n", "300", "--d", "2", "--sensitive", "FICA", "--t", "0.25", "--columns", "2"]
@@ -392,6 +441,7 @@ def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, 
     assert max(default["loss_percent"], annealed["loss_percent"]) < 0.6 * built["loss_percent"]
 
 
+@end_to_end
 def test_how_long_benchmark_compares_searches_with_one_bound(tmp_path):
     options = ["--tables", "visits", "--search", "0.5", "--prove", "0.5"]
     printed, results = run("how_long.py", *options, "--json", tmp_path / "results.json")

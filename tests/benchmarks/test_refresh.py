@@ -14,6 +14,7 @@ from _refresh.jobs import JOBS, NOT_RUN
 from _refresh.pages import Quote, Table
 from _refresh.quotes import QUOTES
 from _refresh.tables import TABLES
+from marks import in_one_case
 
 BENCHMARKS = Path(refresh.__file__).parent
 KEPT = refresh.kept_results()
@@ -79,7 +80,7 @@ def test_all_jobs_together_take_about_an_hour():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", JOBS)
+@in_one_case("name", JOBS)
 def test_scripts_know_the_options_of_their_jobs(name, monkeypatch, capsys):
     for long in (False, True):
         words = [*JOBS[name].arguments(long), "--json", "results.json", "--help"]

@@ -51,7 +51,7 @@ def quick(tmp_path_factory):
     return done.stdout, json.loads(path.read_text())
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_quick_run_measures_growth(quick):
     printed, results = quick
     cells = results["growth"]["cells"]
@@ -70,7 +70,7 @@ def test_quick_run_measures_growth(quick):
     assert len(results["growth"]["exponents"]) == len(results["growth"]["speedups"]) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_quick_run_compares_blocks_with_one_block(quick):
     _, results = quick
     cells = results["cuts"]["cells"]

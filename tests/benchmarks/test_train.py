@@ -12,8 +12,6 @@ from _train_tables import load, published_accuracies
 
 from sk_microagg import TableAggregator
 
-pytestmark = pytest.mark.slow
-
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "train.py"
 
 
@@ -35,6 +33,7 @@ def run(path, *arguments):
     return done.stdout, json.loads(path.read_text())
 
 
+@pytest.mark.release
 def test_benchmark_measures_both_protocols_and_goes_on_where_it_stopped(tmp_path):
     grid = ["--parts", "honest", "published", "--tables", "mgm", "--ks", "25"]
     grid += ["--methods", "raw", "plain", "target", "diverse", "tree", "--models", "SVM"]
@@ -56,6 +55,7 @@ def test_benchmark_measures_both_protocols_and_goes_on_where_it_stopped(tmp_path
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_groups_of_all_methods_are_released_like_those_of_table_aggregator():
     records, _, quasi_identifiers = load("cmc")
     aggregator = TableAggregator(
@@ -73,6 +73,7 @@ def test_groups_of_all_methods_are_released_like_those_of_table_aggregator():
     np.testing.assert_allclose(np.sort(release.format(new), axis=1), formatted)
 
 
+@pytest.mark.slow
 def test_plain_groups_do_not_depend_on_labels():
     records, target, quasi_identifiers = load("mgm")
     train = records.iloc[:200]
@@ -83,6 +84,7 @@ def test_plain_groups_do_not_depend_on_labels():
     np.testing.assert_array_equal(*groups)
 
 
+@pytest.mark.slow
 def test_tables_are_those_of_the_study():
     shapes = {name: load(name).records.shape for name in ("adult", "cahousing", "cmc", "mgm")}
     assert shapes == {

@@ -1,5 +1,5 @@
 import numpy as np
-import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
@@ -36,8 +36,8 @@ class Program:
         return Ascent(self.start, self.entry, self.cost, self.n_records, scale, self.limit)
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("n_cuts", [0, 3])
+@in_one_case("seed", range(10))
+@in_one_case("n_cuts", [0, 3])
 def test_it_converges_to_the_optimum(seed, n_cuts):
     case = Program(seed, n_cuts=n_cuts)
     duals, use = case.lowest.copy(), np.zeros(len(case.cost))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.root_search import reduced_costs, squared_distances
 from tables.numbers import TABLES
@@ -14,8 +15,8 @@ def found_by(finder, duals):
     return {tuple(members) for members in np.sort(found, axis=1).tolist()}
 
 
-@pytest.mark.parametrize("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
-@pytest.mark.parametrize("k", [2, 3, 4])
+@in_one_case("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
+@in_one_case("k", [2, 3, 4])
 def test_found_sets_violate_their_constraints(name, k):
     n_cases = n_found = 0
     for seed in range(6):
@@ -36,8 +37,8 @@ def test_found_sets_violate_their_constraints(name, k):
     assert n_found >= n_cases - 1
 
 
-@pytest.mark.parametrize("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
-@pytest.mark.parametrize("k", [2, 3, 4])
+@in_one_case("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
+@in_one_case("k", [2, 3, 4])
 def test_sets_within_cuts_are_improved_by_the_best_exchange(name, k):
     n_escapes = 0
     for seed in range(6):

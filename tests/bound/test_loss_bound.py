@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_allclose
 from oracles.bound import least_squared_errors, value_of_program
 from oracles.partition import sst
@@ -162,7 +163,7 @@ def test_the_progress_line_says_what_is_proven(capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("arguments", "error", "message"),
     [
         ({"k": 0}, ValueError, "k=0 must be at least 1"),

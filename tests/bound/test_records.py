@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.root_search import squared_distances
 from tables.numbers import TABLES
@@ -8,8 +9,8 @@ from sk_microagg._bound._records import near_records, scaled, sum_of_nearest, su
 from sk_microagg._utils._deadline import Deadline
 
 
-@pytest.mark.parametrize("name", ["normal", "grid", "duplicates", "constant_column", "line"])
-@pytest.mark.parametrize("m", [1, 2, 7, 30])
+@in_one_case("name", ["normal", "grid", "duplicates", "constant_column", "line"])
+@in_one_case("m", [1, 2, 7, 30])
 def test_near_records_are_the_nearest(name, m):
     X = TABLES[name](np.random.default_rng(m), 30, 3)
     near, distances = near_records(X, m)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.root_search import least_of_roots, reduced_costs, squared_distances
 from tables.numbers import TABLES
@@ -95,8 +96,8 @@ def test_after_lowering_no_set_violates_its_constraint(k):
         assert min(case.costs(lowered).values()) >= -1e-9 * np.abs(case.duals).max(), which
 
 
-@every_k
-@pytest.mark.parametrize("n_cuts", [0, 6])
+@in_one_case("k", [2, 3, 4, 5, 6])
+@in_one_case("n_cuts", [0, 6])
 def test_only_sets_with_raised_records_are_looked_for(k, n_cuts):
     for seed in range(4):
         case = Case(TABLES["normal"], k, seed, n_cuts=n_cuts)
@@ -124,7 +125,7 @@ def test_after_lowering_no_set_with_a_raised_record_violates_its_constraint(k):
         assert min(with_raised, default=0.0) >= -1e-9 * np.abs(case.duals).max(), which
 
 
-@every_k
+@in_one_case("k", [2, 3, 4, 5, 6])
 def test_sets_that_violate_little_are_left_out(k):
     for seed in range(4):
         case = Case(TABLES["normal"], k, seed, n_cuts=3)
@@ -137,7 +138,7 @@ def test_sets_that_violate_little_are_left_out(k):
         assert (values.min() < 0) == (min(case.costs().values()) < -tolerance)
 
 
-@pytest.mark.parametrize("n", [4, 7, 8])
+@in_one_case("n", [4, 7, 8])
 def test_few_records(n):
     case = Case(TABLES["normal"], 4, seed=n, n=n)
     values, _, _ = case.search.sweep(case.roots)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import privacy_builders as oracles
 from oracles.partition import canonical
@@ -108,8 +109,8 @@ def test_replacements_need_fewer_merges():
     assert replaced > 2 * merged
 
 
-@pytest.mark.parametrize("rules", [None, Rules(())])
-@pytest.mark.parametrize("name", sorted(set(BUILDERS) - {"optimal_1d", "t_closeness_first"}))
+@in_one_case("rules", [None, Rules(())])
+@in_one_case("name", sorted(set(BUILDERS) - {"optimal_1d", "t_closeness_first"}))
 def test_without_rules_groups_are_built_for_k_alone(name, rules):
     X = np.random.default_rng(0).normal(size=(101, 2))
     builder = BUILDERS[name]()

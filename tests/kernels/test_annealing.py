@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import case
+from marks import case, in_one_case
 from oracles.annealing import PlainAnnealer
 from oracles.partition import canonical, total_sse
 from tables.drawn import cases
@@ -278,9 +278,7 @@ def test_groups_of_one_have_no_partners():
         Annealer(partition, neighbors_of(X, 2), in_order(3), seed=0)
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "n_neighbors", "n_by_scale"), [(5, 2, 6), (7, 2, 6), (6, 0, 6), (6, 2, 5)]
-)
+@in_one_case(("n_rows", "n_neighbors", "n_by_scale"), [(5, 2, 6), (7, 2, 6), (6, 0, 6), (6, 2, 5)])
 def test_every_record_needs_neighbors_and_a_place(n_rows, n_neighbors, n_by_scale):
     partition = RunningPartition(np.arange(6.0)[:, None], np.arange(6) % 2, 3)
     neighbors = np.zeros((n_rows, n_neighbors), dtype=np.int32)

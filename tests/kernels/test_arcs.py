@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from oracles.partition import centroid, groups_of, squared_distances
 from oracles.refiners import power_assign
 from tables.numbers import TABLES
@@ -85,8 +86,8 @@ def pairs_of_rivals(X, labels, weights, margin):
     return pairs
 
 
-@pytest.mark.parametrize("table", ["normal", "grid", "duplicates", "one_far_away"])
-@pytest.mark.parametrize(
+@in_one_case("table", ["normal", "grid", "duplicates", "one_far_away"])
+@in_one_case(
     ("n", "d", "m", "n_records"), [(1600, 8, 8, None), (1530, 20, 3, 1000), (1900, 9, 200, 10**9)]
 )
 def test_in_many_columns_arcs_lead_to_the_nearest_groups(table, n, d, m, n_records):
@@ -99,8 +100,8 @@ def test_in_many_columns_arcs_lead_to_the_nearest_groups(table, n, d, m, n_recor
     assert pairs_with_arcs(graph) == unordered(np.repeat(labels[:n_records], m), near.ravel())
 
 
-@pytest.mark.parametrize("table", sorted(HARD_TABLES.keys() - {"constant"}))  # one group
-@pytest.mark.parametrize("d", [2, 8])
+@in_one_case("table", sorted(HARD_TABLES.keys() - {"constant"}))
+@in_one_case("d", [2, 8])
 def test_every_group_has_arcs_to_near_ones(table, d):
     X, labels = exchanged(table, 1700, d, 3)
     graph = ExchangeGraph(Partition(X, labels, 1), twins_of(X))
@@ -125,8 +126,8 @@ def test_arcs_are_added_to_all_rivals_by_products_and_to_some_by_the_tree(table,
     assert pairs_with_arcs(in_tree) <= before | missing
 
 
-@pytest.mark.parametrize("table", HARD_TABLES)
-@pytest.mark.parametrize("d", [8, 20])
+@in_one_case("table", HARD_TABLES)
+@in_one_case("d", [8, 20])
 def test_in_many_columns_potentials_hold_once_no_arc_is_missing(table, d):
     X, labels = exchanged(table, 150, d, 3)
     graph = sparse_graph(X, labels)

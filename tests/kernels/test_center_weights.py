@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marks import in_one_case
 from oracles import center_weights as oracle
 from scipy.sparse import csr_array
 
@@ -42,9 +43,9 @@ WIDTHS = {
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("n_groups", [1, 2, 3, 4, 5, 17])
-@pytest.mark.parametrize("n_rounds", [0, 1, 4])
+@in_one_case("width", WIDTHS)
+@in_one_case("n_groups", [1, 2, 3, 4, 5, 17])
+@in_one_case("n_rounds", [0, 1, 4])
 def test_kernel_and_oracle_agree(width, n_groups, n_rounds):
     for seed in range(5):
         rng = np.random.default_rng([seed, n_groups])

@@ -3,6 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from oracles.partition import centroid, groups_of, total_sse
 from oracles.refiners import (
     exchange_costs,
@@ -68,8 +69,8 @@ def centroids_of(X, labels):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", EXACT_TABLES)
-@pytest.mark.parametrize("near", [2, 8])
+@in_one_case("table", EXACT_TABLES)
+@in_one_case("near", [2, 8])
 def test_the_margin_is_nearly_the_widest_there_is(table, near):
     for case in CASES:
         X, labels = exchanged(table, *case)
@@ -84,7 +85,7 @@ def test_the_margin_is_nearly_the_widest_there_is(table, near):
             assert 0.98 * widest <= graph.margin <= (1 + 1e-6) * widest
 
 
-@pytest.mark.parametrize("table", EXACT_TABLES)
+@in_one_case("table", EXACT_TABLES)
 def test_with_the_weights_every_record_is_nearest_to_its_own_group(table):
     for case in CASES:
         X, labels = exchanged(table, *case)
@@ -95,7 +96,7 @@ def test_with_the_weights_every_record_is_nearest_to_its_own_group(table):
             assert np.array_equal(assigned[alone], labels[alone])
 
 
-@pytest.mark.parametrize("table", EXACT_TABLES)
+@in_one_case("table", EXACT_TABLES)
 def test_there_are_weights_unless_a_cycle_has_negative_cost(table):
     rng = np.random.default_rng(0)
     n_without = 0
@@ -112,7 +113,7 @@ def test_there_are_weights_unless_a_cycle_has_negative_cost(table):
     assert n_without or table == "constant"
 
 
-@pytest.mark.parametrize("table", EXACT_TABLES)
+@in_one_case("table", EXACT_TABLES)
 def test_a_wall_is_the_least_cost_of_a_record_without_a_twin_on_the_other_side(table):
     for case in CASES:
         X, labels = exchanged(table, *case)
@@ -143,8 +144,8 @@ def test_arcs_are_added_for_records_and_groups():
     ]
 
 
-@pytest.mark.parametrize("table", EXACT_TABLES)
-@pytest.mark.parametrize("margin", [0.0, 1.0])
+@in_one_case("table", EXACT_TABLES)
+@in_one_case("margin", [0.0, 1.0])
 def test_canceling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):
     rng = np.random.default_rng(1)
     for n, d, k in CASES:
@@ -163,8 +164,8 @@ def test_canceling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", EXACT_TABLES)
-@pytest.mark.parametrize("margin", [0.0, 1.0])
+@in_one_case("table", EXACT_TABLES)
+@in_one_case("margin", [0.0, 1.0])
 def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_canceled(table, margin):
     rng = np.random.default_rng(2)
     for n, d, k in CASES:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import slow_but_first
+from marks import in_one_case, slow_but_first
 from oracles.guards import CODES, STRICT, Case
 
 from sk_microagg._kernels import CallbackGuard, EqualGuard, Guards, OrderedGuard
@@ -44,8 +44,8 @@ def sets_of_members(rng, n):
         yield rng.choice(n, rng.integers(1, min(n, 9) + 1), replace=False)
 
 
-@every_kind
-@pytest.mark.parametrize("codes", CODES)
+@in_one_case("kind", KINDS)
+@in_one_case("codes", CODES)
 def test_a_guard_answers_like_plain_loops(kind, codes):
     for n in (1, 2, 7, 50):
         rng = np.random.default_rng(n)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from oracles.one_column import ROUNDING, ExactRuns
 from tables.numbers import TABLES
 
@@ -57,8 +58,8 @@ def test_no_division_of_a_path_is_better(place, seed, n, d, share):
 
 # So many that the starts are found by division.
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [11, 12, 13, 25, 60, 75])
-@pytest.mark.parametrize("table", TABLES)
+@in_one_case("k", [11, 12, 13, 25, 60, 75])
+@in_one_case("table", TABLES)
 def test_large_k(table, k):
     for n in (150, 150 // k * k, 150 // k * k + 1):
         X = TABLES[table](np.random.default_rng(k), n, 1)

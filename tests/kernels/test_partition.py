@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from marks import case
+from marks import case, in_one_case
 from oracles.partition import (
     centroid,
     group_sse,
@@ -15,6 +15,7 @@ from tables.drawn import cases
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import Partition
+
 
 class PlainPartition:
     """What `Partition` promises: members by slot, and everything else from scratch."""
@@ -310,7 +311,7 @@ def two_groups_of_three():
     return Partition(np.arange(6.0)[:, None], np.repeat([0, 1], 3), 3)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("ask", "message"),
     [
         (lambda p: p.move(6, 0), r"^There is no record 6\.$"),
@@ -354,7 +355,7 @@ def test_a_group_of_one_cannot_be_left():
         partition.best_departure(0)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("labels", "k", "message"),
     [
         ([0, 0, 1], 0, r"^k=0 must be at least 1\.$"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import case
+from marks import case, in_one_case
 from oracles.pool import ScanPool
 from tables.drawn import cases
 from tables.numbers import TABLES
@@ -220,7 +220,7 @@ def test_works_on_a_read_only_table():
     assert Pool(X).farthest(np.array([0.0])) == 5
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("ask", "message"),
     [
         (lambda pool: pool.remove(np.array([7])), "Record 7 is not in the pool"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from scipy.spatial.distance import cdist
 from tables.numbers import TABLES
 
@@ -45,8 +46,8 @@ def test_near_records_are_distinct_other_ones_in_the_order_of_their_distance(tab
     assert np.all(np.diff(distances, axis=1) >= -1e-12 * distances.max())
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("n", [2, 3, 16, FEWEST_FOR_TREE - 1])
+@in_one_case("table", TABLES)
+@in_one_case("n", [2, 3, 16, FEWEST_FOR_TREE - 1])
 def test_all_distances_are_compared_where_there_are_few_records(table, n):
     X = TABLES[table](np.random.default_rng(n), n, 3)
     for m in {1, min(n - 1, 15), n - 1}:
@@ -74,8 +75,8 @@ def test_most_near_records_are_the_nearest_and_the_others_not_much_farther_away(
     assert near.mean() < 1.1 * exact.mean()
 
 
-@pytest.mark.parametrize("table", SPREAD_OUT)
-@pytest.mark.parametrize("d", [1, 3, 8])
+@in_one_case("table", SPREAD_OUT)
+@in_one_case("d", [1, 3, 8])
 def test_no_near_record_is_twice_as_far_away_as_the_last_of_the_nearest(table, d):
     # Few enough records that the search ends only where boxes are too far away.
     X = TABLES[table](np.random.default_rng(0), 1500, d)
@@ -98,8 +99,8 @@ def test_exact_answers_stay_exact_after_approximate_ones():
     assert np.array_equal(pool.around_each(11), Pool(X, search="scan").around_each(11))
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("n", [1, 2, 17, 700])
+@in_one_case("table", TABLES)
+@in_one_case("n", [1, 2, 17, 700])
 def test_the_order_of_a_pool_holds_each_record_once(table, n):
     pool = Pool(TABLES[table](np.random.default_rng(n), n, 3))
     assert sorted(pool.in_order()) == list(range(n))

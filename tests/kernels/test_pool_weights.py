@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from oracles.partition import squared_distances
 from tables.numbers import TABLES
 
@@ -46,9 +47,9 @@ def test_nearest_is_by_squared_distance_less_weight(search, table, seed, n, d):
 
 
 @pytest.mark.slow
-@every_search
-@every_table
-@pytest.mark.parametrize(("n", "d"), [(3000, 2), (2000, 12)])
+@in_one_case("search", SEARCHES)
+@in_one_case("table", TABLES)
+@in_one_case(("n", "d"), [(3000, 2), (2000, 12)])
 def test_nearest_among_many_records(search, table, n, d):
     rng = np.random.default_rng(n)
     X = TABLES[table](rng, n, d)
@@ -64,9 +65,9 @@ def test_nearest_among_many_records(search, table, n, d):
 
 
 # Products skip zeros, and take several points and records at a time if they can.
-@pytest.mark.parametrize("share_of_zeros", [0.0, 0.3, 0.95])
-@pytest.mark.parametrize(("n", "d"), [(501, 8), (640, 9), (1001, 33)])
-@pytest.mark.parametrize("n_points", [3, 128, 131, 195])
+@in_one_case("share_of_zeros", [0.0, 0.3, 0.95])
+@in_one_case(("n", "d"), [(501, 8), (640, 9), (1001, 33)])
+@in_one_case("n_points", [3, 128, 131, 195])
 def test_nearest_by_products(share_of_zeros, n, d, n_points):
     rng = np.random.default_rng([n, n_points])
     X, points = rng.normal(size=(n, d)), rng.normal(size=(n_points, d))
@@ -95,8 +96,8 @@ def test_nearest_by_products_at_any_scale(scale):
 
 # Where single precision would leave nearly all records in doubt, the answers are the same, and as
 # quick: products are in double precision then.
-@pytest.mark.parametrize("apart", [0.0, 1e3, 1e7])
-@pytest.mark.parametrize("weight", [0.0, 1.0, 1e6])
+@in_one_case("apart", [0.0, 1e3, 1e7])
+@in_one_case("weight", [0.0, 1.0, 1e6])
 def test_nearest_among_clusters_that_are_far_apart(apart, weight):
     rng = np.random.default_rng(5)
     X, points = rng.normal(size=(900, 10)), rng.normal(size=(150, 10))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from oracles import generalization as oracle
 from oracles.generalization import PlainPartition
 from oracles.partition import canonical
@@ -45,8 +46,8 @@ def some_labels(rng, n, k):
 # Columns
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("c", ["own", 0.0, 0.3])
+@in_one_case("kind", KINDS)
+@in_one_case("c", ["own", 0.0, 0.3])
 def test_a_range_loses_what_the_lowest_node_above_it_loses(kind, c):
     rng = np.random.default_rng(0)
     case = some_case(rng, 360, [kind], c)
@@ -60,7 +61,7 @@ def test_a_range_loses_what_the_lowest_node_above_it_loses(kind, c):
         assert case.columns.info_of(0, lo, hi) == (column.info(node), column.content(node))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@in_one_case("kind", KINDS)
 def test_no_range_loses_less_than_one_within_it(kind):
     rng = np.random.default_rng(1)
     columns, n_leaves = (case := some_case(rng, 360, [kind])).columns, len(case.plain[0].leaves)
@@ -88,10 +89,10 @@ def test_losses_and_information_worked_out_by_hand():
     assert costs == pytest.approx([(3 * 1 - 2 * 1 / 2) + 3 * 3 * 2 / 5])
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("distance", "c"), [("ncp", "own"), ("entropy", "own"), ("entropy", 0.3), ("entropy", 0.0)]
 )
-@pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["decimals", "deep"], [*SMALL]], ids="-".join)
+@in_one_case("kinds", [*LARGE_TABLES, ["decimals", "deep"], [*SMALL]])
 def test_what_a_record_costs_groups(kinds, distance, c):
     rng = np.random.default_rng(0)
     case = some_case(rng, 360, kinds, c)
@@ -136,9 +137,9 @@ def test_pool_answers_as_a_scan_does_until_it_is_empty(distance, c, seed, n, kin
 
 
 @pytest.mark.slow
-@every_distance
-@pytest.mark.parametrize("missing", [0.0, 0.1])
-@pytest.mark.parametrize("kinds", [*LARGE_TABLES, ["deep", "flat", "uneven"]], ids="-".join)
+@in_one_case(("distance", "c"), [("ncp", "own"), ("entropy", "own"), ("entropy", 0.3)])
+@in_one_case("missing", [0.0, 0.1])
+@in_one_case("kinds", [*LARGE_TABLES, ["deep", "flat", "uneven"]])
 def test_pool_of_hundreds_answers_as_a_scan_does(distance, c, missing, kinds):
     # Enough for the tree to prune, and to be built anew several times as it empties.
     rng = np.random.default_rng(0)

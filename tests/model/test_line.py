@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 
 from sk_microagg._kernels import Pool
@@ -19,7 +20,7 @@ def fitted(values, k):
     return labels, centroids, weights_on_a_line(values, labels, centroids)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@in_one_case("seed", range(20))
 def test_cells_are_those_with_the_least_power_distance(seed):
     rng = np.random.default_rng(seed)
     values, centroids = rng.normal(size=500), rng.normal(size=20)

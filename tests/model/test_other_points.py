@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from scipy.optimize import linprog
 
 from sk_microagg import microaggregate
@@ -30,8 +31,8 @@ def have_weights(X, labels, points):
     return linprog(np.zeros(n_groups), rows, most, bounds=(-100, 100)).status == 0
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("shift", [0.01, 0.2, 1.0])
+@in_one_case("seed", range(8))
+@in_one_case("shift", [0.01, 0.2, 1.0])
 def test_every_record_lies_in_its_own_cell_where_that_is_possible(seed, shift):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2))

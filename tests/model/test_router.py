@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.blocks import Blocks, cuts
 from tables.numbers import TABLES
@@ -43,7 +44,7 @@ def four_blocks():
 # Blocks of the training records
 
 
-@every_table
+@in_one_case("table", TABLES)
 @settings(deadline=None, max_examples=25)
 @some_blocks
 def test_same_blocks_as_the_oracle(table, seed, n, d, block_size, smallest, k):
@@ -56,7 +57,7 @@ def test_same_blocks_as_the_oracle(table, seed, n, d, block_size, smallest, k):
     assert router.route(new).tolist() == [oracle.block_of(record) for record in new]
 
 
-@every_table
+@in_one_case("table", TABLES)
 @settings(deadline=None, max_examples=25)
 @some_blocks
 def test_blocks_are_neither_too_small_nor_larger_than_necessary(
@@ -74,7 +75,7 @@ def test_blocks_are_neither_too_small_nor_larger_than_necessary(
         assert all(n_smaller < smallest for column in columns for n_smaller, _ in cuts(column, k))
 
 
-@every_table
+@in_one_case("table", TABLES)
 @settings(deadline=None, max_examples=10)
 @some_blocks
 def test_equal_records_are_in_one_block(table, seed, n, d, block_size, smallest, k):
@@ -135,8 +136,8 @@ def test_the_most_even_cut_if_none_is_balanced():
 # Values that are hard to cut
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1.0, 1.0 + 2.0**-52, -1.0, 5e-324, 1e140, -1e140])
-@pytest.mark.parametrize("up", [True, False])
+@in_one_case("value", [0.0, 0.1, 1.0, 1.0 + 2.0**-52, -1.0, 5e-324, 1e140, -1e140])
+@in_one_case("up", [True, False])
 def test_adjacent_floats_cannot_be_cut(value, up):
     X = np.full((20, 2), value)
     X[::2] = np.nextafter(value, np.inf if up else -np.inf)

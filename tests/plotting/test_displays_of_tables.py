@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from matplotlib.dates import num2date
 from numpy.testing import assert_allclose, assert_array_equal
 from tables.numbers import in_units
@@ -95,7 +96,7 @@ def test_dates_of_any_span_have_ticks(hours):
     assert len(display.ax_[0].get_xticks()) >= 2
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("cells", "numbers", "unit"),
     [
         (pd.Series(pd.to_datetime(["1970-01-02 06:00", None])), [1.25, np.nan], "date"),

@@ -11,7 +11,7 @@ import pytest
 from callbacks import StopAfter
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import case
+from marks import case, in_one_case
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
@@ -407,7 +407,7 @@ def test_a_run_worse_than_the_initial_partition_is_discarded(X):
 COUNT = "must be an integer of at least 1"
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("parameters", "error", "message"),
     [
         ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT} or None\.$"),
@@ -429,7 +429,6 @@ COUNT = "must be an integer of at least 1"
         ({"coldest": 0.6}, ValueError, r"^coldest=0\.6 must be a number above 0 and at most 0\.5"),
         ({"coldest": "0"}, TypeError, r"^coldest='0' must be a number above 0 and .*, got str"),
     ],
-    ids=str,
 )
 def test_bad_parameters(X, labels, parameters, error, message):
     search = Annealing(**parameters)

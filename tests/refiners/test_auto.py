@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from callbacks import StopAfter
+from marks import in_one_case
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
@@ -80,8 +81,8 @@ def test_an_excellent_partition_does_not_become_worse(X, labels, seed):
     assert total_sse(X, refined) <= (1 + 1e-12) * total_sse(X, excellent)
 
 
-@pytest.mark.parametrize("table", ["normal", "grid", "duplicates", "heavy_tails"])
-@pytest.mark.parametrize("d", [1, 3, 9])
+@in_one_case("table", ["normal", "grid", "duplicates", "heavy_tails"])
+@in_one_case("d", [1, 3, 9])
 def test_the_result_is_a_power_diagram(table, d):
     X = TABLES[table](np.random.default_rng(0), 90, d)
     refined = Auto().refine(X, MDAV().build(X, 3), 3)

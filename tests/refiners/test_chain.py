@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from marks import in_one_case
 from oracles.partition import total_sse
 from sklearn.base import clone
 
@@ -145,7 +146,7 @@ BAD_STEPS = "must be a list of \\(name, refiner\\) tuples"
 BAD_STEP = "must be a tuple of a name and a refiner"
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("steps", "error", "message"),
     [
         ([], TypeError, rf"^steps=\[\] {BAD_STEPS}"),
@@ -160,7 +161,6 @@ BAD_STEP = "must be a tuple of a name and a refiner"
         ([("a__b", Exchange())], ValueError, "must not contain __"),
         ([("steps", Exchange())], ValueError, "conflict with constructor arguments"),
     ],
-    ids=str,
 )
 def test_bad_steps(X, labels, steps, error, message):
     chain = Chain(steps)

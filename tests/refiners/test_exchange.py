@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -30,8 +31,8 @@ def assert_partition(X, refined, k):
         assert len(np.unique(X[refined == number], axis=0)) == 1
 
 
-@pytest.mark.parametrize("table", MOST_TABLES)
-@pytest.mark.parametrize("d", [8, 13])
+@in_one_case("table", MOST_TABLES)
+@in_one_case("d", [8, 13])
 def test_no_cycle_of_negative_cost_is_left_in_many_columns(table, d):
     # With up to 15 records there are no lists of neighbors, with 16 they hold all others.
     for n, k in ((15, 2), (16, 2), (60, 3), (60, 5)):
@@ -57,8 +58,8 @@ def test_transform_is_exact_in_many_columns(load, k):
 
 # In 7 columns rivals are found in a tree, in 8 by matrix products. A constant column makes no other
 # difference.
-@pytest.mark.parametrize("table", [*MOST_TABLES, "offset"])
-@pytest.mark.parametrize("value", [0.0, 1e9])
+@in_one_case("table", [*MOST_TABLES, "offset"])
+@in_one_case("value", [0.0, 1e9])
 def test_a_constant_column_does_not_change_the_result(table, value):
     for seed, (n, k) in enumerate([(60, 3), (200, 4), (300, 3)]):
         rng = np.random.default_rng(seed)

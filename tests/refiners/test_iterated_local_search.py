@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from callbacks import StopAfter
+from marks import in_one_case
 from oracles.iterated import iterated_local_search
 from oracles.partition import total_sse
 from sklearn.base import clone
@@ -196,7 +197,7 @@ def test_verbose_on_a_table_without_variance(capsys):
 COUNT = "must be an integer of at least 1"
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("parameters", "error", "message"),
     [
         ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT}\.$"),
@@ -221,7 +222,6 @@ COUNT = "must be an integer of at least 1"
         ({"acceptance": "always"}, ValueError, "^acceptance='always' must be .* or 'dynamic'"),
         ({"acceptance": None}, TypeError, "^acceptance=None must be .* or 'dynamic', got NoneT"),
     ],
-    ids=str,
 )
 def test_bad_parameters(X, labels, parameters, error, message):
     search = IteratedLocalSearch(**parameters)

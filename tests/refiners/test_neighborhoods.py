@@ -1,7 +1,7 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from scipy.spatial.distance import cdist
 from tables.numbers import TABLES
 
@@ -33,7 +33,7 @@ def all_equal(X):
     return (X[0] == X).all()
 
 
-@pytest.mark.parametrize("table", ALL_TABLES)
+@in_one_case("table", ALL_TABLES)
 @settings(deadline=None, max_examples=20)
 @some_table
 def test_neighbors_are_other_records_and_rows_are_complete(table, seed, n, d, k):
@@ -59,7 +59,7 @@ def test_neighbors_are_other_records_and_rows_are_complete(table, seed, n, d, k)
         assert len(set(row[twins])) == twins.sum()
 
 
-@pytest.mark.parametrize("table", ALL_TABLES)
+@in_one_case("table", ALL_TABLES)
 @settings(deadline=None, max_examples=20)
 @some_table
 def test_scales_are_distances_to_the_nearest_other_points(table, seed, n, d, k):
@@ -79,7 +79,7 @@ def test_scales_are_distances_to_the_nearest_other_points(table, seed, n, d, k):
     np.testing.assert_allclose(found.scales, squared.mean(axis=1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("table", ALL_TABLES)
+@in_one_case("table", ALL_TABLES)
 @settings(deadline=None, max_examples=10)
 @some_table
 def test_labels_of_the_table_and_of_the_search_are_each_others_inverse(table, seed, n, d, k):
@@ -92,7 +92,7 @@ def test_labels_of_the_table_and_of_the_search_are_each_others_inverse(table, se
     assert np.array_equal(found.sorted_labels(found.labels_of_table(own)), own)
 
 
-@pytest.mark.parametrize("table", ALL_TABLES)
+@in_one_case("table", ALL_TABLES)
 @settings(deadline=None, max_examples=20)
 @some_table
 def test_among_some_records_neighbors_are_their_own_and_scales_those_of_all(table, seed, n, d, k):

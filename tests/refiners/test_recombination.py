@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from oracles.partition import canonical, total_sse
 
 from sk_microagg import microaggregate
@@ -314,7 +315,7 @@ def test_an_interrupt_ends_the_search_with_the_best_partition(X, labels, monkeyp
 COUNT = "must be an integer of at least 1"
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("parameters", "error", "message"),
     [
         ({"n_init": 0}, ValueError, rf"^n_init=0 {COUNT}\.$"),
@@ -333,10 +334,19 @@ COUNT = "must be an integer of at least 1"
         ({"time_limit": np.nan}, ValueError, r"^time_limit=nan must be a number above 0 or N"),
         ({"time_limit": "1"}, TypeError, r"^time_limit='1' must be a number above 0.*, got str"),
     ],
-    ids=str,
 )
 def test_bad_parameters(X, labels, parameters, error, message):
     search = Recombination(**parameters)
     with pytest.raises(error, match=message):
         search.refine(X, labels, 4)
     assert not [name for name in vars(search) if name.endswith("_")]
+
+
+@pytest.mark.release
+def test_better_than_the_best_published_search_on_real_data(data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    figure = published.published_figures()["Census", "ILSMC 5000 iterations, best of 20", 3]
+    X = published.standardized("Census")
+    search = Recombination(n_init=3, max_iter=1, annealing_max_iter=3_000_000)
+    refined = search.refine(X, MDAV().build(X, 3), 3, random_state=0)
+    assert 100 * information_loss(X, refined) < figure

@@ -234,15 +234,15 @@ def test_labels_may_be_any_integers(refiner):
     labels = some_labels(rng, 40, 3)
     expected = refiner.refine(X, labels, 3, random_state=0)
     assert set(expected) == set(range(expected.max() + 1))
-    for given in (
+    for other in (
         labels.tolist(),
         10 * labels - 7,
         labels.astype(np.int8),
         labels.astype(np.uint64),
         labels.repeat(2)[::2],
     ):
-        refined = refiner.refine(X.tolist(), given, 3, random_state=0)
-        assert np.array_equal(refined, expected), given
+        refined = refiner.refine(X.tolist(), other, 3, random_state=0)
+        assert np.array_equal(refined, expected), other
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import slow_but_first
+from marks import in_one_case, slow_but_first
 from numpy.testing import assert_array_equal
 from oracles.partition import total_sse
 from tables.numbers import TABLES
@@ -101,7 +101,7 @@ KINDS = [
 ]
 
 
-@every_keeping
+@in_one_case("name", KEEPING)
 @pytest.mark.parametrize("privacy", slow_but_first(KINDS), ids=str)
 def test_the_loss_is_lower_under_any_kind_of_rule(name, privacy, table):
     X, values, people = table
@@ -125,8 +125,8 @@ def test_a_rule_that_every_group_meets_costs_little(name, table):
     assert total_sse(X, ruled) < 1.1 * total_sse(X, free)
 
 
-@every_keeping
-@pytest.mark.parametrize("k", [1, 2])
+@in_one_case("name", KEEPING)
+@in_one_case("k", [1, 2])
 def test_the_smallest_k(name, k, table):
     # Rules alone make groups of two or more.
     X, values, _ = table

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
-
 from tables.numbers import TABLES
 
 SEEDS = st.integers(0, 2**32 - 1)

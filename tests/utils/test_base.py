@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from marks import in_one_case
 from sklearn.utils import estimator_html_repr
 from test_documentation import PUBLIC
 
@@ -32,7 +33,7 @@ def documented_names():
 PAGES = {f"{DOCUMENTATION}/generated/{name}.html" for name in documented_names()}
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
+@in_one_case("estimator", ESTIMATORS)
 def test_every_estimator_has_a_page(estimator):
     assert issubclass(estimator, BaseEstimator)
     link = estimator.__new__(estimator)._get_doc_link()  # some need arguments

@@ -3,11 +3,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marks import in_one_case
 
 from sk_microagg._utils._numbers import at_most, counted, percent, rounded_percent, signed
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("share", "text"),
     [
         (0, "0%"),
@@ -32,7 +33,7 @@ def test_percent(share, text):
     assert percent(share) == text
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("share", "digits", "text"),
     [
         (0.0004, 1, "<0.1%"),
@@ -50,8 +51,8 @@ def test_digits_of_percent(share, digits, text):
     assert percent(share, digits=digits) == text
 
 
-@pytest.mark.parametrize("n", [2, 7, 999, 10_001, 1_000_000])
-@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+@in_one_case("n", [2, 7, 999, 10_001, 1_000_000])
+@in_one_case("digits", [1, 2, 3, 4])
 def test_only_none_and_all_are_written_as_0_and_100_percent(n, digits):
     texts = [percent(count / n, digits=digits) for count in (0, 1, n - 1, n)]
     assert texts[0] == "0%"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import slopes as oracle
 from scipy.sparse import csr_array
@@ -36,8 +37,8 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("column_of", [[0, 1, 2, 3], [0, 1, 0, 2], [0, 0, 0, 0]])
+@in_one_case("table", TABLES)
+@in_one_case("column_of", [[0, 1, 2, 3], [0, 1, 0, 2], [0, 0, 0, 0]])
 def test_slopes_are_those_of_the_oracle(table, column_of, monkeypatch):
     monkeypatch.setattr(_slopes, "EXCHANGES", (150, 150))
     points, column_of = TABLES[table](np.random.default_rng(0)), np.array(column_of)
