@@ -163,7 +163,7 @@ def test_refining_a_result_again_changes_nothing(refiner, drawn, start):
     ],
     ids=["decompose", "decompose_shrink", "shrink", "split_large_groups"],
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=150)
 @given(data=st.data(), start=any_start)
 def test_same_partition_as_the_oracle(refine, oracle, tables, data, start):
     drawn = data.draw(cases(names=tables))
