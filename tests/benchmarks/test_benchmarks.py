@@ -9,6 +9,7 @@ import _speed
 import beyond_k
 import constraints
 import disclosure
+import how_long
 import kaim
 import mixed
 import numpy as np
@@ -63,6 +64,16 @@ def test_a_script_measures_its_cells(script, function, cell):
     assert len(percents) == 1
     assert 0 < percents[0] < 100
     assert measured.get("smallest_group", cell["k"]) >= cell["k"]
+
+
+def test_how_long_measures_the_default_and_a_bound():
+    (default,) = how_long.measure_table("visits", 5, limits=[], prove=0.05)
+    assert 0 < default["bound_percent"] <= default["loss_percent"] < 100
+
+
+def test_pipelines_trains_in_four_ways():
+    ways = pipelines.versions(KNeighborsRegressor())
+    assert list(ways) == ["original", "pipeline", "release", "target"]
 
 
 @end_to_end

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from marks import in_one_case
 from scipy.spatial.distance import cdist
+from tables.drawn import cases
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import Pool
@@ -28,12 +28,11 @@ def distances_to(X, records):
     return np.take_along_axis(cdist(X, X), records.astype(int), axis=1)
 
 
-@pytest.mark.parametrize("table", TABLES)
-@settings(deadline=None, max_examples=10)
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 900), d=st.integers(1, 12))
-def test_near_records_are_distinct_other_ones_in_the_order_of_their_distance(table, seed, n, d):
-    rng = np.random.default_rng(seed)
-    X, m = TABLES[table](rng, n, d), int(rng.integers(1, min(n, 40)))
+@settings(deadline=None, max_examples=50)
+@given(drawn=cases(n=900, d=12, k=(2, 3)))
+def test_near_records_are_distinct_other_ones_in_the_order_of_their_distance(drawn):
+    (X, rng), n = drawn.make(), drawn.n
+    m = int(rng.integers(1, min(n, 40)))
     near = Pool(X).near_each(m)
     assert near.shape == (n, m)
     assert near.dtype == np.int32

@@ -4,13 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from oracles.partition import squared_distances
+from tables.drawn import cases
 from tables.numbers import TABLES
 
 from sk_microagg._kernels import Pool
 
 SEARCHES = ["auto", "tree", "scan"]
 every_search = pytest.mark.parametrize("search", SEARCHES)
-every_table = pytest.mark.parametrize("table", TABLES)
 
 
 def scan(X, weights, point, m):
@@ -30,13 +30,10 @@ def some_points(rng, X, n_points):
     return np.concatenate([far, rng.choice(X, n_points), rng.choice(X, n_points) + 1e-3 * far])
 
 
-@every_search
-@every_table
-@settings(deadline=None, max_examples=12)
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 150), d=st.integers(1, 6))
-def test_nearest_is_by_squared_distance_less_weight(search, table, seed, n, d):
-    rng = np.random.default_rng(seed)
-    X = TABLES[table](rng, n, d)
+@settings(deadline=None, max_examples=120)
+@given(drawn=cases(n=150, d=6, k=(1, 3)), search=st.sampled_from(SEARCHES))
+def test_nearest_is_by_squared_distance_less_weight(drawn, search):
+    (X, rng), n = drawn.make(), drawn.n
     weights, points = some_weights(rng, X), some_points(rng, X, 5)
     pool = Pool(X, weights=weights, search=search)
     m = int(rng.integers(1, n + 1))

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from oracles.partition import total_sse
-from tables.numbers import TABLES
+from tables.drawn import cases
 
 from sk_microagg._kernels import Annealer, Pool, RunningPartition
 
@@ -23,14 +22,11 @@ def shuffle(partition, X, rng, temperature=np.inf, n_passes=20):
     annealer.run(records, n_passes, temperature=temperature, first_for_jumps=0, chance_of_jump=0.2)
 
 
-@pytest.mark.parametrize("table", TABLES)
-@settings(deadline=None, max_examples=15)
-@given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 90), d=st.integers(1, 5), k=st.integers(1, 6)
-)
-def test_measures_the_sse_of_its_labels(table, seed, n, d, k):
-    rng, k = np.random.default_rng(seed), min(k, n)
-    X, labels = TABLES[table](rng, n, d), some_labels(rng, n, k)
+@settings(deadline=None, max_examples=100)
+@given(drawn=cases(n=90, d=5))
+def test_measures_the_sse_of_its_labels(drawn):
+    (X, rng), n, k = drawn.make(), drawn.n, drawn.k
+    labels = some_labels(rng, n, k)
     partition = RunningPartition(X, labels, k)
     assert np.array_equal(partition.labels(), labels)
     assert (partition.n_records, partition.n_groups) == (n, labels.max() + 1)
