@@ -1,8 +1,10 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import in_one_case
+from marks import case, in_one_case
 from oracles.one_column import ROUNDING, ExactRuns
 from tables.numbers import TABLES
 
@@ -59,11 +61,12 @@ def test_no_division_of_a_path_is_better(place, seed, n, d, share):
 # So many that the starts are found by division.
 @pytest.mark.slow
 @in_one_case("k", [11, 12, 13, 25, 60, 75])
-@in_one_case("table", TABLES)
-def test_large_k(table, k):
-    for n in (150, 150 // k * k, 150 // k * k + 1):
+def test_large_k(k):
+    sizes = itertools.cycle([150, 150 // k * k, 150 // k * k + 1])
+    for table, n in zip(TABLES, sizes, strict=False):
         X = TABLES[table](np.random.default_rng(k), n, 1)
-        assert_optimal(np.sort(X, axis=0), k)
+        with case(table, n=n):
+            assert_optimal(np.sort(X, axis=0), k)
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 20])
