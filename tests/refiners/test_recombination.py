@@ -6,6 +6,7 @@ import signal
 from types import SimpleNamespace
 
 import numpy as np
+import published
 import pytest
 from marks import in_one_case
 from oracles.partition import canonical, total_sse
