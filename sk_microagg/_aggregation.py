@@ -26,28 +26,7 @@ from sk_microagg.privacy._strata import Strata
 
 @dataclass(frozen=True)
 class Aggregation:
-    """The parameters of an estimator that say how records are grouped, each of them checked.
-
-    Attributes
-    ----------
-    method : Method
-        Builder and refiner.
-
-    block_size : float
-        Maximum number of records that are microaggregated together.
-
-    stitch : bool
-        Whether groups finally exchange records across the cuts between blocks.
-
-    random_state : int, RandomState instance or None
-        Source of randomness, passed to the refiner.
-
-    n_jobs : int or None
-        Number of blocks in parallel.
-
-    verbose : int
-        If 1, print a progress line.
-    """
+    """The parameters of an estimator that say how records are grouped, each of them checked."""
 
     method: Method
     block_size: float
@@ -57,7 +36,7 @@ class Aggregation:
     verbose: int
 
     @classmethod
-    def of(cls, estimator: Any, n_samples: int) -> Self:
+    def from_estimator(cls, estimator: Any, n_samples: int) -> Self:
         """Check the parameters of an estimator; raise an error if one of them is wrong."""
         k = check_k(estimator.k, n_samples)
         block_size = check_block_size(estimator.block_size, k)
@@ -93,7 +72,7 @@ class Aggregation:
                 "stitch=True must be False with `privacy` or `unit`: exchanges across the cuts do "
                 "not know constraints."
             )
-        return self.method.under(rules, builder)
+        return self.method.with_constraints(rules, builder)
 
     def run(
         self,
@@ -105,39 +84,7 @@ class Aggregation:
         strata: Strata | None,
         task: Any,
     ) -> tuple[Labels, FittedGroups, Cells | StratifiedCells]:
-        """Group the records, and check that all groups keep to the rules.
-
-        Parameters
-        ----------
-        records, scaled : ndarray of shape (n_samples, n_features)
-            The records in their own units, and in the space in which distances are measured.
-
-        rounding : ndarray of shape (n_features,)
-            How much the scaled columns may differ when records are scaled one by one.
-
-        method : Method
-            That of `method_for`.
-
-        rules : Rules
-            What each group must satisfy beyond its size.
-
-        strata : Strata or None
-            Parts that no group crosses.
-
-        task : CallbackContext
-            For callbacks.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Group of each record, numbered from 0.
-
-        groups : FittedGroups
-            The groups.
-
-        cells : Cells or StratifiedCells
-            The power cells, to which new records are assigned.
-        """
+        """Group the records, and check that all groups keep to the rules."""
         labels, groups, cells = aggregate_strata(
             records,
             scaled,
@@ -164,30 +111,7 @@ def find_cells(
     fitted_strata: Any,
     strata: TableLike | None,
 ) -> Labels:
-    """Return the groups of scaled records, by their strata if the model has any.
-
-    Parameters
-    ----------
-    cells : Cells or StratifiedCells
-        The power cells.
-
-    scaled : ndarray of shape (n_samples, n_features)
-        The records.
-
-    n_jobs : int or None
-        Number of threads.
-
-    fitted_strata : StratumNames or None
-        The strata of the model.
-
-    strata : array-like, Series, DataFrame or None
-        The stratum of each record.
-
-    Returns
-    -------
-    groups : ndarray of shape (n_samples,)
-        Group of each record.
-    """
+    """Return the groups of scaled records, by their strata if the model has any."""
     if (strata is None) != (fitted_strata is None):
         given, fitted = (
             ("not given", "fitted with") if strata is None else ("given", "fitted without")

@@ -100,17 +100,6 @@ def aggregate(
     are only cut where both sides can satisfy them.
     With `stitch`, groups then exchange records across the cuts, which leaves a single block.
     `rounding` is how much the scaled columns may differ when records are scaled one by one.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0.
-
-    groups : FittedGroups
-        The groups, block by block.
-
-    cells : Cells
-        The power cells, to which new records are assigned.
     """
     if scaled.shape[1] == 1 and not rules:
         block_size = np.inf
@@ -128,19 +117,19 @@ def aggregate(
         labels, groups = aggregate_block(
             records, scaled, rounding, method, random_state, rules, task
         )
-        return labels, groups, Cells.of([groups], router)
+        return labels, groups, Cells.from_blocks([groups], router)
 
     rows_of = [rows for _, rows in router.rows_of_blocks(routing)]
     share = 1.0 / math.ceil(len(rows_of) / effective_n_jobs(n_jobs))
     seeds = seeds_of_parts(method.seed(random_state), len(rows_of))
     tasks = (
-        (records[rows], scaled[rows], rounding, method.for_a_block(share), seed, rules.of(rows))
+        (records[rows], scaled[rows], rounding, method.for_a_block(share), seed, rules.subset(rows))
         for rows, seed in zip(rows_of, seeds, strict=True)
     )
     blocks = _aggregate_blocks(tasks, len(rows_of), n_jobs, verbose)
     groups = FittedGroups.joined([groups for _, groups in blocks])
     groups = replace(groups, n_moved=groups.n_moved + router.n_near_cuts(routing, rounding))
-    cells = Cells.of([groups for _, groups in blocks], router)
+    cells = Cells.from_blocks([groups for _, groups in blocks], router)
     labels = np.empty(len(scaled), dtype=np.intp)
     for rows, start, (own, _) in zip(rows_of, cells.starts[:-1], blocks, strict=True):
         labels[rows] = start + own
@@ -148,8 +137,8 @@ def aggregate(
         exchange = Exchange()
         labels = run_refiner(exchange, scaled, labels, method.k)
         n_iter = groups.n_iter + exchange.n_iter_
-        groups = FittedGroups.of(records, scaled, labels, n_iter, rounding)
-        cells = Cells.of([groups], Router.of_one_block())
+        groups = FittedGroups.from_labels(records, scaled, labels, n_iter, rounding)
+        cells = Cells.from_blocks([groups], Router.of_one_block())
     return labels, groups, cells
 
 
@@ -182,21 +171,12 @@ def aggregate_block(
     rules: Rules | None = None,
     task: Any = None,
 ) -> tuple[Labels, FittedGroups]:
-    """Microaggregate the records of one block; the result depends on the arguments only.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0.
-
-    groups : FittedGroups
-        The groups.
-    """
+    """Microaggregate the records of one block; the result depends on the arguments only."""
     points, coordinates = dense(scaled)
     labels, n_iter = method.partition(points, random_state, rules, task)
     if coordinates is None:
         units = rules.units if rules else None
-        return labels, FittedGroups.of(records, scaled, labels, n_iter, rounding, units)
-    groups = FittedGroups.of(points, points, labels, n_iter, np.zeros(points.shape[1]))
+        return labels, FittedGroups.from_labels(records, scaled, labels, n_iter, rounding, units)
+    groups = FittedGroups.from_labels(points, points, labels, n_iter, np.zeros(points.shape[1]))
     centroids = among_all(groups.scaled_centroids, coordinates, scaled.shape[1])
     return labels, replace(groups, centroids=centroids, scaled_centroids=centroids)

@@ -20,27 +20,7 @@ from sk_microagg.metrics._loss import information_loss
 
 
 def certify(estimator: Estimator, X: TableLike, time_limit: float, verbose: int = 0) -> Certificate:
-    """Prove how far the loss of a fitted estimator is from the optimum, at most.
-
-    Parameters
-    ----------
-    estimator : MicroAggregator or TableAggregator
-        A fitted estimator.
-
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        The records that it was fitted on.
-
-    time_limit : float
-        Seconds that the search for the bound may take.
-
-    verbose : int, default=0
-        If 1, print a progress line that updates.
-
-    Returns
-    -------
-    certificate : Certificate
-        What was proven. It covers all partitions, even if the estimator worked on blocks.
-    """
+    """Prove how far the loss of a fitted estimator is from the optimum, at most."""
     if isinstance(estimator, TableAggregator):
         return estimator.certificate(X, time_limit=time_limit, verbose=verbose)
     scaled = scaled_records(estimator, X)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from sk_microagg._utils._deadline import level_of_user, shared_interrupt, warn_if_interrupted
+from sk_microagg._utils._deadline import shared_interrupt, user_stacklevel, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
 from sk_microagg._utils._typing import (
     BuilderLike,
@@ -119,7 +119,7 @@ def microaggregate(
     k = check_k(k, len(X))
     rules = Rules.of_table(len(X), k, privacy, sensitive, unit)
     method = Method(k, make_builder(builder), make_refiner(refiner))
-    method = method.under(rules, builder) if rules else method.for_columns(X.shape[1])
+    method = method.with_constraints(rules, builder) if rules else method.for_columns(X.shape[1])
     if strata is None:
         labels = method.partition(X, random_state, rules)[0]
         warn_if_one_group(labels, k, None, rules)
@@ -148,30 +148,7 @@ class Method:
     def partition(
         self, X: Floats, random_state: RandomState, rules: Rules | None = None, task: Any = None
     ) -> tuple[Labels, int]:
-        """Build and refine a partition; raise an error if a group is too small or violates a rule.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            The records, already validated.
-
-        random_state : int, RandomState instance or None
-            Source of randomness, passed to the refiner.
-
-        rules : Rules or None, default=None
-            What each group must satisfy beyond its size.
-
-        task : CallbackContext or None, default=None
-            The task that the refiner becomes a part of, for callbacks.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Group of each record, numbered from 0.
-
-        n_iter : int
-            Number of iterations of the refiner; 0 if it has no `n_iter_`.
-        """
+        """Build and refine a partition; raise an error if a group is too small or violates a rule."""
         X = X.view()
         X.flags.writeable = False  # These are the user's records.
         labels = self._check(self._build(X, rules), X, f"builder={self.builder!r}", rules)
@@ -211,7 +188,7 @@ class Method:
             rules.check(labels, f"{source} returned labels")
         return labels
 
-    def under(self, rules: Rules, builder: object) -> Method:
+    def with_constraints(self, rules: Rules, builder: object) -> Method:
         """Return the method under rules; raise an error if the refiner does not keep to them.
 
         `builder` is the parameter: its default is replaced where another one is better.
@@ -308,5 +285,5 @@ def warn_of_one_group(within_strata: bool) -> None:
         f"{where} in one group: no smaller groups were found that satisfy the constraints. "
         "The release has a single row there; consider a weaker constraint.",
         UserWarning,
-        stacklevel=level_of_user(),
+        stacklevel=user_stacklevel(),
     )

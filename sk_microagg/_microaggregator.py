@@ -14,7 +14,7 @@ from sk_microagg._model._points import squared_errors, with_values
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._base import BaseEstimator, ReleaseOnlyMixin, check_has_cells
 from sk_microagg._utils._homogeneous import warn_if_homogeneous
-from sk_microagg._utils._notebook import ShowsGroups
+from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._space import ScaledSpace, fewest_known
@@ -26,7 +26,7 @@ from sk_microagg._utils._statistics import (
     total_sum_of_squares,
 )
 from sk_microagg._utils._target_scaler import has_target_scaler
-from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
+from sk_microagg._utils._training_digest import TrainingDigestMixin, digest, warn_if_training_data
 from sk_microagg._utils._typing import (
     Array,
     BuilderLike,
@@ -53,9 +53,9 @@ FLOATS = (np.float64, np.float32)
 
 
 class MicroAggregator(
-    ShowsGroups,
+    GroupsReprMixin,
     CallbackSupportMixin,
-    KnowsTrainingData,
+    TrainingDigestMixin,
     ReleaseOnlyMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
@@ -328,7 +328,7 @@ class MicroAggregator(
         """
         check_names_alike(X)
         records = check_records(X, dtype=FLOATS, estimator=self, allow_missing=True)
-        aggregation = Aggregation.of(self, len(records))
+        aggregation = Aggregation.from_estimator(self, len(records))
         scaler = make_scaler(self.scaler, has_target=True)
         k = aggregation.method.k
         rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)

@@ -17,11 +17,11 @@ from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._table_space import make_encoder, uses_target
 from sk_microagg._utils._base import BaseEstimator, ReleaseOnlyMixin, check_has_cells
 from sk_microagg._utils._homogeneous import warn_if_homogeneous
-from sk_microagg._utils._notebook import ShowsGroups
+from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._training_digest import (
-    KnowsTrainingData,
+    TrainingDigestMixin,
     check_is_training_data,
     digest,
     warn_if_training_data,
@@ -53,9 +53,9 @@ from sk_microagg.privacy import Constraint, Rules
 
 
 class TableAggregator(
-    ShowsGroups,
+    GroupsReprMixin,
     CallbackSupportMixin,
-    KnowsTrainingData,
+    TrainingDigestMixin,
     ReleaseOnlyMixin,
     TransformerMixin,
     BaseEstimator,
@@ -329,7 +329,7 @@ class TableAggregator(
         """Fit; return the frame, for the release."""
         frame = Frame(X, self)
         table = frame.table
-        aggregation = Aggregation.of(self, len(table))
+        aggregation = Aggregation.from_estimator(self, len(table))
         check_option("categories", self.categories, ("mode", "shares", "generalize"))
         check_option("numbers", self.numbers, ("mean", "median"))
         roles = self._roles(table)
@@ -419,7 +419,7 @@ class TableAggregator(
     def _roles(self, table: DataFrame) -> TableRoles:
         """Check the names and the roles of columns, and warn of values that are written alike."""
         check_names_alike(table)
-        roles = TableRoles.of(
+        roles = TableRoles.from_names(
             list(table.columns),
             quasi_identifiers=self.quasi_identifiers,
             sensitive=self.sensitive,

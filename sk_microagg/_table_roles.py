@@ -9,32 +9,7 @@ from sk_microagg._utils._typing import DataFrame
 
 @dataclass(frozen=True)
 class TableRoles:
-    """The columns of a table by their roles.
-
-    Attributes
-    ----------
-    quasi_identifiers : list
-        Columns that are anonymized.
-
-    sensitive : list
-        Columns that constraints are about, which are released unchanged.
-
-    strata : list
-        Columns whose values no group mixes, which are released unchanged.
-
-    unit : object or None
-        The column that says who a record belongs to, which is not released.
-
-    kept : list
-        All columns of the release, in the order of the table.
-
-    Examples
-    --------
-    >>> from sk_microagg._table_roles import TableRoles
-    >>> roles = TableRoles.of(["age", "zip", "visit", "name"], sensitive="visit", drop=["name"])
-    >>> roles.quasi_identifiers, roles.kept
-    (['age', 'zip'], ['age', 'zip', 'visit'])
-    """
+    """The columns of a table by their roles."""
 
     quasi_identifiers: list[Any]
     sensitive: list[Any]
@@ -53,7 +28,7 @@ class TableRoles:
         return table[self.strata] if self.strata else None
 
     @classmethod
-    def of(
+    def from_names(
         cls,
         names: list[Any],
         *,
@@ -63,24 +38,7 @@ class TableRoles:
         strata: Any = None,
         drop: Any = None,
     ) -> Self:
-        """Check the roles that a user gave to columns.
-
-        Parameters
-        ----------
-        names : list
-            Names of all columns.
-
-        quasi_identifiers : "auto", name or list of names, default="auto"
-            Columns to anonymize; "auto" for all that have no other role.
-
-        sensitive, unit, strata, drop : name, list of names or None, default=None
-            Columns with other roles; `unit` is one of them at most.
-
-        Returns
-        -------
-        roles : TableRoles
-            The roles.
-        """
+        """Check the roles that a user gave to columns."""
         given = {"sensitive": sensitive, "unit": unit, "strata": strata, "drop": drop}
         given = {role: as_names(value, role, names) for role, value in given.items()}
         if len(given["unit"]) > 1:
@@ -136,16 +94,7 @@ def check_one_role(given: Mapping[str, Iterable[Any]]) -> None:
 
 
 def check_released_names(released: dict[Any, DataFrame], roles: TableRoles) -> None:
-    """Raise an error if two columns of a release have the same name.
-
-    Parameters
-    ----------
-    released : dict
-        By the name of each quasi-identifier, a DataFrame with what is released of it.
-
-    roles : TableRoles
-        The roles of the columns.
-    """
+    """Raise an error if two columns of a release have the same name."""
     names = [name for name in roles.kept if name not in released]
     for name, columns in released.items():
         for own in columns.columns:

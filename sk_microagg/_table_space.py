@@ -28,30 +28,7 @@ MOST_DECIMALS = 400
 def make_encoder(
     estimator: Any, records: DataFrame, k: int, y: TableLike | None, units: Array | None = None
 ) -> TableEncoder:
-    """Make the encoder of a table by the parameters of an estimator, each of them checked.
-
-    Parameters
-    ----------
-    estimator : TableAggregator
-        The estimator.
-
-    records : pandas.DataFrame
-        The quasi-identifiers.
-
-    k : int
-        Smallest size of a group.
-
-    y : array-like of shape (n_records,) or None
-        The target.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0.
-
-    Returns
-    -------
-    encoder : TableEncoder
-        The encoder.
-    """
+    """Make the encoder of a table by the parameters of an estimator, each of them checked."""
     names = list(records.columns)
     kinds, orders = check_kinds(estimator.categorical, estimator.ordinal, names)
     hierarchies = _read_hierarchies(estimator.hierarchies, names)

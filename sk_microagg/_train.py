@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._microaggregator import FLOATS, MicroAggregator
 from sk_microagg._utils._base import BaseEstimator
-from sk_microagg._utils._notebook import ShowsGroups
+from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._sklearn_compat import available_if
 from sk_microagg._utils._tables import is_frame
 from sk_microagg._utils._typing import Array, Estimator, TableLike
@@ -36,7 +36,7 @@ def _estimator_has(method: str) -> Callable[[Any], bool]:
     return check
 
 
-class TrainOnRelease(ShowsGroups, MetaEstimatorMixin, BaseEstimator):
+class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit a model on the release of the training data, and predict on rows as they are.
 
     In a Pipeline, an anonymizer also replaces the rows that the model predicts for, by those of

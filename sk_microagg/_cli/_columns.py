@@ -9,28 +9,7 @@ from sk_microagg._cli._named import check_names
 
 @dataclass(frozen=True)
 class Choice:
-    """The columns of a table by what happens to them, each list in the order of the table.
-
-    Attributes
-    ----------
-    anonymized : list of str
-        Columns that are anonymized together.
-
-    unchanged : list of str
-        Columns that are released unchanged.
-
-    names : list of str
-        All columns.
-
-    sensitive : list of str, default=()
-        Those of the unchanged columns that constraints are about.
-
-    unit : str or None, default=None
-        The column that says who a record belongs to; it is not released.
-
-    strata : list of str, default=()
-        Those of the unchanged columns whose values no group may mix.
-    """
+    """The columns of a table by what happens to them, each list in the order of the table."""
 
     anonymized: list
     unchanged: list

@@ -45,22 +45,7 @@ UNPADDED = re.compile(r"(?<!\d)\d(?!\d)")
 
 @dataclass(frozen=True)
 class DateNotation:
-    """How the dates of a column are written; as numbers, they count units since 1970.
-
-    Attributes
-    ----------
-    unit : {"day", "minute", "second", "millisecond", "microsecond"}
-        What means are rounded to.
-
-    pattern : str
-        How they are written, as in `datetime.strftime`; fractions of seconds follow it.
-
-    zone : str, default=""
-        What follows the time of day, such as "Z" or "+01:00".
-
-    is_padded : bool, default=True
-        Whether days and months have two digits.
-    """
+    """How the dates of a column are written; as numbers, they count units since 1970."""
 
     unit: str
     pattern: str
@@ -96,19 +81,7 @@ class DateNotation:
 
 @dataclass(frozen=True)
 class Dates:
-    """The different texts of a column as dates, as far as they are some.
-
-    Attributes
-    ----------
-    is_date : ndarray of bool
-        Whether each text is a date.
-
-    moments : list of datetime
-        Those that are, all with a time zone or all without one.
-
-    notation : DateNotation or None
-        How they are written; None if some have a time zone and some have none.
-    """
+    """The different texts of a column as dates, as far as they are some."""
 
     is_date: np.ndarray
     moments: list

@@ -12,28 +12,7 @@ DIRECTIVES = "dmyYHIMSpbBj"
 
 @dataclass(frozen=True)
 class Declared:
-    """What the user says about columns, by their names.
-
-    Attributes
-    ----------
-    kinds : dict
-        The kind of a column: "category", "ordinal", "date" or "number".
-
-    date_patterns : dict
-        How dates are written, as in `datetime.strptime`.
-
-    orders : dict
-        The values of an ordinal column in their order, a list of str.
-
-    weights : dict
-        How much a column counts.
-
-    decimals : dict
-        To how many decimals means are rounded; None stands for all other columns of numbers.
-
-    categories : {"mode", "shares", "generalize"} or None
-        How categories are released; None for the default of the method.
-    """
+    """What the user says about columns, by their names."""
 
     kinds: dict = field(default_factory=dict)
     date_patterns: dict = field(default_factory=dict)

@@ -5,14 +5,7 @@ from importlib import import_module
 
 
 class CommandError(Exception):
-    """An error in files or their contents: the command prints it in one line and exits with 1.
-
-    Examples
-    --------
-    >>> from sk_microagg._cli._errors import CommandError
-    >>> str(CommandError("table.csv is empty."))
-    'table.csv is empty.'
-    """
+    """An error in files or their contents: the command prints it in one line and exits with 1."""
 
 
 def one_line(error):

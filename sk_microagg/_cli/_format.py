@@ -15,31 +15,7 @@ NOT_SEPARATED = (".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
 @dataclass(frozen=True)
 class Format:
-    """What the user says about the tables.
-
-    Attributes
-    ----------
-    sep : str or None, default=None
-        Separator of the cells of a .csv file; None for a comma.
-
-    header : {"check", "given", "none", "none or made"}, default="check"
-        What is known about the header of a CSV file.
-
-    encoding : str, default="utf-8"
-        Encoding of CSV files.
-
-    missing : tuple of str, default=those that always mean it
-        Texts that mean that a value is missing.
-
-    decimal : str, default="."
-        The decimal mark of numbers.
-
-    thousands : str or None, default=None
-        What separates groups of three digits; None if nothing does.
-
-    sheet : str or None, default=None
-        The sheet of an Excel file; None for the first.
-    """
+    """What the user says about the tables."""
 
     sep: str | None = None
     header: str = "check"
@@ -86,19 +62,7 @@ def _check_use(options):
 
 @dataclass(frozen=True)
 class FileStyle:
-    """How a file was written, so that a release is written likewise.
-
-    Attributes
-    ----------
-    has_mark : bool, default=False
-        Whether a CSV file begins with a byte order mark.
-
-    line_end : str, default=a line feed
-        What ends the lines of a CSV file.
-
-    number_formats : dict or None, default=None
-        The formats in which Excel shows columns, by their names.
-    """
+    """How a file was written, so that a release is written likewise."""
 
     has_mark: bool = False
     line_end: str = "\n"

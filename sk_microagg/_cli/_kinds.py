@@ -25,29 +25,7 @@ TRUTH = r"^(?i:true|false|yes|no)$"
 
 @dataclass(frozen=True)
 class Column:
-    """A column, its kind and its values.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-
-    kind : {"number", "date", "ordinal", "boolean", "category", "empty"}
-        Its kind.
-
-    how : str
-        How the kind was recognized.
-
-    values : ndarray
-        Numbers, with NaN where one is missing, or text, with None. Dates are numbers of units, and
-        ordinals are ranks.
-
-    notation : NumberNotation, DateNotation, OrdinalNotation or None, default=None
-        How numbers are written; None for categories.
-
-    type : pyarrow.DataType or None, default=None
-        The type of a column that is not text.
-    """
+    """A column, its kind and its values."""
 
     name: str
     kind: str

@@ -21,29 +21,7 @@ FEWEST_DIGITS = 3
 
 @dataclass(frozen=True)
 class NumberNotation:
-    """How the numbers of a column are written.
-
-    Attributes
-    ----------
-    decimals : int or None, default=None
-        Number of decimals to which means are rounded; None if they are not rounded.
-
-    is_padded : bool, default=False
-        Whether all numbers have this number of decimals, as 1.50.
-
-    decimal : str, default="."
-        The decimal mark.
-
-    thousands : str, default=""
-        What separates groups of three digits.
-
-    prefix, suffix : str, default=""
-        What is written before and after each number, such as a percent sign.
-
-    digits : int or None, default=None
-        Number of significant digits that are written, if means are not rounded to decimals, as of
-        numbers with exponents; None for all.
-    """
+    """How the numbers of a column are written."""
 
     decimals: int | None = None
     is_padded: bool = False
@@ -88,22 +66,7 @@ class NumberNotation:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The different texts of a column as numbers, as far as they are some.
-
-    Attributes
-    ----------
-    is_number : ndarray of bool
-        Whether each text is a number.
-
-    parts : pyarrow.StructArray
-        The parts of those that are: sign, before, whole, fraction, exponent, after.
-
-    thousands : str
-        What separates groups of three digits; "" if nothing does.
-
-    decimal : str
-        The decimal mark.
-    """
+    """The different texts of a column as numbers, as far as they are some."""
 
     is_number: np.ndarray
     parts: pa.StructArray

@@ -6,22 +6,13 @@ import numpy as np
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._mistyped import refuse_others, shell
-from sk_microagg._utils._people import n_people, some
+from sk_microagg._utils._people import n_people, take_units
 from sk_microagg._utils._shown import shown
 
 
 @dataclass(frozen=True)
 class OrdinalNotation:
-    """The values of an ordinal column; as numbers, they are ranks from 0.
-
-    Attributes
-    ----------
-    levels : list of str
-        The values, from the lowest to the highest.
-
-    ranks : ndarray of int
-        The ranks of those that may be released.
-    """
+    """The values of an ordinal column; as numbers, they are ranks from 0."""
 
     levels: list
     ranks: np.ndarray
@@ -73,7 +64,7 @@ class OrdinalNotation:
         """
         is_known = ~np.isnan(ranks)
         known = ranks[is_known].astype(np.intp)
-        n_have = n_people(known, len(self.levels), some(units, is_known))
+        n_have = n_people(known, len(self.levels), take_units(units, is_known))
         return replace(self, ranks=np.flatnonzero(n_have >= k))
 
     def unpadded(self):

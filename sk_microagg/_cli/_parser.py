@@ -33,14 +33,6 @@ class Parser(argparse.ArgumentParser):
     """A parser whose messages are short, and escape control characters in the arguments.
 
     It also says which option may be meant by one that it does not know.
-
-    Attributes
-    ----------
-    raises : bool
-        Whether wrong usage raises CommandError, rather than to print a message and exit.
-
-    about_help : str
-        What the help of the parser shows.
     """
 
     raises = False

@@ -21,31 +21,7 @@ from sk_microagg._cli._tables import Table
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done to each column of a table.
-
-    Attributes
-    ----------
-    table : Table
-        The table.
-
-    options : argparse.Namespace
-        The options of the user, with the columns that they name as the table has them.
-
-    declared : Declared
-        What the user says about columns.
-
-    choice : Choice
-        The columns by what happens to them.
-
-    hierarchies : dict
-        Hierarchies from the user, by column.
-
-    roles : Roles
-        Columns that say what each group must satisfy.
-
-    columns : list of Column
-        The columns that are anonymized, of which at least one is not empty.
-    """
+    """What is done to each column of a table."""
 
     table: Table
     options: Namespace
@@ -132,19 +108,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Release:
-    """A release as it is written.
-
-    Attributes
-    ----------
-    by_column : dict
-        Released values of each anonymized column that has a known value, as DataFrames.
-
-    cells : pyarrow.Table
-        All columns of the release.
-
-    classes : pandas.DataFrame
-        The columns in which equal rows are a class: what was anonymized, and strata.
-    """
+    """A release as it is written."""
 
     by_column: dict
     cells: object

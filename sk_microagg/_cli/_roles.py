@@ -15,22 +15,7 @@ from sk_microagg.privacy._codes import codes_of
 
 @dataclass(frozen=True)
 class Roles:
-    """Constraints, and the values of the records that they are about.
-
-    Attributes
-    ----------
-    privacy : list of Constraint or None
-        The constraints.
-
-    sensitive : pandas.DataFrame
-        The sensitive columns, maybe none.
-
-    unit : pandas.Series or None
-        Who each record belongs to.
-
-    strata : pandas.DataFrame
-        The strata, maybe without a column.
-    """
+    """Constraints, and the values of the records that they are about."""
 
     privacy: list | None
     sensitive: pd.DataFrame

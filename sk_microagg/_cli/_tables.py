@@ -28,22 +28,7 @@ from sk_microagg._utils._files import released_file
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it was read.
-
-    Attributes
-    ----------
-    cells : pyarrow.Table
-        The cells as they are in the file, for columns that are released unchanged.
-
-    is_text : bool
-        Whether text has to be parsed, since the file has no types.
-
-    format : Format, default=the usual one
-        How text is written.
-
-    style : FileStyle, default=the usual one
-        How the file was written.
-    """
+    """A table as it was read."""
 
     cells: pa.Table
     is_text: bool

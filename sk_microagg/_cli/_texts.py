@@ -9,16 +9,7 @@ import pyarrow.compute as pc
 
 @dataclass(frozen=True)
 class Texts:
-    """The different texts of a column, without spaces around them.
-
-    Attributes
-    ----------
-    unique : pyarrow.Array of str
-        The texts that are not missing.
-
-    codes : ndarray of shape (n_cells,)
-        The position in `unique` for each cell, -1 if it is missing.
-    """
+    """The different texts of a column, without spaces around them."""
 
     unique: pa.Array
     codes: np.ndarray

@@ -10,7 +10,7 @@ import numpy as np
 
 from sk_microagg._cli._in_memory import with_dates
 from sk_microagg._cli._written import written_cells
-from sk_microagg._utils._dates import DATES, FIRST_DAY, LAST_DAY, text_of_day
+from sk_microagg._utils._dates import DATE, FIRST_DAY, LAST_DAY, text_of_day
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._panels import Bars, Note
 
@@ -104,6 +104,6 @@ def _rounded(shares, n_records):
 
 def _edge(edge, histogram):
     """The edge of a bin, as a label."""
-    if histogram.unit_name == DATES:
+    if histogram.unit_name == DATE:
         return text_of_day(min(max(float(edge), FIRST_DAY), LAST_DAY))[:10]
     return f"{edge:,.0f}" if 1000 <= abs(edge) < LARGEST_PLAIN else f"{edge:.4g}"

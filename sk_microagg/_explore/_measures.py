@@ -60,7 +60,7 @@ def columns_before_and_after(plan, estimator, records, released, release, hidden
 
 def groups_in_plane(released, k):
     """The groups of a release as points, None if there are too few."""
-    groups = ReleasedGroups.of(released, k)
+    groups = ReleasedGroups.from_release(released, k)
     if groups is None:
         return None
     low, high = groups.points.min(axis=0), groups.points.max(axis=0)

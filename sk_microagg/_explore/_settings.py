@@ -35,16 +35,7 @@ SIMPLE_NAME = re.compile(r"\w[\w.]*")
 
 @dataclass(frozen=True)
 class Source:
-    """The table on the page.
-
-    Attributes
-    ----------
-    options : argparse.Namespace
-        The options of `explore`: the file, and how it is written.
-
-    names : list of str
-        The columns.
-    """
+    """The table on the page."""
 
     options: Namespace
     names: list

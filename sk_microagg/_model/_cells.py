@@ -23,23 +23,7 @@ RECORDS_PER_THREAD = 10_000
 
 @dataclass(frozen=True)
 class Cells:
-    """The power diagram of the groups of each block.
-
-    Attributes
-    ----------
-    router : Router
-        Assigns records to blocks.
-
-    starts : ndarray of shape (n_blocks + 1,)
-        Index of the first group of each block, followed by the total number of groups.
-
-    centroids : ndarray or csr_array of shape (n_groups, n_features)
-        Mean of each group, in the scaled space.
-
-    weights : ndarray of shape (n_groups,)
-        Power weight of each group: a record lies in the cell of the group that minimizes the
-        squared distance to the centroid minus the weight.
-    """
+    """The power diagram of the groups of each block."""
 
     router: Router
     starts: np.ndarray
@@ -47,7 +31,7 @@ class Cells:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, blocks: list[Any], router: Router) -> Self:
+    def from_blocks(cls, blocks: list[Any], router: Router) -> Self:
         """Return the cells of the groups of all blocks."""
         return cls(
             router,
@@ -64,30 +48,7 @@ class Cells:
     def with_coordinates(
         self, groups: Labels, columns: Labels, values: Floats, X: Points, labels: Labels
     ) -> tuple["Cells", int]:
-        """Change coordinates of some centroids, and find new weights where they change.
-
-        Parameters
-        ----------
-        groups, columns : ndarray of int
-            The groups and the columns.
-
-        values : ndarray of float
-            The new coordinates.
-
-        X : ndarray of shape (n_samples, n_features) or SparsePoints
-            The training records.
-
-        labels : ndarray of shape (n_samples,)
-            Group of each of them.
-
-        Returns
-        -------
-        cells : Cells
-            The new cells.
-
-        n_moved : int
-            Number of records that do not lie in the cell of their own group.
-        """
+        """Change coordinates of some centroids, and find new weights where they change."""
         centroids = with_values(self.centroids, groups, columns, values)
         weights, n_moved = self.weights.copy(), 0
         changed = np.unique(np.searchsorted(self.starts, groups, side="right") - 1)

@@ -22,30 +22,7 @@ N_FEW = 1_000
 
 @dataclass(frozen=True)
 class FittedGroups:
-    """Centroids, sizes and weights of groups.
-
-    Attributes
-    ----------
-    centroids, scaled_centroids : ndarray of shape (n_groups, n_features)
-        Means of the groups, in the units and the float type of the records, with NaN where too few
-        values are known, and in the scaled space.
-
-    sizes : ndarray of shape (n_groups,)
-        Number of records in each group.
-
-    weights : ndarray of shape (n_groups,)
-        Power weights; all 0 if no weights put every record into the cell of its own group.
-
-    sse : float
-        Sum of squared distances to the centroids, in the scaled space.
-
-    n_moved : int
-        Number of records that lie in the cell of a group with a different centroid, or may do so if
-        the scaler rounds differently.
-
-    n_iter : int
-        Number of iterations of the refiner.
-    """
+    """Centroids, sizes and weights of groups."""
 
     centroids: np.ndarray
     scaled_centroids: np.ndarray
@@ -56,7 +33,7 @@ class FittedGroups:
     n_iter: int
 
     @classmethod
-    def of(
+    def from_labels(
         cls,
         records: Array,
         scaled: Floats,

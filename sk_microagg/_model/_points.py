@@ -24,16 +24,7 @@ MIN_RECORDS = 1_000
 
 @dataclass(frozen=True)
 class SparsePoints:
-    """Points of which most coordinates are 0.
-
-    Attributes
-    ----------
-    matrix : csr_array of shape (n_records, n_coordinates)
-        The points.
-
-    routing : ndarray of shape (n_records, n_columns)
-        Columns by which records are divided into blocks.
-    """
+    """Points of which most coordinates are 0."""
 
     matrix: csr_array
     routing: np.ndarray

@@ -19,20 +19,6 @@ class Router:
 
     Children have larger numbers than their parent, and the leaves, from left to right, are blocks
     0, 1, ...
-
-    Attributes
-    ----------
-    column : ndarray of shape (n_nodes,)
-        The column cut at each node.
-
-    cut : ndarray of shape (n_nodes,)
-        Records with at most this value go left. NaN at a leaf.
-
-    children : ndarray of shape (n_nodes, 2)
-        The left and the right child of each node; -1 at a leaf.
-
-    block : ndarray of shape (n_nodes,)
-        Number of the block at a leaf; -1 at other nodes.
     """
 
     column: np.ndarray
@@ -61,40 +47,7 @@ class Router:
         units: Array | None = None,
         is_small_enough: Callable[[Labels], bool] | None = None,
     ) -> Self:
-        """Cut the records in two, recursively, until no part is larger than `block_size`.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            The records, in the scaled space.
-
-        block_size : float
-            Maximum number of records of a part. Parts with up to 2k - 2 records more are not cut
-            either: cuts are not exactly at the median, so parts may exceed it by that many.
-
-        smallest : int
-            Minimum number of records on either side of a cut. A part without such a cut stays
-            whole.
-
-        k : int
-            Every cut depends on at least `k` records on either side.
-
-        may_be_block : callable or None, default=None
-            Receives the indices of the records on one side of a cut; returns whether they may form
-            a part. A part that cannot be cut so stays whole.
-
-        units : ndarray of shape (n_samples,) or None, default=None
-            Who each record belongs to: cuts then depend on records of `k` units on either side.
-
-        is_small_enough : callable or None, default=None
-            Receives the indices of the records of a part; returns whether it need not be cut, if it
-            has no more than `block_size` records.
-
-        Returns
-        -------
-        router : Router
-            The tree of cuts.
-        """
+        """Cut the records in two, recursively, until no part is larger than `block_size`."""
 
         def may_cut(rows):
             if may_be_block is None:

@@ -14,13 +14,7 @@ from sk_microagg._utils._typing import Floats, Labels
 
 @dataclass(frozen=True)
 class StratifiedCells:
-    """The cells of each stratum.
-
-    Attributes
-    ----------
-    parts : tuple of Cells
-        The cells of each stratum.
-    """
+    """The cells of each stratum."""
 
     parts: tuple[Cells, ...]
 
@@ -69,13 +63,7 @@ class StratifiedCells:
 
 @dataclass(frozen=True)
 class StratifiedRouter:
-    """The blocks of each stratum, numbered stratum by stratum. A table without strata has one.
-
-    Attributes
-    ----------
-    parts : tuple of Router
-        The blocks of each stratum.
-    """
+    """The blocks of each stratum, numbered stratum by stratum. A table without strata has one."""
 
     parts: tuple[Router, ...]
 

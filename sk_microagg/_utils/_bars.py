@@ -12,29 +12,7 @@ BLUE = "#2b83c6"
 
 
 def bars(title: str, rows: list[tuple[str, float, str]]) -> str:
-    """Draw horizontal bars below a title.
-
-    Parameters
-    ----------
-    title : str
-        What the bars show.
-
-    rows : list of (str, float, str)
-        Label, length and text of each bar. Labels may be hostile; long ones are cut off, and a
-        pointer on them shows all.
-
-    Returns
-    -------
-    svg : str
-        The picture, 284 pixels wide.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._bars import bars
-    >>> picture = bars("Groups by size", [("5", 30.0, "30"), ("6", 2.0, "2")])
-    >>> picture.startswith("<svg"), picture.count("<rect"), len(picture) < 1500
-    (True, 2, True)
-    """
+    """Draw horizontal bars below a title."""
     longest = max((length for _, length, _ in rows), default=0.0) or 1.0
     width, height = LABEL + BAR + TEXT, ROW * (len(rows) + 1)
     rows = [(printable(label), length, escape(text)) for label, length, text in rows]

@@ -31,12 +31,6 @@ class BaseEstimator(_BaseEstimator):
 
     The link leads to the page of the class in the public package that it is defined in. A class of
     the user has none, since `_doc_link_module` is not where it is defined.
-
-    Examples
-    --------
-    >>> from sk_microagg.builders import MDAV
-    >>> MDAV()._get_doc_link()
-    'https://sk-microagg.readthedocs.io/en/stable/generated/sk_microagg.builders.MDAV.html'
     """
 
     _doc_link_module = "sk_microagg"

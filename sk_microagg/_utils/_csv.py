@@ -25,42 +25,16 @@ MARKS_OF_BINARY_FILES = {
 
 
 class CSVError(ValueError):
-    """A file is not CSV; the message names the file, and the line where there is one.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._csv import CSVError
-    >>> str(CSVError("table.csv, line 3: unexpected end of data."))
-    'table.csv, line 3: unexpected end of data.'
-    """
+    """A file is not CSV; the message names the file, and the line where there is one."""
 
 
 class EncodingError(CSVError):
-    """A file is not text in the encoding in which it was read.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._csv import CSVError, EncodingError
-    >>> issubclass(EncodingError, CSVError)
-    True
-    """
+    """A file is not text in the encoding in which it was read."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a CSV file, and how its lines are written.
-
-    Attributes
-    ----------
-    reader : csv.reader
-        The rows as lists of text, [] for a blank line.
-
-    has_mark : bool
-        Whether the file begins with a byte order mark.
-
-    line_end : str
-        What ends its first row.
-    """
+    """The rows of a CSV file, and how its lines are written."""
 
     reader: object
     has_mark: bool
@@ -83,26 +57,6 @@ def opened_csv(
 
     It may begin with a byte order mark. Cells that contain a separator, a quote or the end of a
     line are in double quotes, and quotes within them are doubled.
-
-    Parameters
-    ----------
-    source : str, path or file
-        The file. It is opened once, so it may be a pipe. A file may be open for text or, buffered,
-        for bytes.
-
-    sep : str, default=","
-        Separator of cells.
-
-    is_compressed : bool, default=False
-        Whether it is a gzip file; for paths only.
-
-    encoding : str, default="utf-8"
-        The encoding of its text.
-
-    Yields
-    ------
-    rows : Rows
-        The rows.
     """
     name = source_name(source)
     rows: Any = None
@@ -144,28 +98,7 @@ def _lines_of_first_row(first: str, text: Iterator[str], sep: str) -> list[str]:
 
 
 def read_csv_rows(source: Any, *, sep: str = ",") -> list[list[str]]:
-    r"""Read all rows of a CSV file that are not blank.
-
-    Parameters
-    ----------
-    source : str, path or text file
-        The file.
-
-    sep : str, default=","
-        Separator of cells.
-
-    Returns
-    -------
-    rows : list of list of str
-        The rows.
-
-    Examples
-    --------
-    >>> import io
-    >>> from sk_microagg._utils._csv import read_csv_rows
-    >>> read_csv_rows(io.StringIO('a,b\n\n1,"2,5"\n'))
-    [['a', 'b'], ['1', '2,5']]
-    """
+    r"""Read all rows of a CSV file that are not blank."""
     with opened_csv(source, sep=sep) as rows:
         return [row for row in rows if row]
 

@@ -8,7 +8,7 @@ import numpy as np
 EPOCH = datetime(1970, 1, 1)
 SECONDS_PER_DAY, SECONDS_PER_HOUR = 86_400, 3_600
 
-DATES, DAYS, HOURS = "date", "days", "hours"
+DATE, DAYS, HOURS = "date", "days", "hours"
 
 # The first and the last day that can be written, in days since 1970.
 FIRST_DAY = float((datetime.min - EPOCH).days)
@@ -26,28 +26,7 @@ def is_time(cell: object) -> bool:
 
 
 def number_of_date(cell: Any) -> tuple[float, str]:
-    """A date, a time of day or a duration as a number, and its unit.
-
-    Parameters
-    ----------
-    cell : date, time, timedelta, datetime64, timedelta64 or pandas.Period
-        The date; of a period, its start.
-
-    Returns
-    -------
-    number : float
-        Days since 1970 for dates, days for durations, hours for times of day.
-
-    unit : {"date", "days", "hours"}
-        The unit.
-
-    Examples
-    --------
-    >>> from datetime import datetime
-    >>> from sk_microagg._utils._dates import number_of_date
-    >>> number_of_date(datetime(1970, 1, 2, 12))
-    (1.5, 'date')
-    """
+    """A date, a time of day or a duration as a number, and its unit."""
     if hasattr(cell, "start_time"):  # a period
         cell = cell.start_time
     if isinstance(cell, np.datetime64 | np.timedelta64):
@@ -58,30 +37,13 @@ def number_of_date(cell: Any) -> tuple[float, str]:
         seconds = cell.hour * 3600 + cell.minute * 60 + cell.second + cell.microsecond / 1e6
         return seconds / SECONDS_PER_HOUR, HOURS
     if not isinstance(cell, datetime):
-        return float(cell.toordinal() - EPOCH.toordinal()), DATES
+        return float(cell.toordinal() - EPOCH.toordinal()), DATE
     # As a clock on the wall shows it.
-    return (cell.replace(tzinfo=None) - EPOCH).total_seconds() / SECONDS_PER_DAY, DATES
+    return (cell.replace(tzinfo=None) - EPOCH).total_seconds() / SECONDS_PER_DAY, DATE
 
 
 def day_of_text(text: str) -> float | None:
-    """An ISO date, with or without a time, in days since 1970; None if it is none.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-
-    Returns
-    -------
-    days : float or None
-        The days.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._dates import day_of_text
-    >>> day_of_text("1970-01-02"), day_of_text("1970-01-02T12:00:00"), day_of_text("May")
-    (1.0, 1.5, None)
-    """
+    """An ISO date, with or without a time, in days since 1970; None if it is none."""
     try:
         return number_of_date(datetime.fromisoformat(text))[0]
     except ValueError:
@@ -89,23 +51,6 @@ def day_of_text(text: str) -> float | None:
 
 
 def text_of_day(days: float) -> str:
-    """Days since 1970 as an ISO date, with a time unless it is midnight.
-
-    Parameters
-    ----------
-    days : float
-        The days, from `FIRST_DAY` to `LAST_DAY`.
-
-    Returns
-    -------
-    text : str
-        The date.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._dates import text_of_day
-    >>> text_of_day(1.0), text_of_day(1.5)
-    ('1970-01-02', '1970-01-02T12:00:00')
-    """
+    """Days since 1970 as an ISO date, with a time unless it is midnight."""
     moment = EPOCH + timedelta(days=days)
     return moment.isoformat() if moment.time() != time() else moment.date().isoformat()

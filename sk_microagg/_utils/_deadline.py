@@ -25,20 +25,6 @@ class Deadline:
     """The end of a search: a point in time, or the moment at which Ctrl-C asks for it.
 
     Kernels ask it now and then whether it `is_over`.
-
-    Parameters
-    ----------
-    seconds : float, default=inf
-        Seconds from now.
-
-    grace : float, default=0.0
-        Seconds from Ctrl-C to the end; if infinite, Ctrl-C does not end it.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._deadline import Deadline
-    >>> Deadline().is_over(), Deadline(0.0).is_over()
-    (False, True)
     """
 
     def __init__(self, seconds: float = math.inf, *, grace: float = 0.0) -> None:
@@ -100,15 +86,10 @@ def warn_if_interrupted(result: str) -> None:
     """Warn that Ctrl-C has ended a search; to be called at the end of its block.
 
     Within another block nothing is said: that one answers for all of its searches.
-
-    Parameters
-    ----------
-    result : str
-        What the user gets nevertheless.
     """
     if is_interrupted() and _is_in_main_thread() and _Requests.n_blocks == 1:
         warnings.warn(
-            f"The search was interrupted by Ctrl-C: {result}.", stacklevel=level_of_user()
+            f"The search was interrupted by Ctrl-C: {result}.", stacklevel=user_stacklevel()
         )
 
 
@@ -183,7 +164,7 @@ def _is_in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def level_of_user() -> int:
+def user_stacklevel() -> int:
     """The `stacklevel` at which a warning of the caller names the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame):

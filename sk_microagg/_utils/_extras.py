@@ -5,30 +5,7 @@ from typing import Any
 
 
 def import_extra(module: str, extra: str, purpose: str) -> Any:
-    """Import an optional dependency, or name the extra that installs it.
-
-    Parameters
-    ----------
-    module : str
-        Name of the module.
-
-    extra : str
-        The extra of `sk-microagg` that installs it.
-
-    purpose : str
-        What needs it, as the subject of a sentence.
-
-    Returns
-    -------
-    module : module
-        The module.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._extras import import_extra
-    >>> import_extra("math", "report", "A report").pi
-    3.141592653589793
-    """
+    """Import an optional dependency, or name the extra that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -5,7 +5,7 @@ from warnings import warn
 
 import numpy as np
 
-from sk_microagg._utils._deadline import level_of_user
+from sk_microagg._utils._deadline import user_stacklevel
 from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg._utils._typing import Labels
 
@@ -14,19 +14,7 @@ N_STANDARD_ERRORS = 2.0
 
 
 def warn_if_homogeneous(labels: Labels, y: Any, parameter: str) -> None:
-    """Warn if more records than by chance are in groups of one class, since `y` was used for them.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_records,)
-        Group of each record, numbered from 0.
-
-    y : array-like of shape (n_records,) or (n_records, n_outputs)
-        The target. Numbers, and several targets, are not looked at.
-
-    parameter : str
-        What made the groups uniform, in the message.
-    """
+    """Warn if more records than by chance are in groups of one class, since `y` was used for them."""
     y = as_target(y)
     if y.ndim > 1 or not has_classes(y):
         return
@@ -37,33 +25,12 @@ def warn_if_homogeneous(labels: Labels, y: Any, parameter: str) -> None:
             f"({chance:.0%} would be by chance), which can be told of each of their members. "
             "privacy=LDiversity(2) prevents it, with sensitive=y in fit.",
             UserWarning,
-            stacklevel=level_of_user(),
+            stacklevel=user_stacklevel(),
         )
 
 
 def homogeneous_share(labels: Labels, classes: Labels) -> tuple[float, float, float]:
-    """Share of records in groups of one class, and what it would be if classes were shuffled.
-
-    Parameters
-    ----------
-    labels, classes : ndarray of shape (n_records,)
-        Group and class of each record, both numbered from 0.
-
-    Returns
-    -------
-    share : float
-        The share.
-
-    chance, error : float
-        Expectation and standard error of the share if classes had nothing to do with groups.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._utils._homogeneous import homogeneous_share
-    >>> homogeneous_share(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]))[:2]
-    (0.5, 0.625)
-    """
+    """Share of records in groups of one class, and what it would be if classes were shuffled."""
     sizes = np.bincount(labels)
     lowest = np.full(len(sizes), len(labels))
     np.minimum.at(lowest, labels, classes)

@@ -2,38 +2,13 @@
 
 import numpy as np
 
-from sk_microagg._utils._people import n_people, some
+from sk_microagg._utils._people import n_people, take_units
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 
 
 def known_means(X: Array, labels: Labels, units: Array | None = None) -> Floats:
-    """Mean of the known values of each group, column by column.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The numbers, NaN where one is missing.
-
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0.
-
-    units : ndarray of shape (n_samples,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    Returns
-    -------
-    means : ndarray of shape (n_groups, n_features)
-        The means; NaN where `too_few_known` says so.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._utils._missing import known_means
-    >>> X = np.array([[1.0], [3.0], [np.nan], [5.0], [np.nan], [np.nan]])
-    >>> known_means(X, np.array([0, 0, 0, 1, 1, 1])).ravel()
-    array([ 2., nan])
-    """
+    """Mean of the known values of each group, column by column."""
     means = group_means(X, labels)
     for j in np.flatnonzero(np.isnan(X).any(axis=0)):
         averages = means_of_known(X[:, j], labels, len(means))
@@ -61,5 +36,5 @@ def too_few_known(
     known = ~np.isnan(values)
     sizes = np.bincount(labels, minlength=n_groups)
     n_known = np.bincount(labels[known], minlength=n_groups)
-    of_one = n_people(labels[known], n_groups, some(units, known)) == 1
+    of_one = n_people(labels[known], n_groups, take_units(units, known)) == 1
     return (2 * n_known < sizes) | (of_one & (n_people(labels, n_groups, units) > 1))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._utils._people import some
+from sk_microagg._utils._people import take_units
 from sk_microagg._utils._typing import Array, Floats, Labels
 
 # In columns with missing values, scales are powers of 2 to the power of this, and centers multiples
@@ -19,37 +19,6 @@ class MissingCoordinates:
 
     A missing value lies at the mean of the known ones of its column, and as far from a known value,
     on average, as two known ones are from each other: both up to what `coarse_moments` rounds.
-
-    Parameters
-    ----------
-    scaled : ndarray of shape (n_records, n_columns)
-        The columns, with NaN where a value is missing.
-
-    is_standardized : bool
-        Whether a column and its further coordinate are to have the variance of its known values
-        together, as that of a column without missing values.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    Attributes
-    ----------
-    columns : ndarray of int
-        The columns that have a further coordinate.
-
-    places : ndarray of shape (n_columns,)
-        Where missing values lie in each column.
-
-    heights : ndarray of shape (n_columns,)
-        The further coordinate of missing values; 0 in columns without one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._utils._missing_coordinates import MissingCoordinates
-    >>> scaled = np.array([[1.0], [5.0], [1.0], [5.0], [np.nan]])
-    >>> MissingCoordinates(scaled, is_standardized=False).parts(scaled)[1].ravel()
-    array([0., 0., 0., 0., 2.])
     """
 
     def __init__(self, scaled: Floats, is_standardized: bool, units: Array | None = None) -> None:
@@ -75,21 +44,7 @@ class MissingCoordinates:
         self.places = self._means * self._factors
 
     def parts(self, scaled: Floats) -> tuple[Floats, Floats]:
-        """The columns without missing values, and the further coordinates.
-
-        Parameters
-        ----------
-        scaled : ndarray of shape (n_records, n_columns)
-            The columns of any records.
-
-        Returns
-        -------
-        values : ndarray of shape (n_records, n_columns)
-            The columns.
-
-        indicators : ndarray of shape (n_records, n_further)
-            The further coordinates.
-        """
+        """The columns without missing values, and the further coordinates."""
         missing = np.isnan(scaled)
         if missing.any():
             scaled = np.where(missing, self._means, scaled)
@@ -101,7 +56,7 @@ class MissingCoordinates:
 def coarse_moments(values: Floats, units: Array | None = None) -> tuple[float, float]:
     """Mean and deviation of known values, so coarse that nobody's follow; deviation 0 if equal."""
     known = ~np.isnan(values)
-    values, units = values[known], some(units, known)
+    values, units = values[known], take_units(units, known)
     center = float(values.mean())
     deviations = values - center
     squares = deviations**2

@@ -31,7 +31,7 @@ STYLE = """
 """
 
 
-class ShowsGroups:
+class GroupsReprMixin:
     """Mixin for estimators with groups: a notebook shows figures of these beside the diagram.
 
     They are computed from the public attributes alone, and none of them is about fewer records than
@@ -62,29 +62,7 @@ class ShowsGroups:
 
 
 def html_of(model: Any) -> str:
-    """Figures of the groups of a model, and a small picture.
-
-    Parameters
-    ----------
-    model : object
-        An estimator.
-
-    Returns
-    -------
-    html : str
-        A list and one or two SVGs; empty if the model is not fitted, or has no groups.
-
-    Examples
-    --------
-    >>> from sk_microagg import MicroAggregator
-    >>> from sk_microagg._utils._notebook import html_of
-    >>> html_of(MicroAggregator())
-    ''
-    >>> "<dt>Groups</dt><dd>2, of 3 records each</dd>" in html_of(
-    ...     MicroAggregator(k=3).fit([[1], [2], [3], [7], [8], [9]])
-    ... )
-    True
-    """
+    """Figures of the groups of a model, and a small picture."""
     needed = ("group_sizes_", "information_loss_", "exact_transform_")
     if not all(hasattr(model, name) for name in needed):
         return ""
@@ -117,25 +95,7 @@ def _groups(sizes: Labels) -> str:
 
 
 def size_rows(sizes: Labels) -> list[tuple[str, float, str]]:
-    """How many groups there are of each size, for `bars`; sizes are joined if they are many.
-
-    Parameters
-    ----------
-    sizes : ndarray of int
-        Number of records in each group.
-
-    Returns
-    -------
-    rows : list of (str, int, str)
-        At most nine; the largest twentieth of the groups may be in the last one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._utils._notebook import size_rows
-    >>> size_rows(np.array([5] * 30 + [7] * 9 + [250]))
-    [('5', 30, '30'), ('6', 0, '0'), ('7', 9, '9'), ('8 or more', 1, '1')]
-    """
+    """How many groups there are of each size, for `bars`; sizes are joined if they are many."""
     low, top = int(sizes.min()), int(sizes.max())
     if top - low >= MOST_BARS:
         top = int(np.quantile(sizes, 0.95, method="higher"))
@@ -152,18 +112,7 @@ def _span(start: int, width: int) -> str:
 
 
 def column_losses(model: Any) -> dict[str, float] | None:
-    """What each column loses, by its name, if it can be computed from public attributes.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-
-    Returns
-    -------
-    losses : dict or None
-        Shares from 0 to 1.
-    """
+    """What each column loses, by its name, if it can be computed from public attributes."""
     if hasattr(model, "column_losses_"):
         return model.column_losses_
     scaler: Any = getattr(model, "scaler_", None)
@@ -181,24 +130,7 @@ def column_losses(model: Any) -> dict[str, float] | None:
 
 
 def loss_rows(losses: dict[str, float]) -> list[tuple[str, float, str]]:
-    """The columns that lose most, for `bars`.
-
-    Parameters
-    ----------
-    losses : dict
-        Losses by the names of columns.
-
-    Returns
-    -------
-    rows : list of (str, float, str)
-        At most nine; the last one says how many columns there are besides.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._notebook import loss_rows
-    >>> loss_rows({"age": 0.031, "income": 0.12})
-    [('income', 0.12, '12.0%'), ('age', 0.031, '3.10%')]
-    """
+    """The columns that lose most, for `bars`."""
     ordered = sorted(losses.items(), key=lambda item: -item[1])
     rows = [
         (str(name)[:LONGEST_NAME], loss, percent(loss, digits=3))

@@ -8,24 +8,7 @@ SUFFIXES_OF_PAGES = (".html", ".htm")
 
 
 def check_page_name(path: FilePath, named: str) -> None:
-    """Raise unless a report is named like the page of HTML that it is.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    named : str
-        The parameter and its value, as messages name them.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._pages import check_page_name
-    >>> check_page_name("report.pdf", "path='report.pdf'")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    ValueError: path='report.pdf' must end in .html or .htm: reports are written as HTML...
-    """
+    """Raise unless a report is named like the page of HTML that it is."""
     if Path(path).suffix.lower() not in SUFFIXES_OF_PAGES:
         raise ValueError(
             f"{named} must end in {' or '.join(SUFFIXES_OF_PAGES)}: reports are written as HTML. A "

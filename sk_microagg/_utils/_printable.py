@@ -6,21 +6,5 @@ def printable(text: object) -> str:
 
     Names of columns and files, and cells, may contain control characters that move the cursor,
     clear the screen, or reverse the direction of text.
-
-    Parameters
-    ----------
-    text : object
-        The text to print.
-
-    Returns
-    -------
-    line : str
-        A single line of printable characters.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._printable import printable
-    >>> print(printable("age\x1b[2J\n, größe"))
-    age\x1b[2J\n, größe
     """
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(text))

@@ -18,23 +18,6 @@ class ProgressLine:
     On a terminal and in a notebook there is one line, in which each text overwrites the one before.
     Anything else, such as a file or a pipe, is a log: each text is a line of its own, and there are
     few of them.
-
-    Parameters
-    ----------
-    stream : text file or None, default=None
-        Where to draw; None for what `sys.stdout` is at the time.
-
-    Examples
-    --------
-    >>> import io
-    >>> from sk_microagg._utils._progress import ProgressLine
-    >>> log = io.StringIO()
-    >>> line = ProgressLine(log)
-    >>> line.draw("run 1 of 2")
-    >>> line.draw("run 2 of 2")
-    >>> line.end()
-    >>> log.getvalue()
-    'run 1 of 2\nrun 2 of 2\n'
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -126,24 +109,6 @@ class ProgressCount:
     r"""A progress line that counts, and estimates the seconds left; to be used in one thread.
 
     In the end it has the seconds that the work took.
-
-    Parameters
-    ----------
-    n_total : int
-        How many there are.
-
-    unit : str
-        What is counted, in the plural.
-
-    verbose : int
-        Whether to print the line.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._progress import ProgressCount
-    >>> with ProgressCount(2, "blocks", verbose=0) as progress:
-    ...     progress.advance()
-    ...     progress.advance()
     """
 
     def __init__(self, n_total: int, unit: str, verbose: int) -> None:
@@ -180,25 +145,5 @@ class ProgressCount:
 
 
 def seconds_left(seconds: float, share_done: float) -> float:
-    """Estimate the seconds that work will take from now on.
-
-    Parameters
-    ----------
-    seconds : float
-        Seconds since its start.
-
-    share_done : float
-        The share of it that is done, above 0.
-
-    Returns
-    -------
-    left : float
-        The estimate, never below 0.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._progress import seconds_left
-    >>> seconds_left(30.0, 0.75)
-    10.0
-    """
+    """Estimate the seconds that work will take from now on."""
     return max(seconds / share_done - seconds, 0.0)

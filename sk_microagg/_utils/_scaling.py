@@ -97,22 +97,6 @@ def rounding_of(
 
     Matrix products round differently depending on the number of rows. A column may even consist of
     rounding error only, such as a whitened component without variance.
-
-    Parameters
-    ----------
-    scaler : transformer or None
-        The fitted scaler.
-
-    records, scaled : ndarray of shape (n_samples, n_features)
-        The records, and the result of scaling all of them at once.
-
-    scale_some : callable or None, default=None
-        Scales some records; None for `scale` with this scaler.
-
-    Returns
-    -------
-    rounding : ndarray of shape (n_scaled_features,)
-        The largest difference in each column; all 0 for scalers known to cause none.
     """
     if scaler is None or type(scaler) in CELL_BY_CELL:
         return np.zeros(scaled.shape[1])

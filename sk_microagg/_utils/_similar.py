@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 from warnings import warn
 
-from sk_microagg._utils._deadline import level_of_user
+from sk_microagg._utils._deadline import user_stacklevel
 
 # How messages begin, for those who filter them.
 SIMILAR = "Column .* has values that differ only in case"
@@ -19,7 +19,7 @@ def warn_of_similar_values(name: object, values: Iterable[Any]) -> None:
             f"Column {name!r} has values that differ only in case, spaces or the form of letters: "
             "they count as different values, or people. Write them alike.",
             UserWarning,
-            stacklevel=level_of_user(),
+            stacklevel=user_stacklevel(),
         )
 
 

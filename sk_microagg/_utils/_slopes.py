@@ -30,34 +30,6 @@ def slopes(
     root of the sum of squared changes of predictions, over that of squared distances. A squared
     change is the product of the changes of both models: where they learned from different records,
     what they took chance for is different, and cancels out.
-
-    Parameters
-    ----------
-    models : pair of callable
-        Each returns one or several predictions for each of some points.
-
-    points : ndarray or sparse array of shape (n_records, n_coordinates)
-        The records.
-
-    column_of : ndarray of shape (n_coordinates,)
-        The column that each coordinate belongs to, numbered from 0.
-
-    random : RandomState
-        Chooses records and their partners.
-
-    Returns
-    -------
-    slopes : ndarray of shape (n_columns,)
-        The slope of each column; 0 for one that has a single value, or of which models disagree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._utils._slopes import slopes
-    >>> random = np.random.RandomState(0)
-    >>> models = [lambda X: X @ [4.0, 1.0], lambda X: X @ [1.0, -1.0]]
-    >>> slopes(models, random.rand(50, 2), np.array([0, 1]), random)
-    array([2., 0.])
     """
     n_columns, n_coordinates = int(column_of.max()) + 1, points.shape[1]
     fitting = MOST_NUMBERS // n_coordinates

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._utils._missing_coordinates import MissingCoordinates
-from sk_microagg._utils._people import n_people, some
+from sk_microagg._utils._people import n_people, take_units
 from sk_microagg._utils._scaling import coarsen, own_floats, rounding_of, scale, standardizes
 from sk_microagg._utils._typing import Array, Floats, Labels
 
@@ -26,34 +26,6 @@ class ScaledSpace:
     from each other. If the scaler is a StandardScaler, both coordinates together have a variance of
     about 1, as columns without missing values do; with a TargetScaler, one of the weight of the
     column. In columns with missing values, all of these are coarse numbers: see `coarse_moments`.
-
-    Parameters
-    ----------
-    scaler : transformer or None
-        The scaler, not fitted; None leaves the columns as they are.
-
-    min_known : int, default=3
-        Columns with missing values of which fewer people have a value are not used: what a scaler
-        holds would tell of these.
-
-    Attributes
-    ----------
-    with_missing : ndarray of int
-        The scaled columns that have a coordinate for missing values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._utils._space import ScaledSpace
-    >>> space = ScaledSpace(None)
-    >>> space.fit(np.array([[1.0], [5.0], [1.0], [5.0], [np.nan]]))
-    array([[1., 0.],
-           [5., 0.],
-           [1., 0.],
-           [5., 0.],
-           [3., 2.]])
-    >>> space.points(np.array([[np.nan]]))
-    array([[3., 2.]])
     """
 
     def __init__(self, scaler: Any, min_known: int = FEWEST_KNOWN) -> None:
@@ -61,24 +33,7 @@ class ScaledSpace:
         self._min_known = min_known
 
     def fit(self, records: Array, units: Array | None = None, y: Any = None) -> Floats:
-        """Fit the scaler, and return the points of the records.
-
-        Parameters
-        ----------
-        records : ndarray of shape (n_samples, n_features)
-            The numbers, NaN where one is missing.
-
-        units : ndarray of shape (n_samples,) or None, default=None
-            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-        y : array-like of shape (n_samples,) or None, default=None
-            The target, for a scaler that uses one.
-
-        Returns
-        -------
-        points : ndarray of shape (n_samples, n_coordinates)
-            The scaled columns, then the coordinates for missing values.
-        """
+        """Fit the scaler, and return the points of the records."""
         has_missing = np.isnan(records).any(axis=0)
         # From mean and variance of two known values, both could be computed.
         self._unused = np.flatnonzero(
@@ -97,37 +52,12 @@ class ScaledSpace:
         return np.concatenate(parts, axis=1) if len(self.with_missing) else scaled
 
     def points(self, records: Array) -> Floats:
-        """The points of records, whether or not the space was fitted on them.
-
-        Parameters
-        ----------
-        records : ndarray of shape (n_records, n_features)
-            The numbers, NaN where one is missing.
-
-        Returns
-        -------
-        points : ndarray of shape (n_records, n_coordinates)
-            The points.
-        """
+        """The points of records, whether or not the space was fitted on them."""
         values, indicators = self.parts(records)
         return np.concatenate([values, indicators], axis=1) if indicators.shape[1] else values
 
     def parts(self, records: Array) -> tuple[Floats, Floats]:
-        """The points of records in two parts: scaled columns, and coordinates for missing values.
-
-        Parameters
-        ----------
-        records : ndarray of shape (n_records, n_features)
-            The numbers, NaN where one is missing.
-
-        Returns
-        -------
-        values : ndarray of shape (n_records, n_scaled_columns)
-            The scaled columns.
-
-        indicators : ndarray of shape (n_records, n_with_missing)
-            The coordinates for missing values.
-        """
+        """The points of records in two parts: scaled columns, and coordinates for missing values."""
         return self._missing.parts(scale(self._scaler, self._without_unused(records)))
 
     def _without_unused(self, records: Array) -> Array:
@@ -141,34 +71,14 @@ class ScaledSpace:
     def single_values(
         self, records: Array, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:
-        """Where a single value of a group is known, so that its mean in the space would tell it.
-
-        Parameters
-        ----------
-        records : ndarray of shape (n_records, n_features)
-            The numbers, NaN where one is missing.
-
-        labels : ndarray of shape (n_records,)
-            Group of each record, numbered from 0.
-
-        units : ndarray of shape (n_records,) or None, default=None
-            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-        Returns
-        -------
-        groups, columns : ndarray of int
-            The groups and the scaled columns.
-
-        places : ndarray of float
-            Where missing values of these columns lie, used instead of the group means.
-        """
+        """Where a single value of a group is known, so that its mean in the space would tell it."""
         scaled = scale(self._scaler, self._without_unused(records))
         found = [np.empty((0, 2), dtype=np.intp)]
         n_groups = int(labels.max()) + 1
         has_several = n_people(labels, n_groups, units) > 1
         for column in np.flatnonzero(np.isnan(scaled).any(axis=0)):
             known = ~np.isnan(scaled[:, column])
-            of_one = n_people(labels[known], n_groups, some(units, known)) == 1
+            of_one = n_people(labels[known], n_groups, take_units(units, known)) == 1
             groups = np.flatnonzero(of_one & has_several)
             found.append(np.column_stack([groups, np.full(len(groups), column)]))
         groups, columns = np.concatenate(found).T
@@ -195,21 +105,7 @@ class ScaledSpace:
         return rows, columns, (self._missing.places + HIDDEN * self._missing.heights)[columns]
 
     def rounding(self, records: Array, points: Floats) -> Floats:
-        """How much coordinates may differ if records become points in another batch or order.
-
-        Parameters
-        ----------
-        records : ndarray of shape (n_records, n_features)
-            The records.
-
-        points : ndarray of shape (n_records, n_coordinates)
-            Their points.
-
-        Returns
-        -------
-        rounding : ndarray of shape (n_coordinates,)
-            The largest difference of each coordinate.
-        """
+        """How much coordinates may differ if records become points in another batch or order."""
         return rounding_of(self._scaler, records, points, self.points)
 
 
@@ -222,21 +118,7 @@ def fewest_known(k: int) -> int:
 
 
 def known_people(records: Array, units: Array | None = None) -> Labels:
-    """Number of people who have a value, column by column.
-
-    Parameters
-    ----------
-    records : ndarray of shape (n_records, n_features)
-        The numbers, NaN where one is missing.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    Returns
-    -------
-    n_known : ndarray of shape (n_features,)
-        The numbers.
-    """
+    """Number of people who have a value, column by column."""
     known = ~np.isnan(records)
     if units is None:
         return known.sum(axis=0)

@@ -36,41 +36,7 @@ def target_weights(
     random_state: RandomState = 0,
     estimator: Estimator = None,
 ) -> Floats:
-    """Weights of columns by what two forests find them to tell of a target.
-
-    Parameters
-    ----------
-    points : ndarray or sparse array of shape (n_records, n_coordinates)
-        The records.
-
-    column_of : ndarray of shape (n_coordinates,)
-        The column that each coordinate belongs to, numbered from 0.
-
-    y : ndarray of shape (n_records,) or (n_records, n_targets)
-        The target: classes or numbers.
-
-    floor : float, default=0.1
-        The weight of a column that tells nothing, as a share of the largest weight.
-
-    random_state : int, RandomState instance or None, default=0
-        Seed of the forests, and of an estimator without one.
-
-    estimator : estimator or None, default=None
-        A model with `feature_importances_` or `coef_` in the place of the forests.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_columns,)
-        The weight of each column, a power of 2; about 1 on average.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._utils._target_weights import target_weights
-    >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> target_weights(X, np.array([0, 1]), X[:, 0] > 0)
-    array([2. , 0.5])
-    """
+    """Weights of columns by what two forests find them to tell of a target."""
     random = check_seed(random_state)
     if estimator is None:
         told, chance = _told_by_forests(points, column_of, y, random)

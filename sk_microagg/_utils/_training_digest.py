@@ -18,14 +18,14 @@ def digest(records: Array) -> str:
     """Return a fingerprint of a whole table, by which to recognize it.
 
     With it, guesses at the table can be tested, so it must not leave the process: see
-    `KnowsTrainingData`.
+    `TrainingDigestMixin`.
     """
     fingerprint = sha256(str(records.shape).encode())
     fingerprint.update(np.ascontiguousarray(records, dtype=np.float64).data)
     return fingerprint.hexdigest()[:8]
 
 
-class KnowsTrainingData:
+class TrainingDigestMixin:
     """Mixin for estimators with a digest of their training data, which copies do not contain.
 
     Models are pickled to be distributed, and the digest would confirm a correct guess at the data.

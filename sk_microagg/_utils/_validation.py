@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from sk_microagg._utils._deadline import level_of_user
+from sk_microagg._utils._deadline import user_stacklevel
 from sk_microagg._utils._tables import (
     DATES,
     columns_of,
@@ -57,7 +57,7 @@ def warn_if_k_is_1(k: int, privacy: Any = None) -> None:
             "k=1: nothing is anonymized, since each record may be a group of its own. k must be at "
             "least 2 to protect anybody.",
             UserWarning,
-            stacklevel=level_of_user(),
+            stacklevel=user_stacklevel(),
         )
 
 

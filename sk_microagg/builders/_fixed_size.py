@@ -14,21 +14,7 @@ Growth: TypeAlias = Literal["nn", "nc"]
 
 
 class FixedSizeGroups:
-    """The groups formed so far, and the pool of the remaining records.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    k : int
-        Group size.
-
-    growth : {"nn", "nc"}, default="nn"
-        How a group grows from its first record. "nn" (nearest neighbors) adds the k - 1 records
-        nearest to the first one; "nc" (nearest to the centroid) adds, one at a time, the record
-        nearest to the centroid of the group so far.
-    """
+    """The groups formed so far, and the pool of the remaining records."""
 
     def __init__(self, X: Floats, k: int, growth: Growth = "nn") -> None:
         check_option("growth", growth, ("nn", "nc"))

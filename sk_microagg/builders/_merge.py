@@ -20,27 +20,6 @@ def merge_until_met(X: Floats, labels: Labels, rules: Rules | None) -> Labels:
     the table, as published. Rules are monotone, so that this ends if all records together satisfy
     them.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), float64, C-contiguous
-        The records.
-
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0 with none left out.
-
-    rules : Rules or None
-        What each group must satisfy; None or no rule: nothing.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0. Groups keep their order.
-
-    Raises
-    ------
-    ValueError
-        If all records together violate a rule.
-
     References
     ----------
     .. [1] J. Soria-Comas, J. Domingo-Ferrer, D. Sánchez, S. Martínez (2015). t-closeness through

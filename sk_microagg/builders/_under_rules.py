@@ -24,14 +24,6 @@ class MDAVUnderRules(MDAV):
 
     Where that leaves few groups, groups with the values of the table are tried as well, and those
     with less loss are kept. To users, it is the builder "mdav" under constraints.
-
-    Examples
-    --------
-    >>> from sk_microagg.builders._under_rules import MDAVUnderRules
-    >>> from sk_microagg.privacy import LDiversity, Rules
-    >>> rules = Rules.of_table(4, 2, LDiversity(2), sensitive=["flu", "flu", "gout", "gout"])
-    >>> MDAVUnderRules().build([[0.0], [1.0], [5.0], [6.0]], k=2, rules=rules)
-    array([0, 1, 0, 1])
     """
 
     knows_rules = True

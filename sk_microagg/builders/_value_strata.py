@@ -49,27 +49,7 @@ def _ranks(units: Array) -> Array:
 def representative_groups(
     X: Floats, order: Labels, rules: Rules, least: float, most: float
 ) -> Labels:
-    """Build groups that take one record of each stratum, and thus have the values of the table.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    order : ndarray of shape (n_samples,)
-        The records in the order of their sensitive values.
-
-    rules : Rules
-        The number of strata grows until most groups satisfy them.
-
-    least, most : float
-        The number of strata to begin with, and the number after which no more are tried.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0.
-    """
+    """Build groups that take one record of each stratum, and thus have the values of the table."""
     size = least
     while True:
         labels = take_groups(X, ValueStrata(X, order, even_number(len(X), ceil(size))))
@@ -100,19 +80,7 @@ def take_groups(X: Floats, strata: "ValueStrata") -> Labels:
 
 
 class ValueStrata:
-    """Records divided by the rank of their sensitive value; groups take one record of each stratum.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    order : ndarray of shape (n_samples,)
-        The records in the order of their sensitive values.
-
-    n_strata : int
-        Number of strata.
-    """
+    """Records divided by the rank of their sensitive value; groups take one record of each stratum."""
 
     def __init__(self, X: Floats, order: Labels, n_strata: int) -> None:
         self.n_groups, n_left = divmod(len(X), n_strata)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 
 from sk_microagg._utils._extras import import_extra
-from sk_microagg._utils._people import n_people, some
+from sk_microagg._utils._people import n_people, take_units
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._tables import check_types
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
@@ -79,7 +79,7 @@ class CategoryColumn:
         codes, different = self._factorize(column)
         known = codes >= 0
         counts = np.bincount(codes[known], minlength=len(different))
-        people = n_people(codes[known], len(different), some(units, known))
+        people = n_people(codes[known], len(different), take_units(units, known))
         self._fit(column, self._choose_values(different, counts, people, k), k, units)
 
     @classmethod

@@ -30,21 +30,7 @@ MAX_FOR_ROUTING = 32
 
 
 def numbers_of(table: DataFrame, columns: list[Any]) -> Floats:
-    """The cells of records as numbers.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The records.
-
-    columns : list
-        An object per column, of one of the classes for its kind.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_records, n_columns)
-        What lies on a line by its value, a category by its code; NaN where one is missing.
-    """
+    """The cells of records as numbers."""
     return np.column_stack(
         [
             (column.values if isinstance(column, ON_A_LINE) else column.numbers)(table[column.name])
@@ -54,31 +40,7 @@ def numbers_of(table: DataFrame, columns: list[Any]) -> Floats:
 
 
 class Coordinates:
-    """Coordinates of columns of any kind, which together have the variance of their weights.
-
-    Parameters
-    ----------
-    columns : list
-        An object per column, of one of the classes for its kind.
-
-    k : int
-        Smallest size of a group.
-
-    weights : dict
-        By the name of a column, its weight; 1 for others.
-
-    numbers : ndarray of shape (n_records, n_columns)
-        Records as `numbers_of` gives them, to which the variance of what lies on a line refers.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    shares : bool, default=False
-        Whether categories are released as shares, of which all of the variance counts.
-
-    n_records : int or None, default=None
-        Number of records of the table, if `numbers` are a sample of it.
-    """
+    """Coordinates of columns of any kind, which together have the variance of their weights."""
 
     # Models of earlier versions say nothing about it.
     _is_large = False
@@ -133,19 +95,7 @@ class Coordinates:
         return numbers_of(table, self._columns)
 
     def points(self, numbers: Floats) -> Points:
-        """The points of records.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n_records, n_columns)
-            The records, as `numbers` gives them.
-
-        Returns
-        -------
-        points : ndarray of shape (n_records, n_coordinates) or SparsePoints
-            The points: numbers, ranks and dates first, then what tells that one of these is
-            missing, then categories.
-        """
+        """The points of records."""
         lines, flags = self._lines_of(numbers)
         codes = self._codes(numbers)
         weight_of = {name: np.sqrt(weight) for name, weight in self._weights.items()}
@@ -197,25 +147,7 @@ class Coordinates:
         labels: Labels,
         hidden: tuple[Labels, Labels] | None = None,
     ) -> dict[Any, tuple[float, float]]:
-        """Squared errors of each column, within groups and in all.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n_records, n_columns)
-            The records, as `numbers` gives them.
-
-        labels : ndarray of shape (n_records,)
-            Group of each record, numbered from 0.
-
-        hidden : tuple of ndarray or None, default=None
-            Groups and columns of `single_values`, for which `stand_ins` count.
-
-        Returns
-        -------
-        sums : dict
-            By the name of each column, the sum of squared distances to the means of the groups, and
-            to the mean of all records.
-        """
+        """Squared errors of each column, within groups and in all."""
         sums = {}
         lines, flags = self._lines_of(numbers)
         if hidden is not None:
@@ -244,27 +176,7 @@ class Coordinates:
     def single_values(
         self, numbers: Floats, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:
-        """Groups and coordinates whose mean would tell the only known value, and what to say there.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n_records, n_columns)
-            The records, as `numbers` gives them.
-
-        labels : ndarray of shape (n_records,)
-            Group of each record, numbered from 0.
-
-        units : ndarray of shape (n_records,) or None, default=None
-            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-        Returns
-        -------
-        groups, columns : ndarray of int
-            The groups and the coordinates.
-
-        places : ndarray of float
-            Where missing values lie.
-        """
+        """Groups and coordinates whose mean would tell the only known value, and what to say there."""
         if not self._lines:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
         values = self._without_few(self._values(numbers))

@@ -24,21 +24,7 @@ NANOSECONDS = {
 
 
 def ticks_of(column: Series) -> tuple[Array, int]:
-    """Dates as whole numbers of a unit.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The dates.
-
-    Returns
-    -------
-    ticks : ndarray of shape (n_cells,), int64
-        The numbers; any number where a date is missing.
-
-    nanoseconds : int
-        Length of the unit in nanoseconds; 0 for periods, which are counted.
-    """
+    """Dates as whole numbers of a unit."""
     kind = column.dtype
     if "period" in str(kind):
         return np.where(is_missing(column), 0, column.array.asi8), 0
@@ -54,24 +40,7 @@ def ticks_of(column: Series) -> tuple[Array, int]:
 
 
 def dates_like(ticks: Array, missing: Booleans, like: Series) -> Series:
-    """Dates of the type of a column, from whole numbers of its unit.
-
-    Parameters
-    ----------
-    ticks : ndarray of shape (n_cells,), int64
-        The numbers.
-
-    missing : ndarray of shape (n_cells,), bool
-        Where a date is missing.
-
-    like : pandas.Series
-        A column of the type.
-
-    Returns
-    -------
-    dates : pandas.Series
-        The dates.
-    """
+    """Dates of the type of a column, from whole numbers of its unit."""
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     kind = like.dtype
     if "period" in str(kind):

@@ -16,30 +16,7 @@ NOT_IN_ARROW = ("Object", "Int128", "UInt128")
 
 
 class Frame:
-    """A table as a pandas DataFrame, and the way back to the type that it came in.
-
-    Parameters
-    ----------
-    X : DataFrame of pandas or polars, Table of pyarrow, or array-like
-        The table.
-
-    estimator : estimator or None, default=None
-        The estimator to name in messages.
-
-    Attributes
-    ----------
-    table : pandas.DataFrame
-        The table. Columns keep their types; those of polars and Arrow are Arrow types of pandas.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg.encoding._frames import Frame
-    >>> frame = Frame(np.array([[34, "A"], [51, None]], dtype=object))
-    >>> frame.back(frame.table)
-    array([[34, 'A'],
-           [51, None]], dtype=object)
-    """
+    """A table as a pandas DataFrame, and the way back to the type that it came in."""
 
     def __init__(self, X: Any, estimator: Estimator = None) -> None:
         self._pandas = import_extra("pandas", "table", "A table of columns of any kind")
@@ -176,28 +153,7 @@ def with_room(column: Series) -> Series:
 def without_rare_categories(
     released: Series, column: Series, k: int, units: Array | None = None
 ) -> Series:
-    """Released cells whose type does not list categories that few records have.
-
-    Parameters
-    ----------
-    released : pandas.Series
-        The cells.
-
-    column : pandas.Series
-        The column that they stand for.
-
-    k : int
-        Categories that fewer people have are left out if none of the released cells shows them;
-        but those of an order that nobody has stay.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    Returns
-    -------
-    released : pandas.Series
-        The cells, with all other categories in the type.
-    """
+    """Released cells whose type does not list categories that few records have."""
     if not is_categorical(released):
         return released
     categories = released.dtype.categories
@@ -226,24 +182,7 @@ def is_categorical(column: Series) -> bool:
 
 
 def replace_columns(table: DataFrame, kept: list[Any], columns: dict[Any, DataFrame]) -> DataFrame:
-    """Some columns of a table, with others in the place of these.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table.
-
-    kept : list
-        Names of the columns to return.
-
-    columns : dict
-        By the names of columns, a DataFrame with what is there instead.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        The table, with its index.
-    """
+    """Some columns of a table, with others in the place of these."""
     cells, names = [], []
     for position, name in enumerate(table.columns):
         if name in columns:

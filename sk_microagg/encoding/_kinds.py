@@ -30,25 +30,7 @@ KIND_OF_OBJECTS = {
 
 
 def kind_of(column: Series) -> str:
-    """The kind of a column by its type, and by its cells if these are objects.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The column.
-
-    Returns
-    -------
-    kind : {"number", "ordinal", "category", "boolean", "date"}
-        The kind.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sk_microagg.encoding._kinds import kind_of
-    >>> [kind_of(pd.Series(cells)) for cells in ([1, 2], ["a", "b"], [True, None], [2**60])]
-    ['number', 'category', 'boolean', 'category']
-    """
+    """The kind of a column by its type, and by its cells if these are objects."""
     types = import_extra("pandas", "table", "A table of columns of any kind").api.types
     kind = column.dtype
     if is_categorical(column):

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 from warnings import warn
 
-from sk_microagg._utils._deadline import level_of_user
+from sk_microagg._utils._deadline import user_stacklevel
 from sk_microagg._utils._similar import warn_of_similar_values
 from sk_microagg._utils._typing import DataFrame, Labels
 from sk_microagg.encoding._frames import is_missing
@@ -42,23 +42,6 @@ def warn_of_lost_columns(
 
     Also of those whose values are mostly rare: groups do not keep them together, and since they
     have no coordinates, the loss is low although nothing is left of them.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The records.
-
-    released : dict
-        By the name of each column, a DataFrame with what each group is released as.
-
-    labels : ndarray of shape (n_records,)
-        Group of each record, numbered from 0.
-
-    rare_shares : dict
-        By the name of a column of categories, the share of cells whose values are rare.
-
-    k : int
-        Values that fewer people share are rare.
     """
     for name, rows in released.items():
         is_known = ~is_missing(table[name])
@@ -69,12 +52,12 @@ def warn_of_lost_columns(
                 f"Column {name!r} is released as missing almost everywhere: its values differ, and "
                 f"those that few people have are not released. {ADVICE}",
                 UserWarning,
-                stacklevel=level_of_user(),
+                stacklevel=user_stacklevel(),
             )
         elif rare_shares.get(name, 0.0) > MOST_RARE:
             warn(
                 f"Column {name!r} has mostly values that fewer than {k} people share: groups do "
                 f"not keep these together, and the information loss does not count them. {ADVICE}",
                 UserWarning,
-                stacklevel=level_of_user(),
+                stacklevel=user_stacklevel(),
             )

@@ -15,38 +15,7 @@ def mode_positions(
     units: Array | None = None,
     people_in_table: Labels | None = None,
 ) -> Labels:
-    """A record of each group that has its most frequent value.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_records,)
-        The values; the last code is that of missing ones.
-
-    in_table : ndarray of shape (n_codes,)
-        How many records of the table have each value.
-
-    labels : ndarray of shape (n_records,)
-        Group of each record, numbered from 0.
-
-    n_groups : int
-        Number of groups.
-
-    k : int
-        Smallest size of a group.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    people_in_table : ndarray of shape (n_values,) or None, default=None
-        How many people of the table have each value that is not missing; None if the records are
-        the whole table.
-
-    Returns
-    -------
-    positions : ndarray of shape (n_groups,)
-        Position of the first such record of each group; -1 if most values are missing, or if no
-        value may be released.
-    """
+    """A record of each group that has its most frequent value."""
     n_codes = len(in_table)
     pairs, first, in_group = np.unique(
         labels * n_codes + codes, return_index=True, return_counts=True

@@ -228,33 +228,7 @@ def group_averages(
     like: Series,
     units: Array | None = None,
 ) -> Floats:
-    """Mean or median of the known values of each group; NaN where too few are known.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        The values, NaN where one is missing.
-
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0.
-
-    n_groups : int
-        Number of groups.
-
-    average : {"mean", "median"}
-        The average.
-
-    like : pandas.Series
-        The column; where its type has no room for missing values, none is missing.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    Returns
-    -------
-    averages : ndarray of shape (n_groups,)
-        The averages.
-    """
+    """Mean or median of the known values of each group; NaN where too few are known."""
     if average == "mean":
         averages = means_of_known(values, labels, n_groups)
     else:

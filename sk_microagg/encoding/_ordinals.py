@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._utils._extras import import_extra
-from sk_microagg._utils._people import n_people, some
+from sk_microagg._utils._people import n_people, take_units
 from sk_microagg._utils._typing import Array, Floats, Series
 from sk_microagg.encoding._frames import (
     is_categorical,
@@ -172,5 +172,5 @@ def _people_by_value(column: Series, units: Array | None) -> dict[Any, int]:
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     codes, different = pandas.factorize(column.astype(object))
     known = ~is_missing(column)
-    people = n_people(codes[known], len(different), some(units, known))
+    people = n_people(codes[known], len(different), take_units(units, known))
     return dict(zip(different, people, strict=True))

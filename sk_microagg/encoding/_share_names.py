@@ -9,30 +9,7 @@ from sk_microagg.generalization._labels import label_of
 def share_names(
     column: Hashable, values: list[Any], has_other: bool, has_missing: bool
 ) -> list[str]:
-    """Different names for the share of each value, and of other and missing ones.
-
-    Parameters
-    ----------
-    column : object
-        Name of the column.
-
-    values : list
-        The values.
-
-    has_other, has_missing : bool
-        Whether there are names for other values, and for missing ones.
-
-    Returns
-    -------
-    names : list of str
-        The names.
-
-    Examples
-    --------
-    >>> from sk_microagg.encoding._share_names import share_names
-    >>> share_names("ward", ["A", "B"], has_other=True, has_missing=False)
-    ['ward=A', 'ward=B', 'ward=(other)']
-    """
+    """Different names for the share of each value, and of other and missing ones."""
     names = _different_names([label_of(value) for value in values], values)
     if has_other:
         names.append(_unused("(other)", names))

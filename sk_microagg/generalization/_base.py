@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._kernels import RangeColumns
 from sk_microagg._model._release import release_of
 from sk_microagg._utils._base import BaseEstimator
-from sk_microagg._utils._notebook import ShowsGroups
+from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._statistics import group_sizes
-from sk_microagg._utils._training_digest import KnowsTrainingData, digest, warn_if_training_data
+from sk_microagg._utils._training_digest import TrainingDigestMixin, digest, warn_if_training_data
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Output, TableLike
 from sk_microagg._utils._validation import (
     check_k,
@@ -29,7 +29,7 @@ from sk_microagg.generalization._mixed_table import MixedTable
 
 
 class Generalizer(
-    ShowsGroups, KnowsTrainingData, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+    GroupsReprMixin, TrainingDigestMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
 ):
     """Base of transformers that replace each record by the generalized values of its group.
 

@@ -15,22 +15,7 @@ from sk_microagg.generalization._value_tree import ValueTree
 
 
 class NestedBins:
-    """Bins of numbers, the bins that these are merged into, and so on.
-
-    Parameters
-    ----------
-    levels : list of sequence of float
-        Ascending edges of the bins of each level, the finest level first. The edges of a level are
-        some of those of the level before, among them both ends.
-
-    Attributes
-    ----------
-    low, high : float
-        The first edge and the last, which is in no bin.
-
-    n_bins : int
-        Number of bins of the finest level.
-    """
+    """Bins of numbers, the bins that these are merged into, and so on."""
 
     def __init__(self, levels: list[ArrayLike]) -> None:
         self._levels = [_check_edges(edges) for edges in levels]
@@ -59,21 +44,7 @@ class NestedBins:
         return [float(cover[-1]) for cover in covers if len(cover) > len(self._levels)]
 
     def domain(self, leaves: Iterable[float], values: Iterable[Any]) -> TreeDomain:
-        """The domain of a column.
-
-        Parameters
-        ----------
-        leaves : iterable of float
-            The numbers that are leaves, below their bins.
-
-        values : array-like of float
-            The known values, with repetitions; they are among the leaves.
-
-        Returns
-        -------
-        domain : TreeDomain
-            The root above the bins above the leaves.
-        """
+        """The domain of a column."""
         bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
         # In every bin, a leaf without a label stands for the numbers that are not leaves.
         paths = [(None, *self.labels_of(edge)) for edge in self._levels[0][:-1]]

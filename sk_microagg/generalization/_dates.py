@@ -32,25 +32,7 @@ def days_of(values: Iterable[Any]) -> Array:
 
 
 class DateDomain(NumberDomain):
-    """A column of dates, as days since 1970, that are generalized to intervals.
-
-    Parameters
-    ----------
-    values : array-like of float
-        The known dates as days, with repetitions.
-
-    grid : Grid or None, default=None
-        Where intervals may end, as for numbers.
-
-    unit : float or None, default=None
-        1 if all dates are whole days and otherwise 0. None to find out.
-
-    Examples
-    --------
-    >>> from sk_microagg.generalization._dates import DateDomain
-    >>> DateDomain([0.0, 1.0, 40.0]).label((0.0, 40.0))
-    '[1970-01-01, 1970-02-10]'
-    """
+    """A column of dates, as days since 1970, that are generalized to intervals."""
 
     def __init__(
         self, values: Sequence[float] | Floats, grid: Grid | None = None, unit: float | None = None

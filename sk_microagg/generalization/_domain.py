@@ -33,26 +33,7 @@ def information(counts):
 
 
 class TreeDomain:
-    """A column whose values are leaves of a tree, and which is generalized to nodes of it.
-
-    Parameters
-    ----------
-    tree : ValueTree
-        The tree.
-
-    values : ndarray
-        The known values, with repetitions.
-
-    loss : sequence of float
-        Loss of each node.
-
-    midpoints : sequence of float or None
-        Midpoint of each node, if it is a tree of numbers.
-
-    bins_of : callable or None
-        For a number that is not a leaf, returns the labels of the nodes above it, the lowest first.
-        The lowest has a leaf without a label for such numbers.
-    """
+    """A column whose values are leaves of a tree, and which is generalized to nodes of it."""
 
     is_tree = True
 
@@ -138,20 +119,7 @@ class TreeDomain:
 
 
 class NumberDomain:
-    """A column of numbers that are generalized to intervals.
-
-    Parameters
-    ----------
-    values : array-like of float
-        The known values, with repetitions.
-
-    grid : Grid or None, default=None
-        Where intervals may end; None if their ends are the smallest and the largest number in them.
-
-    unit : float or None, default=None
-        Width of a single number, which is the step to the next one: 1 if all numbers are integers
-        and otherwise 0. None to find out.
-    """
+    """A column of numbers that are generalized to intervals."""
 
     is_tree = False
     left: Floats

@@ -36,37 +36,7 @@ def group_greedily(
     seeds: Callable[..., Iterator[int]] = random_seeds,
     verbose: int = 0,
 ) -> Labels:
-    """Make groups of k records; the remaining ones, fewer than k, join the groups that fit best.
-
-    Parameters
-    ----------
-    columns : RangeColumns
-        Losses of generalized values.
-
-    lo, hi : ndarray of shape (n_records, n_columns), int32
-        The records, as leaf ranges.
-
-    k : int
-        Size of the groups.
-
-    random_state : RandomState instance
-        Draws the order in which records become seeds, and in which the remaining ones join groups.
-
-    distance : {"ncp", "entropy"}, default="ncp"
-        The criterion by which a record is chosen: the smallest increase of the loss, or the
-        smallest generalization rate by entropy.
-
-    seeds : callable, default=random_seeds
-        Generates the first record of each group.
-
-    verbose : int, default=0
-        If 1, print a progress line.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_records,)
-        Group of each record.
-    """
+    """Make groups of k records; the remaining ones, fewer than k, join the groups that fit best."""
     with ProgressCount(len(lo), "records in groups", verbose) as progress:
         return _group(columns, lo, hi, k, random_state, distance, seeds, progress)
 

@@ -67,22 +67,7 @@ class Grid:
         self._step = step
 
     def ends(self, numbers: Floats, counts: Labels) -> tuple[Floats, Floats]:
-        """The ends of intervals, by their smallest and largest numbers.
-
-        Parameters
-        ----------
-        numbers : ndarray of float
-            Distinct numbers, ascending.
-
-        counts : ndarray of int
-            Number of records with each of them.
-
-        Returns
-        -------
-        low, high : ndarray of float
-            For each number, the lower end of an interval whose smallest number it is, and the upper
-            end of one whose largest number it is; infinite if there is none.
-        """
+        """The ends of intervals, by their smallest and largest numbers."""
         # Upper ends are lower ends of the negated numbers.
         low = self._lower_ends(numbers, counts)
         high = -self._lower_ends(-numbers[::-1], counts[::-1])[::-1]

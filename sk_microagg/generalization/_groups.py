@@ -39,30 +39,7 @@ class GeneralizedGroups:
         labels: Labels,
         weights: Floats,
     ) -> Self:
-        """Generalize the records of each group.
-
-        Parameters
-        ----------
-        hierarchies : list of Hierarchy
-            How each column is generalized.
-
-        domains : list
-            The domains of the columns of the training data.
-
-        lo, hi : ndarray of shape (n_records, n_columns), int32
-            First and last position of each cell, in these domains.
-
-        labels : ndarray of shape (n_records,)
-            Group of each record, numbered from 0.
-
-        weights : ndarray of shape (n_columns,)
-            Weights of the columns.
-
-        Returns
-        -------
-        groups : GeneralizedGroups
-            It knows no value that the release does not show.
-        """
+        """Generalize the records of each group."""
         shape = (labels.max() + 1, lo.shape[1])
         low, high = np.full(shape, np.iinfo(np.int32).max), np.full(shape, -1)
         np.minimum.at(low, labels, lo)

@@ -208,16 +208,7 @@ class Hierarchy:
 
 
 class TreeHierarchy(Hierarchy):
-    """A tree whose leaves are given.
-
-    Attributes
-    ----------
-    leaves : list of str
-        Labels of the leaves in depth-first order: those below one node are adjacent.
-
-    root : str
-        Label of the root.
-    """
+    """A tree whose leaves are given."""
 
     def __init__(self, paths: Iterable[Sequence[Any]]) -> None:
         paths = check_paths(paths)
@@ -234,52 +225,15 @@ class TreeHierarchy(Hierarchy):
                 self._losses[node] = 1.0
 
     def lowest_common(self, *values: object) -> str:
-        """Label of the lowest node above all of some values.
-
-        Parameters
-        ----------
-        *values : str or number
-            Leaves.
-
-        Returns
-        -------
-        label : str
-            The label.
-        """
+        """Label of the lowest node above all of some values."""
         return self._tree.labels[self._node_above(values)]
 
     def loss(self, *values: object) -> float:
-        """Loss of a value that is generalized together with others.
-
-        Parameters
-        ----------
-        *values : str or number
-            Leaves.
-
-        Returns
-        -------
-        loss : float
-            Share of all leaves that are below the lowest common node; 0 if that is a leaf.
-        """
+        """Loss of a value that is generalized together with others."""
         return self._losses[self._node_above(values)]
 
     def entropy(self, *values: object, counts: Mapping[Any, int]) -> float:
-        """Uncertainty about the leaf, given the lowest common node of some values.
-
-        Parameters
-        ----------
-        *values : str or number
-            Leaves.
-
-        counts : dict
-            Number of occurrences of each leaf.
-
-        Returns
-        -------
-        entropy : float
-            Sum of -p log p over the leaves below that node, where p is a leaf's share of all
-            occurrences; 0 for a leaf.
-        """
+        """Uncertainty about the leaf, given the lowest common node of some values."""
         occurrences = np.repeat(np.array([*counts], dtype=object), [*counts.values()])
         return self.domain(occurrences, "counts").info[self._node_above(values)]
 

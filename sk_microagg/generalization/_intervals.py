@@ -15,29 +15,7 @@ from sk_microagg.generalization._labels import interval_of_label, is_number
 def ends_of_intervals(
     column: Any, are_dates: bool = False
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Ends of the intervals in a released column.
-
-    Parameters
-    ----------
-    column : Series or ndarray
-        The column: intervals as text, or single values, which are both ends of their own.
-
-    are_dates : bool, default=False
-        Whether they are ISO dates, and not numbers.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_cells,) or None
-        The ends, in days since 1970 if they are dates; NaN for missing values and "*". None if a
-        cell is anything else.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg.generalization._intervals import ends_of_intervals
-    >>> ends_of_intervals(np.array(["[20, 29]", "34", "*"], dtype=object))
-    (array([20., 34., nan]), array([29., 34., nan]))
-    """
+    """Ends of the intervals in a released column."""
     if has_numbers(column):
         numbers = np.asarray(column, dtype=np.float64)
         return numbers, numbers

@@ -30,27 +30,7 @@ from sk_microagg.generalization._paths import COLLECTIONS
 
 
 class MixedTable:
-    """The columns of a table of numbers and categories: known values, and which cells are missing.
-
-    Parameters
-    ----------
-    X : array-like or DataFrame of shape (n_records, n_columns)
-        The table.
-
-    estimator : estimator
-        The estimator to name in error messages.
-
-    Attributes
-    ----------
-    names : list
-        Names of the columns; for an array, their positions.
-
-    known : list of ndarray
-        Known values of each column, floats if all are numbers.
-
-    missing : ndarray of shape (n_records, n_columns), bool
-        Which cells are missing.
-    """
+    """The columns of a table of numbers and categories: known values, and which cells are missing."""
 
     def __init__(self, X: Any, estimator: Estimator) -> None:
         X = as_table(X)

@@ -36,39 +36,7 @@ def refine(
     random_state: np.random.RandomState,
     verbose: int = 0,
 ) -> Labels:
-    """Lower the loss of a partition of generalized records.
-
-    Parameters
-    ----------
-    columns : RangeColumns
-        Losses of generalized values.
-
-    lo, hi : ndarray of shape (n_records, n_columns), int32
-        The records, as leaf ranges.
-
-    labels : ndarray of shape (n_records,)
-        Group of each record; groups have k to 2k - 1.
-
-    k : int
-        Smallest size of a group.
-
-    total : float
-        The denominator of losses.
-
-    policy : LocalSearch, IteratedLocalSearch or None
-        The search. Costs in its `trace_` become multiples of the last one.
-
-    random_state : RandomState instance
-        Source of the random decisions.
-
-    verbose : int, default=0
-        If 1, print a progress line of a local search; an iterated one has its own `verbose`.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_records,)
-        A partition whose loss is no larger.
-    """
+    """Lower the loss of a partition of generalized records."""
     if policy is None:
         return labels
 

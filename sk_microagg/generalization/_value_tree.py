@@ -10,40 +10,7 @@ from sk_microagg.generalization._labels import ROOT
 
 
 class ValueTree:
-    """A tree of values whose leaves are numbered depth first, so that each node covers a range.
-
-    Parameters
-    ----------
-    paths : iterable of sequence of str
-        For each leaf, the labels from it up to the node below the root. Nodes are identified by
-        their whole path, so that a label may occur in several places.
-
-    root : str, default="*"
-        Label of the root.
-
-    Attributes
-    ----------
-    labels : list of str
-        Label of each node. The leaves come first.
-
-    parent : list of int
-        Parent of each node; the root is its own.
-
-    first, last : list of int
-        First and last leaf that each node covers.
-
-    n_leaves : int
-        Number of leaves.
-
-    root : int
-        Number of the root.
-
-    paths : list of tuple of str
-        Labels from below the root down to each node; empty for the root.
-
-    node_at : dict
-        Number of the node at each path.
-    """
+    """A tree of values whose leaves are numbered depth first, so that each node covers a range."""
 
     def __init__(self, paths: Iterable[Sequence[Any]], root: str = ROOT) -> None:
         leaves = dict.fromkeys(tuple(path)[::-1] for path in paths)

@@ -9,32 +9,7 @@ MOST_PAIRS = 20_000_000
 
 
 def cheapest_assignment(costs: Floats, points: Labels, sizes: Labels) -> Labels:
-    """Assign all records to rows at the least total cost, by shortest augmenting paths.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (n_points, n_rows)
-        What it costs to assign a record to a row.
-
-    points : ndarray of shape (n_records,)
-        The row of `costs` for each record.
-
-    sizes : ndarray of shape (n_rows,)
-        Number of records that each row takes; the sum is the number of records.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_records,)
-        The row that each record is assigned to.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg.metrics._assignment import cheapest_assignment
-    >>> costs = np.array([[0.0, 9.0], [1.0, 4.0], [2.0, 9.0]])
-    >>> cheapest_assignment(costs, np.arange(3), np.array([2, 1]))
-    array([0, 1, 0])
-    """
+    """Assign all records to rows at the least total cost, by shortest augmenting paths."""
     assignment = _Assignment(costs, points, sizes)
     for record in assignment.take_nearest():
         assignment.add(record)

@@ -202,38 +202,7 @@ def _place(column: Hashable, names: list[Any]) -> int:
 
 
 class AttributeAttack:
-    """Records and different released rows as points, to guess one column after another.
-
-    Parameters
-    ----------
-    names : list
-        Names of the columns.
-
-    points, rows : ndarray of shape (n_points, n_coordinates) or SparsePoints
-        Records, and different released rows.
-
-    counts : ndarray of shape (n_rows,)
-        How often each of these rows is released.
-
-    column_of : ndarray of shape (n_coordinates,)
-        The number of the column that each coordinate belongs to.
-
-    columns : list of tuple
-        For each column, original values, those of the different rows, and whether they are on a
-        line, as :meth:`MixedPair.columns` yields them.
-
-    n_control : int, default=0
-        How many of the records, the last ones, are those of people who are not in the release.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg.metrics._attribute_inference import AttributeAttack
-    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 7.0], [9.0, 7.0]])
-    >>> attack = AttributeAttack.of_numbers(np.round(X, -1), X)
-    >>> attack.guess(0, width=1.0, n_jobs=None).success
-    1.0
-    """
+    """Records and different released rows as points, to guess one column after another."""
 
     def __init__(
         self,

@@ -14,41 +14,7 @@ MOST_PROBABILITIES = 10
 
 
 def confidence_of(model: Estimator, X: TableLike, y: Array, name: str) -> tuple[Floats, Floats]:
-    """How confident a model is of the labels of records, and what else its answers are.
-
-    Parameters
-    ----------
-    model : classifier or regressor
-        The fitted model.
-
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        The records.
-
-    y : ndarray of shape (n_samples,)
-        Their labels, or numbers.
-
-    name : str
-        Name of `X` in messages.
-
-    Returns
-    -------
-    confidence : ndarray of shape (n_samples,)
-        The probability of the true label; without probabilities, how far its decision function is
-        above those of others; without these, whether the model is right. Of a regressor, minus the
-        squared error.
-
-    features : ndarray of shape (n_samples, n_answers)
-        The answers of the model as numbers, for a classifier to learn from.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from sk_microagg.metrics._confidence import confidence_of
-    >>> X, y = np.zeros((4, 1)), np.array(["a", "b", "b", "b"])
-    >>> confidence_of(DummyClassifier().fit(X, y), X, y, "X")[0]
-    array([0.25, 0.75, 0.75, 0.75])
-    """
+    """How confident a model is of the labels of records, and what else its answers are."""
     if not callable(getattr(model, "predict", None)) or isinstance(model, type):
         raise TypeError(f"model={model!r} must be a fitted classifier or regressor.")
     predicted = np.asarray(model.predict(X))

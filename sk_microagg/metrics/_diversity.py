@@ -88,7 +88,7 @@ def homogeneity_of_both(labels_or_release: TableLike, sensitive: TableLike) -> F
 
 
 def _homogeneous_shares(groups: Labels, codes: Array, known: list[Any]) -> tuple[Any, Any]:
-    counts = GroupCounts.of(groups, codes)
+    counts = GroupCounts.from_labels(groups, codes)
     n_known = counts.n_codes - counts.sum((counts.codes == len(known)).astype(np.intp))
     return np.mean(counts.n_codes[groups] == 1), np.mean(n_known[groups] == 1)
 

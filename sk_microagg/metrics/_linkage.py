@@ -206,27 +206,7 @@ def linkage_one_to_one(
     distances: Callable[[Labels], Floats],
     units: Array | None = None,
 ) -> RecordLinkage:
-    """The linkage by optimal assignment.
-
-    Parameters
-    ----------
-    X : ndarray or DataFrame of shape (n_samples, n_features)
-        The original records.
-
-    classes : ndarray of shape (n_samples,)
-        The class of released rows of each record.
-
-    distances : callable
-        Given the numbers of records, returns their squared distances from the rows of all classes.
-
-    units : ndarray of shape (n_samples,), int, or None, default=None
-        Who each record belongs to; None if each belongs to somebody else.
-
-    Returns
-    -------
-    linkage : RecordLinkage
-        The linkage.
-    """
+    """The linkage by optimal assignment."""
     points = row_classes(X, "X")
     first, n_equal = np.unique(points, return_index=True, return_counts=True)[1:]
     sizes = np.bincount(classes)

@@ -52,27 +52,6 @@ class MixedPair:
     Columns are matched by position. Distances are those of the encoded original, in which every
     category has a coordinate, however rare it is. A released category that the original does not
     have, such as "*", has none.
-
-    Parameters
-    ----------
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        The original table.
-
-    release : array-like or DataFrame of shape (n_samples, n_features)
-        The released row of each record.
-
-    kinds : dict, default=()
-        Kinds of columns by their names, where these are not to be found from their types.
-
-    same_rows : bool, default=True
-        Whether the release must have a row for each record. Otherwise it may have any rows.
-
-    Examples
-    --------
-    >>> from sk_microagg.metrics._mixed import MixedPair
-    >>> pair = MixedPair([[34, "A"], [36, "B"], [51, "B"]], [[35, "*"], [35, "*"], [51, "B"]])
-    >>> [(values.tolist(), released.tolist()) for values, released, _ in pair.columns()]
-    [([34.0, 36.0, 51.0], [35.0, 35.0, 51.0]), ([0.0, 1.0, 1.0], [2.0, 2.0, 1.0])]
     """
 
     def __init__(
@@ -160,24 +139,7 @@ class MixedPair:
 
 
 def pair_of(estimator: Any, X: Any, release: Any) -> MixedPair:
-    """What a fitted TableAggregator anonymized, and its release of that, whatever else they hold.
-
-    Parameters
-    ----------
-    estimator : TableAggregator
-        The estimator.
-
-    X : DataFrame of pandas or polars, Table of pyarrow, or array-like
-        The table that it was fitted on.
-
-    release : same type as `X`
-        What `fit_transform` returned.
-
-    Returns
-    -------
-    pair : MixedPair
-        The quasi-identifiers. What the estimator treated as categories are categories.
-    """
+    """What a fitted TableAggregator anonymized, and its release of that, whatever else they hold."""
     names = list(estimator.kinds_)
     kept = estimator._table_roles.kept
     released = Frame(release).table

@@ -8,27 +8,7 @@ from sk_microagg._utils._typing import Floats, Labels
 def most_frequent_by_class(
     classes: Labels, values: Floats, counts: Labels, tolerance: float
 ) -> Floats:
-    """The most frequent value of each class.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_rows,)
-        Class of each row, numbered from 0.
-
-    values : ndarray of shape (n_rows,)
-        Its value, or NaN.
-
-    counts : ndarray of shape (n_rows,)
-        How often it occurs.
-
-    tolerance : float
-        How near values are that count as equal.
-
-    Returns
-    -------
-    found : ndarray of shape (n_classes,)
-        A value of each class, or NaN if all are missing.
-    """
+    """The most frequent value of each class."""
     order = np.argsort(classes, kind="stable")
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     found = values[order[starts]]
@@ -40,31 +20,7 @@ def most_frequent_by_class(
 
 
 def most_frequent(values: Floats, counts: Labels, tolerance: float) -> float:
-    """The value with the most values near it, the lowest of several; NaN if all are missing.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        The values, or NaN.
-
-    counts : ndarray of shape (n_rows,)
-        How often each occurs.
-
-    tolerance : float
-        How near values are that count as equal.
-
-    Returns
-    -------
-    value : float
-        The value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg.metrics._most_frequent import most_frequent
-    >>> float(most_frequent(np.array([1.0, 8.0, 9.0]), np.array([2, 1, 2]), tolerance=1.0))
-    8.0
-    """
+    """The value with the most values near it, the lowest of several; NaN if all are missing."""
     is_known = ~np.isnan(values)
     if not is_known.any():
         return np.nan

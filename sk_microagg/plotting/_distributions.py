@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._dates import DATES
+from sk_microagg._utils._dates import DATE
 from sk_microagg._utils._numbers import whole_percent
-from sk_microagg._utils._people import n_people, some
+from sk_microagg._utils._people import n_people, take_units
 from sk_microagg._utils._shares import bound_in_words, bound_of_people
 from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
 from sk_microagg._utils._typing import Array
@@ -43,11 +43,6 @@ def compare_columns(
 
     With `is_fixed`, bins depend on X only, and their ends are rounded: the counts of X in bins that
     move with the release would tell of single records if there were several releases.
-
-    Returns
-    -------
-    columns : list of Histogram, Bars or Note
-        One per column.
     """
     before, after = columns_of(X, "X"), columns_of(release, "release")
     shapes = [(len(table[0]), len(table)) for table in (before, after)]
@@ -102,7 +97,7 @@ def _compare_with_text(name, before, old, unit, after, at_least, units, is_fixed
 
     `old` are the numbers of `before`, and `unit` that of dates.
     """
-    low, high = ends_of_intervals(after, are_dates=unit == DATES)
+    low, high = ends_of_intervals(after, are_dates=unit == DATE)
     if low is not None:
         ends, words = (low, high), "missing or *"
         return _count_numbers(name, old, ends, at_least, units, is_fixed, unit, words)
@@ -149,7 +144,7 @@ def _count_numbers(name, old, ends, at_least, units, is_fixed, unit_name, missin
         for bound, values in zip(bounds, (known, low), strict=True)
     )
     if is_fixed:
-        lowest, highest = _extremes_of_people(known, some(units, np.isfinite(old)))
+        lowest, highest = _extremes_of_people(known, take_units(units, np.isfinite(old)))
         least = _range(lowest, at_least, always_rounds=True)[0]
         largest = _range(highest, at_least, always_rounds=True)[1]
     else:
@@ -161,7 +156,7 @@ def _count_numbers(name, old, ends, at_least, units, is_fixed, unit_name, missin
     bins = np.digitize(known, edges[1:-1])
     before = np.bincount(bins, minlength=len(edges) - 1)
     after = count_in_bins(low, high, edges, are_integers)
-    starts = _starts_of_runs(bins, len(before), at_least, some(units, np.isfinite(old)))
+    starts = _starts_of_runs(bins, len(before), at_least, take_units(units, np.isfinite(old)))
     return Histogram(
         name,
         np.append(edges[starts], edges[-1]),

@@ -43,21 +43,7 @@ def before_and_after(estimator: Any, X: Any) -> tuple[Any, Any, list[str] | None
 
 
 def units_of(estimator: Any, X: Any) -> Array | None:
-    """Who each record belongs to, numbered from 0; None if the estimator has no unit in its table.
-
-    Parameters
-    ----------
-    estimator : MicroAggregator, TableAggregator or KAIM
-        The estimator.
-
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        The records that it was fitted on.
-
-    Returns
-    -------
-    units : ndarray of shape (n_samples,), int, or None
-        The numbers.
-    """
+    """Who each record belongs to, numbered from 0; None if the estimator has no unit in its table."""
     unit = estimator._table_roles.unit if isinstance(estimator, TableAggregator) else None
     return None if unit is None else codes_of(Frame(X, estimator).table[unit])[0]
 

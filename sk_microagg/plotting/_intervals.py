@@ -6,33 +6,7 @@ from sk_microagg._utils._typing import Floats
 
 
 def count_in_bins(low: Floats, high: Floats, edges: Floats, are_integers: bool) -> Floats:
-    """Number of intervals in each bin, in proportion to the parts of them that lie in it.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (n_intervals,)
-        Ends of the intervals, which may be equal. What lies outside of all bins counts in the
-        outermost ones.
-
-    edges : ndarray of shape (n_bins + 1,)
-        Edges of the bins.
-
-    are_integers : bool
-        Whether an interval covers the integers from end to end.
-
-    Returns
-    -------
-    counts : ndarray of shape (n_bins,)
-        The counts, which need not be integers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg.plotting._intervals import count_in_bins
-    >>> low, high = np.array([0.0, 1.0]), np.array([3.0, 1.0])
-    >>> count_in_bins(low, high, np.array([-0.5, 1.5, 3.5]), are_integers=True)
-    array([1.5, 0.5])
-    """
+    """Number of intervals in each bin, in proportion to the parts of them that lie in it."""
     is_point = low == high
     places = np.digitize(low[is_point], edges[1:-1])
     counts = np.bincount(places, minlength=len(edges) - 1).astype(np.float64)

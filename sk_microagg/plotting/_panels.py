@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._utils._dates import DATES, DAYS, HOURS
+from sk_microagg._utils._dates import DATE, DAYS, HOURS
 from sk_microagg._utils._typing import Axes
 from sk_microagg.plotting._dates import date_axis
 from sk_microagg.plotting._style import FILL, INK, SOFT, percent_axis, short_numbers, tidy
@@ -15,35 +15,7 @@ LONGEST_LABEL, LONGEST_NOTE = 20, 40
 
 @dataclass(frozen=True)
 class Histogram:
-    """Shares of records in bins, which may differ in width.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-
-    edges : ndarray of shape (n_bins + 1,)
-        Edges of the bins.
-
-    before, after : ndarray of shape (n_bins,)
-        Share of the records in each bin.
-
-    unit : float
-        Width of a bin before merging.
-
-    are_integers : bool
-        Whether all original values are integers.
-
-    missing : tuple of two str
-        Share of the records with a missing value, before and after; a bound in words if they are
-        few.
-
-    unit_name : {"date", "days", "hours"} or None, default=None
-        What the numbers stand for, if they are dates, durations or times.
-
-    missing_name : str, default="missing"
-        What a missing value is called.
-    """
+    """Shares of records in bins, which may differ in width."""
 
     name: str
     edges: np.ndarray
@@ -63,7 +35,7 @@ class Histogram:
         percent_axis(ax.yaxis)
         ax.locator_params(axis="y", nbins=4)
         notes = [self.unit_name] if self.unit_name in (DAYS, HOURS) else []
-        if self.unit_name == DATES:
+        if self.unit_name == DATE:
             date_axis(ax.xaxis)
         else:
             ax.locator_params(axis="x", nbins=5, integer=self.are_integers)
@@ -79,19 +51,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Bars:
-    """Shares of records in categories.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-
-    categories : list of str
-        The categories, most frequent first.
-
-    before, after : ndarray of shape (n_categories,)
-        Share of the records in each category.
-    """
+    """Shares of records in categories."""
 
     name: str
     categories: list
@@ -114,16 +74,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Note:
-    """The reason why a column is not drawn.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-
-    text : str
-        The reason.
-    """
+    """The reason why a column is not drawn."""
 
     name: str
     text: str

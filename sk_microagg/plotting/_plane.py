@@ -9,18 +9,7 @@ from sk_microagg._utils._typing import Floats
 
 
 class Plane:
-    """The plane of the first two principal components of a table.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records, with at least two columns.
-
-    Attributes
-    ----------
-    shares : tuple of two floats
-        Share of the variance of `X` along each axis.
-    """
+    """The plane of the first two principal components of a table."""
 
     def __init__(self, X: Floats) -> None:
         self.center = X.mean(axis=0)

@@ -25,26 +25,7 @@ ROWS_FOR_THE_PLANE = 20_000
 
 @dataclass(frozen=True)
 class ReleasedGroups:
-    """Groups of a release, each a point in the plane of the first two principal components.
-
-    Attributes
-    ----------
-    points : ndarray of shape (n_shown, 2)
-        The groups, or a random sample if there are many. A row that occurs once, or fewer than k
-        times, is not among them.
-
-    sizes : ndarray of shape (n_shown,)
-        Their sizes.
-
-    axis_names : tuple of two str
-        Labels of the axes.
-
-    n_groups : int
-        Number of all groups.
-
-    largest : int
-        Size of the largest class of equal rows.
-    """
+    """Groups of a release, each a point in the plane of the first two principal components."""
 
     points: Floats
     sizes: Labels
@@ -53,7 +34,7 @@ class ReleasedGroups:
     largest: int
 
     @classmethod
-    def of(cls, release: Any, k: int) -> Self | None:
+    def from_release(cls, release: Any, k: int) -> Self | None:
         """Place the groups of a release; None if there are fewer than two groups or columns."""
         if not are_numbers(release) and find_spec("pandas") is None:
             return None  # Categories become points in pandas' frames only.

@@ -12,27 +12,7 @@ from sk_microagg._utils._typing import Array, Codes
 
 
 def codes_of(values: Any) -> tuple[Codes, list[Any]]:
-    """Number the different values of a column.
-
-    Parameters
-    ----------
-    values : array-like or Series of shape (n_samples,)
-        The values: numbers, text, dates or any other objects that can be compared for equality.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_samples,), int32
-        Code of each value. Missing values have the last code.
-
-    different : list
-        The value with each code, without the missing one.
-
-    Examples
-    --------
-    >>> from sk_microagg.privacy._codes import codes_of
-    >>> codes_of(["flu", None, "gout", "flu", float("nan")])
-    (array([0, 2, 1, 0, 2], dtype=int32), ['flu', 'gout'])
-    """
+    """Number the different values of a column."""
     values = as_column(values)
     if _is_sorted_by_unique(values):
         # All NaN and NaT are equal here, and last.

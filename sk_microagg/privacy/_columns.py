@@ -11,19 +11,7 @@ from sk_microagg.privacy._codes import as_column
 
 
 class RoleColumns:
-    """One or several columns, by name or number.
-
-    Parameters
-    ----------
-    sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
-        The columns.
-
-    n_records : int
-        Number of records that they must have.
-
-    parameter : str, default="sensitive"
-        Their name in messages.
-    """
+    """One or several columns, by name or number."""
 
     def __init__(self, sensitive: Any, n_records: int, parameter: str = "sensitive") -> None:
         self._parameter = parameter

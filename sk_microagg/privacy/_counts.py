@@ -10,20 +10,7 @@ from sk_microagg._utils._typing import Array, Labels
 
 @dataclass(frozen=True)
 class GroupCounts:
-    """The codes in each group, and how many of its records have each of them.
-
-    Attributes
-    ----------
-    codes, counts : ndarray of shape (n_pairs,), int64
-        A pair of a group and a code that occurs in it: the code, and how often it occurs. Pairs
-        are in the order of groups, then of codes.
-
-    starts, n_codes : ndarray of shape (n_groups,), int64
-        First pair and number of pairs of each group.
-
-    sizes : ndarray of shape (n_groups,), int64
-        Number of records of each group.
-    """
+    """The codes in each group, and how many of its records have each of them."""
 
     codes: np.ndarray
     counts: np.ndarray
@@ -32,7 +19,7 @@ class GroupCounts:
     sizes: np.ndarray
 
     @classmethod
-    def of(cls, labels: Labels, codes: Array) -> Self:
+    def from_labels(cls, labels: Labels, codes: Array) -> Self:
         """Count; labels are numbered from 0, and every group has a record."""
         base = int(codes.max()) + 1
         pairs, counts = np.unique(

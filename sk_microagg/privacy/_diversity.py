@@ -123,7 +123,7 @@ class LDiversity(Constraint):
         return np.maximum(1.0 - share, 0.0)
 
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
-        return self.measure_counts(GroupCounts.of(labels, values), table)
+        return self.measure_counts(GroupCounts.from_labels(labels, values), table)
 
     def measure_counts(self, groups: GroupCounts, table: Any) -> Array:
         """Return the figure of each group, given how often it has each code."""

@@ -14,21 +14,7 @@ from sk_microagg.privacy._counts import GroupCounts
 
 
 class EqualDistance:
-    """All codes are equally far apart: 1.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_codes,), int64
-        How many records of the whole table have each code.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n_codes,), int64
-        The same.
-
-    n_records : int
-        Number of records of the whole table.
-    """
+    """All codes are equally far apart: 1."""
 
     def __init__(self, counts: Array) -> None:
         self.counts = counts
@@ -36,7 +22,7 @@ class EqualDistance:
 
     def of_groups(self, labels: Labels, codes: Array) -> Floats:
         """Distance of each group, with labels numbered from 0."""
-        return self.of_counts(GroupCounts.of(labels, codes))
+        return self.of_counts(GroupCounts.from_labels(labels, codes))
 
     def of_counts(self, groups: GroupCounts) -> Floats:
         """Distance of each group: half the sum of the absolute differences between shares."""
@@ -71,7 +57,7 @@ class OrderedDistance:
 
     def of_groups(self, labels: Labels, codes: Array) -> Floats:
         """Distance of each group, with labels numbered from 0."""
-        return self.of_counts(GroupCounts.of(labels, codes))
+        return self.of_counts(GroupCounts.from_labels(labels, codes))
 
     def of_counts(self, groups: GroupCounts) -> Floats:
         """Distance of each group: the area between its cumulative shares and those of the table."""
@@ -117,20 +103,7 @@ class OrderedDistance:
 
 @dataclass(frozen=True)
 class TreeLevel:
-    """The nodes at one depth of a tree of values.
-
-    Attributes
-    ----------
-    node_of : ndarray of shape (n_codes,), int64
-        The node above each code.
-
-    rises : ndarray of shape (n_nodes,), int64
-        By how much the height of a node's parent is above its own; 0 for a node that does not
-        count because a value ends above this depth.
-
-    in_table : ndarray of shape (n_nodes,), int64
-        How many records of the whole table are below each node.
-    """
+    """The nodes at one depth of a tree of values."""
 
     node_of: np.ndarray
     rises: np.ndarray
@@ -138,27 +111,7 @@ class TreeLevel:
 
 
 class TreeDistance:
-    """Two codes are as far apart as their lowest common node is high, relative to the root.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_codes,), int64
-        How many records of the whole table have each code.
-
-    paths : list of tuple
-        For each code, the nodes from below the root down to the value itself.
-
-    all_paths : list of tuple
-        The same for all values, also those that do not occur: they make nodes higher.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n_codes,), int64
-        The same.
-
-    n_records : int
-        Number of records of the whole table.
-    """
+    """Two codes are as far apart as their lowest common node is high, relative to the root."""
 
     def __init__(
         self, counts: Array, paths: list[tuple[Any, ...]], all_paths: list[tuple[Any, ...]]
@@ -187,7 +140,7 @@ class TreeDistance:
         """
         total: Any = 0
         for level in self._levels:
-            groups = GroupCounts.of(labels, level.node_of[codes])
+            groups = GroupCounts.from_labels(labels, level.node_of[codes])
             excess = _excess(groups, level.in_table, self.n_records)
             total = total + groups.sum(level.rises[groups.codes] * excess)
         return _quotients(total, self._height * groups.sizes * self.n_records)

@@ -20,22 +20,7 @@ LEAST_SHORTFALL = 1e-12
 
 @dataclass(frozen=True)
 class Rule:
-    """A constraint, the prepared values of some records, and what it knows of the whole table.
-
-    Attributes
-    ----------
-    constraint : Constraint
-        The constraint.
-
-    name : str
-        What it is about, in messages, such as "LDiversity(l=3) of sensitive column 'diagnosis'".
-
-    values : ndarray of shape (n_records,)
-        The values of the records, as prepared by the constraint.
-
-    table : object
-        What the constraint knows of the whole table.
-    """
+    """A constraint, the prepared values of some records, and what it knows of the whole table."""
 
     constraint: Any
     name: str
@@ -54,7 +39,7 @@ class Rule:
             raise ValueError(constraint.why_impossible(figure, column))
         return cls(constraint, constraint.describe(column), codes, table)
 
-    def of(self, records: Any) -> Rule:
+    def subset(self, records: Any) -> Rule:
         """Return the rule for some of the records."""
         return Rule(self.constraint, self.name, self.values[records], self.table)
 
@@ -150,9 +135,9 @@ class Rules:
     def __bool__(self) -> bool:
         return bool(self.rules)
 
-    def of(self, records: Any) -> Rules:
+    def subset(self, records: Any) -> Rules:
         """Return the rules for some of the records, in this order; the table stays the same."""
-        return Rules(tuple(rule.of(records) for rule in self.rules))
+        return Rules(tuple(rule.subset(records) for rule in self.rules))
 
     def are_met(self, labels: Labels) -> Booleans:
         """Return whether each group satisfies all rules, by plain code."""
@@ -167,7 +152,7 @@ class Rules:
         With `records`, labels are those of these records, which may occur in several groups.
         """
         total = np.zeros(labels.max() + 1)
-        for rule in self.of(records).rules:
+        for rule in self.subset(records).rules:
             figures = rule.figures(labels)
             # Whether a group is good enough is decided by `accepts` alone.
             shortfalls = np.maximum(rule.constraint.shortfall(figures), LEAST_SHORTFALL)
@@ -185,7 +170,7 @@ class Rules:
         everything = np.zeros(len(records), dtype=np.intp)
         return all(
             rule.constraint.suits_block(rule.figures(everything)[0])
-            for rule in self.of(records).rules
+            for rule in self.subset(records).rules
         )
 
     @property

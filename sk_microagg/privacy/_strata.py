@@ -17,18 +17,6 @@ class StratumNames:
 
     A stratum is a value, or a combination of values of several columns. All missing values are
     equal. Strata are numbered from 0.
-
-    Parameters
-    ----------
-    keys : iterable of tuple
-        Keys of strata from `keys_of`, each any number of times, in the order of the numbers.
-
-    Examples
-    --------
-    >>> from sk_microagg.privacy._strata import StratumNames, keys_of
-    >>> names = StratumNames(keys_of(["north", "south", "north"], 3))
-    >>> names.numbers_of(["south"], 1)
-    array([1])
     """
 
     def __init__(self, keys: Iterable[Hashable]) -> None:
@@ -71,31 +59,7 @@ class StratumNames:
 
 
 class Strata:
-    """The strata of the records of a table.
-
-    Parameters
-    ----------
-    strata : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
-        The stratum of each record.
-
-    n_records : int
-        Number of records that it must have.
-
-    Attributes
-    ----------
-    names : StratumNames
-        The strata, numbered in the order in which they first occur.
-
-    numbers : ndarray of shape (n_samples,)
-        Number of the stratum of each record.
-
-    Examples
-    --------
-    >>> from sk_microagg.privacy._strata import Strata
-    >>> strata = Strata(["north", "south", "north"], 3)
-    >>> strata.numbers
-    array([0, 1, 0])
-    """
+    """The strata of the records of a table."""
 
     def __init__(self, strata: Any, n_records: int) -> None:
         keys = keys_of(strata, n_records)
@@ -117,7 +81,7 @@ class Strata:
         seeds = seeds_of_parts(method.seed(random_state), len(self))
         for rows, seed in zip(self.rows_of_all(), seeds, strict=True):
             share = len(rows) / len(self.numbers)
-            yield rows, method.with_share_of_time(share), seed, rules.of(rows)
+            yield rows, method.with_share_of_time(share), seed, rules.subset(rows)
 
     def check(self, k: int, rules: Rules) -> None:
         """Raise an error if a stratum has fewer than `k` records, or violates a rule as a whole."""

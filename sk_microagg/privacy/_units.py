@@ -68,7 +68,7 @@ class DistinctUnits(Constraint):
         return np.maximum(1.0 - figure / self.k, 0.0)
 
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
-        return GroupCounts.of(labels, values).n_codes
+        return GroupCounts.from_labels(labels, values).n_codes
 
     def guard(self, values: Array, table: Any) -> Any:
         return DistinctGuard(values, self.k)
@@ -149,7 +149,7 @@ class UnitShare(Constraint):
         return np.maximum(figure - self.at_most, 0.0)
 
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
-        groups = GroupCounts.of(labels, values)
+        groups = GroupCounts.from_labels(labels, values)
         return np.maximum.reduceat(groups.counts, groups.starts) / groups.sizes
 
     def guard(self, values: Array, table: Any) -> Any:

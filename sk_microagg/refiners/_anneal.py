@@ -57,19 +57,7 @@ MAX_PLACES = 1 << 26
 
 @dataclass(frozen=True)
 class Schedule:
-    """The range of temperatures, and how the steps are distributed over it.
-
-    Parameters
-    ----------
-    hottest, coldest : float
-        Temperatures at which a record of scale 1 becomes active and ceases to be active.
-
-    base_effort : float, default=0.3
-        Effort spent at every temperature, regardless of the number of active records.
-
-    jump_rate : float, default=4.0
-        Relative frequency of long jumps.
-    """
+    """The range of temperatures, and how the steps are distributed over it."""
 
     hottest: float = 0.5
     coldest: float = 0.06

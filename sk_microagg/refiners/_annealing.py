@@ -137,7 +137,7 @@ class Annealing(CallbackSupportMixin, Refiner):
         with interruptible():
             deadline = Deadline(time_limit)
             given = split_large_groups(X, labels, k, deadline, rules)
-            neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 2), rules)
+            neighborhoods = Neighborhoods.find(X, k, deadline.within(time_limit / 2), rules)
             final = FinalExchange(deadline, time_limit)
             seconds = final.end_of_search().seconds_left()
             runs = self._runs(neighborhoods, given, seconds, random_state, context)

@@ -121,7 +121,7 @@ class Auto(CallbackSupportMixin, Refiner):
         total = total_sum_of_squares(X)
         with interruptible():
             deadline = Deadline()
-            neighborhoods = Neighborhoods.of(X, k, deadline, rules)
+            neighborhoods = Neighborhoods.find(X, k, deadline, rules)
             has_trial = not rules and len(X) > FEW_RECORDS and X.shape[1] >= MANY_COLUMNS
             progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
             run = _Run(neighborhoods, labels, seed, progress)

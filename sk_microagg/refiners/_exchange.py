@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
-from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, level_of_user
+from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, user_stacklevel
 from sk_microagg._utils._statistics import distinct_records, group_means, twins_of
 from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg._utils._validation import check_count
@@ -103,40 +103,7 @@ def exchange(
     max_iter: int | None = None,
     deadline: Deadline | None = None,
 ) -> tuple[Labels, int, bool]:
-    """Exchange records until the partition is a power diagram, or the deadline is over.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    labels : ndarray of shape (n_samples,)
-        The partition to begin with, with labels numbered from 0.
-
-    k : int
-        Minimum group size.
-
-    neighbors : ndarray of shape (n_samples, n_neighbors), int32, default=None
-        Near records of each record. Swaps and shifts are then tried between the groups of near
-        records only; without, between all groups that may gain from them.
-
-    max_iter : int or None, default=None
-        Maximum number of rounds of cyclic exchanges.
-
-    deadline : Deadline or None, default=None
-        When to stop.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        The final partition.
-
-    n_iter : int
-        Number of rounds.
-
-    is_diagram : bool
-        Whether the partition is known to be a power diagram.
-    """
+    """Exchange records until the partition is a power diagram, or the deadline is over."""
     if (
         neighbors is None
         and len(X) >= RECORDS_FOR_NEIGHBORS
@@ -160,21 +127,12 @@ def warn_if_unfinished(is_diagram: bool) -> None:
             "The search ended before the partition was a power diagram: transform may not give "
             "every record the centroid of its own group.",
             ConvergenceWarning,
-            stacklevel=level_of_user(),
+            stacklevel=user_stacklevel(),
         )
 
 
 class FinalExchange:
-    """The exchange at the end of a search, and the time that is to be left for it.
-
-    Parameters
-    ----------
-    deadline : Deadline
-        The end of the search, set when it began.
-
-    time_limit : float
-        Seconds of the search; infinite if there is no limit.
-    """
+    """The exchange at the end of a search, and the time that is to be left for it."""
 
     def __init__(self, deadline: Deadline, time_limit: float) -> None:
         self.deadline = deadline

@@ -155,7 +155,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         context.call_on_fit_task_begin(estimator=self, X=X)
         with interruptible():
             deadline, time_limit = self.deadline(), self._seconds()
-            neighborhoods = Neighborhoods.of(X, k, deadline.within(time_limit / 4), rules)
+            neighborhoods = Neighborhoods.find(X, k, deadline.within(time_limit / 4), rules)
             final = FinalExchange(deadline, time_limit)
             end = final.end_of_search()
             starts = starts_of(X, labels, k, self.n_init, end, rules)

@@ -28,27 +28,6 @@ class Neighborhoods:
 
     Searches go through the records in an order in which each is near to the one before: what they
     need is then in the cache. `X`, `neighbors` and `scales` are in that order.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records, in the order of the search.
-
-    k : int
-        Minimum group size.
-
-    order : ndarray of shape (n_samples,)
-        Index of each of them in the table.
-
-    neighbors : ndarray of shape (n_samples, n_neighbors), int32
-        Near other records of each record, nearest first.
-
-    scales : ndarray of shape (n_samples,)
-        Mean squared distance of each record to its nearest neighbors; positive, unless all records
-        are equal.
-
-    rules : Rules or None, default=None
-        Constraints that groups of these records have to satisfy.
     """
 
     def __init__(
@@ -70,7 +49,7 @@ class Neighborhoods:
         self.sorted_scales = scales[self.by_scale]
 
     @classmethod
-    def of(
+    def find(
         cls, X: Floats, k: int, deadline: Deadline | None = None, rules: Rules | None = None
     ) -> Self:
         """Find neighbors and scales of all records of a table; only roughly after the deadline."""
@@ -85,7 +64,7 @@ class Neighborhoods:
             order,
             np.ascontiguousarray(place[neighbors[order]]),
             scales[order],
-            rules.of(order) if rules else None,
+            rules.subset(order) if rules else None,
         )
 
     def among(self, records: Labels, deadline: Deadline | None = None) -> "Neighborhoods":
@@ -93,8 +72,8 @@ class Neighborhoods:
         place = np.empty(len(self.X), dtype=np.intp)
         place[self.order] = np.arange(len(self.X))
         X = np.ascontiguousarray(self.X[place[records]])
-        rules = self.rules.of(place[records]) if self.rules else None
-        part = Neighborhoods.of(X, self.k, deadline, rules)
+        rules = self.rules.subset(place[records]) if self.rules else None
+        part = Neighborhoods.find(X, self.k, deadline, rules)
         scales = self.scales[place[records]][part.order]
         return Neighborhoods(part.X, self.k, part.order, part.neighbors, scales, part.rules)
 

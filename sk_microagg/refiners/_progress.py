@@ -13,31 +13,7 @@ N_STEPS = 100
 
 
 class Progress:
-    """Progress of one or more searches that run at the same time, and whether they are to stop.
-
-    Parameters
-    ----------
-    n_iterations : int
-        Largest number of iterations of all searches together.
-
-    total : float
-        Cost of which the information loss is a share.
-
-    time_limit : float
-        Seconds for the searches; infinite if there is no limit.
-
-    verbose : int
-        Whether to print a progress line.
-
-    refiner : Refiner
-        The refiner that searches, for the callbacks.
-
-    context : CallbackContext or None
-        The task of which every step is a part.
-
-    unit : str, default="iteration"
-        What is counted, for the line.
-    """
+    """Progress of one or more searches that run at the same time, and whether they are to stop."""
 
     def __init__(
         self,
@@ -119,16 +95,7 @@ class Progress:
 
 
 class Part:
-    """Progress of a search among some of the records, while the cost of the others is constant.
-
-    Parameters
-    ----------
-    whole : Progress
-        The progress among all records.
-
-    rest : float
-        Cost of the others.
-    """
+    """Progress of a search among some of the records, while the cost of the others is constant."""
 
     def __init__(self, whole: Progress, rest: float) -> None:
         self.whole = whole

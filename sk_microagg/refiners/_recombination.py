@@ -150,7 +150,7 @@ class Recombination(CallbackSupportMixin, Refiner):
             deadline = Deadline(progress.time_limit)
             given = split_large_groups(X, labels, k, deadline, rules)
             half = deadline.within(progress.time_limit / 2)
-            neighborhoods = Neighborhoods.of(X, k, half, rules)
+            neighborhoods = Neighborhoods.find(X, k, half, rules)
             final = FinalExchange(deadline, progress.time_limit)
             end = final.end_of_search()
             search = Search(self, X, neighborhoods, random_state, progress, end)

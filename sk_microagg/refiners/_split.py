@@ -33,7 +33,7 @@ def split_large_groups(
             return _cut(X, partition.labels(), k)
         members = partition.members_of(group)
         parts = _split(X[members], k, deadline)
-        if not rules or rules.of(members).are_met(parts).all():
+        if not rules or rules.subset(members).are_met(parts).all():
             partition.split(group, parts)
     return partition.labels()
 

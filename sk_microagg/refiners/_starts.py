@@ -14,33 +14,7 @@ SHARE_OF_A_START = 0.25
 def starts_of(
     X: Floats, labels: Labels, k: int, n_init: int, deadline: Deadline, rules: Rules | None
 ) -> list[Labels]:
-    """Return the partitions in which searches start, which take turns in them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    labels : ndarray of shape (n_samples,)
-        The partition to improve.
-
-    k : int
-        Minimum group size.
-
-    n_init : int
-        Number of searches.
-
-    deadline : Deadline
-        When all searches have to end.
-
-    rules : Rules or None
-        What each group must satisfy.
-
-    Returns
-    -------
-    starts : list of ndarray of shape (n_samples,)
-        At most `n_init` partitions.
-    """
+    """Return the partitions in which searches start, which take turns in them."""
     # Only the given groups are known to satisfy rules.
     if rules or deadline.is_over():
         return [split_large_groups(X, labels, k, deadline, rules)]

@@ -24,32 +24,7 @@ MOST_PAIRS_IN_A_REPORT = MOST_PAIRS // 4
 
 @dataclass(frozen=True)
 class AttackFacts:
-    """What a report states about attacks.
-
-    Attributes
-    ----------
-    one_to_one : RecordLinkage or None
-        Links one to one; None if there are too many records.
-
-    identity_by_chance : float
-        Share of the records that is re-identified by picking any record of the table.
-
-    guessed, by_chance : list of str
-        For each column, the share of the records whose value is guessed, with and without what is
-        known of them.
-
-    attackers : list of str
-        For each column, the attacker who guesses best.
-
-    n_asked : int
-        Number of records whose values are guessed.
-
-    membership : MembershipFacts or None
-        What a model gives away; None without a target.
-
-    interval_width : float
-        How near a guess must be, in standard deviations.
-    """
+    """What a report states about attacks."""
 
     one_to_one: object
     identity_by_chance: float

@@ -15,16 +15,7 @@ LONGEST_LINE = 88
 
 @dataclass
 class Writer:
-    """Writes values as code, and notes what this code needs.
-
-    Attributes
-    ----------
-    imports : dict
-        Names to import, by module.
-
-    variables : list of str
-        Names that stand for values that cannot be written, or must not be shown.
-    """
+    """Writes values as code, and notes what this code needs."""
 
     imports: dict = field(default_factory=dict)
     variables: list = field(default_factory=list)

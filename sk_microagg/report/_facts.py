@@ -31,72 +31,7 @@ from sk_microagg.report._unchanged import measure_unchanged
 
 @dataclass(frozen=True)
 class Facts:
-    """What a report states about any release.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns, as all names here in quotes if they would be misread in a list.
-
-    n_records, n_groups : int
-        Number of records and of groups.
-
-    smallest_group : int
-        Number of records in the smallest group.
-
-    k : int
-        Minimum group size that was requested.
-
-    fewest : int
-        Smallest number of records that a share may stand for.
-
-    level : int
-        Number of times that the rarest row occurs in the release.
-
-    n_distinct : int
-        Number of distinct rows in the release.
-
-    loss : float
-        Information loss, as the estimator measures it.
-
-    column_losses : ndarray of shape (n_columns,)
-        Loss of each column.
-
-    unique_before, unique_after : float
-        Share of the rows that occur only once, in the original and in the release.
-
-    missing : str
-        How much is missing in the original, in words.
-
-    source : str or None
-        The file that the table was read from.
-
-    dropped : list of str or None
-        Names of columns that are not released.
-
-    homogeneous : dict or None
-        For each column that is released unchanged, by its name, the share of the records that are
-        in groups that share one value in it, and of those in groups with a single known value;
-        None if these columns are not known.
-
-    numbers : NumericFacts or None
-        Facts that exist only for a release of complete numbers.
-
-    mixed : MixedFacts or None
-        Facts that exist only for a release of averages, if some values are missing or no numbers.
-
-    risk : RiskFacts or None
-        Facts that exist for both; None if values were generalized.
-
-    beyond_k : BeyondK
-        Facts about sensitive columns, units and strata.
-
-    unchanged : UnchangedFacts
-        What columns that are released unchanged single out and determine.
-
-    attacks : AttackFacts or None
-        What attacks achieve; None for a release of intervals.
-    """
+    """What a report states about any release."""
 
     names: list
     n_records: int

@@ -32,22 +32,7 @@ STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.si
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing for the page.
-
-    Attributes
-    ----------
-    label : str
-        What it shows, for screen readers.
-
-    view_box : str
-        Position and size in the units of the drawing.
-
-    drawing : str
-        What is inside the SVG element, with all text escaped.
-
-    id : str or None, default=None
-        Its id on the page, if it is shown there twice.
-    """
+    """A drawing for the page."""
 
     label: str
     view_box: str
@@ -57,22 +42,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class ColumnPictures:
-    """Columns before and after.
-
-    Attributes
-    ----------
-    pictures : list of Picture
-        The drawings.
-
-    most_changed : list of Picture
-        Those of the columns with the highest loss, highest first.
-
-    notes : list of str
-        Names of columns that cannot be drawn, and why.
-
-    n_left_out : int
-        Number of columns that could be drawn, but are too many.
-    """
+    """Columns before and after."""
 
     pictures: list
     most_changed: list
@@ -82,16 +52,7 @@ class ColumnPictures:
 
 @dataclass(frozen=True)
 class GroupsPicture:
-    """The groups of a release in a plane.
-
-    Attributes
-    ----------
-    picture : Picture
-        The drawing.
-
-    n_shown, n_groups : int
-        Number of groups drawn, and of all groups.
-    """
+    """The groups of a release in a plane."""
 
     picture: Picture
     n_shown: int
@@ -100,16 +61,7 @@ class GroupsPicture:
 
 @dataclass(frozen=True)
 class SearchPicture:
-    """The loss over the time of a search.
-
-    Attributes
-    ----------
-    picture : Picture
-        The drawing.
-
-    is_falling : bool
-        Whether the loss never rises, that is, whether it is the one of the best partition so far.
-    """
+    """The loss over the time of a search."""
 
     picture: Picture
     is_falling: bool
@@ -157,7 +109,7 @@ def draw_groups(release, k):
     groups : GroupsPicture or None
         The picture; None if there are fewer than two groups or two columns.
     """
-    groups = ReleasedGroups.of(release, k)
+    groups = ReleasedGroups.from_release(release, k)
     if groups is None:
         return None
 

@@ -9,13 +9,7 @@ from sk_microagg._utils._typing import FilePath
 
 
 def check_file(path: Path) -> None:
-    """Raise before any work is done if a report cannot be written.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """Raise before any work is done if a report cannot be written."""
     named = f"path={str(path)!r}"
     if path.is_dir():
         raise IsADirectoryError(f"{named} is a folder: it must be the name of a file.")
@@ -31,19 +25,7 @@ def check_file(path: Path) -> None:
 
 
 def write_page(page: str, path: Path, readers_of: FilePath | None) -> None:
-    """Write a report, complete or not at all.
-
-    Parameters
-    ----------
-    page : str
-        The report.
-
-    path : Path
-        The file.
-
-    readers_of : str, path-like or None
-        Who may read the report: those who can read this. None for the permissions of new files.
-    """
+    """Write a report, complete or not at all."""
     try:
         with released_file(path, readers_of) as draft:
             draft.write_text(page, encoding="utf-8")

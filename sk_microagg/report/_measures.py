@@ -24,21 +24,7 @@ from sk_microagg.metrics._numeric import check_pair
 
 @dataclass(frozen=True)
 class RiskFacts:
-    """What a report states about the risk of a release of averages.
-
-    Attributes
-    ----------
-    linkage : RecordLinkage
-        Risk that an intruder links records to the right row.
-
-    intervals, ranks : ndarray of shape (n_columns,)
-        For each column, the share of the records whose released value is close to the original
-        one, by value and by rank.
-
-    interval_width, rank_share : float
-        The distances that count as close, see :func:`sk_microagg.metrics.interval_disclosure` and
-        :func:`sk_microagg.metrics.rank_disclosure`.
-    """
+    """What a report states about the risk of a release of averages."""
 
     linkage: object
     intervals: np.ndarray
@@ -49,16 +35,7 @@ class RiskFacts:
 
 @dataclass(frozen=True)
 class NumericFacts:
-    """What a report states about a release of numbers.
-
-    Attributes
-    ----------
-    changes : structured ndarray of shape (n_columns,)
-        Changes of mean, variance and quartiles.
-
-    correlations : CorrelationChange
-        Changes of correlations.
-    """
+    """What a report states about a release of numbers."""
 
     changes: np.ndarray
     correlations: object
@@ -66,16 +43,7 @@ class NumericFacts:
 
 @dataclass(frozen=True)
 class MixedFacts:
-    """What a report states about a release of columns of any kind.
-
-    Attributes
-    ----------
-    kinds : list of str
-        What each column was treated as.
-
-    missing_before, missing_after : ndarray of shape (n_columns,)
-        Share of the records with a missing value, in the original and in the release.
-    """
+    """What a report states about a release of columns of any kind."""
 
     kinds: list
     missing_before: np.ndarray

@@ -30,23 +30,7 @@ N_TREES = 100
 
 @dataclass(frozen=True)
 class MembershipFacts:
-    """What a report states about membership.
-
-    Attributes
-    ----------
-    target : str
-        Name of the column that the models predict.
-
-    n_members : int
-        Number of records that they are trained on; as many others are told from them.
-
-    original, released : MembershipInference or None
-        Attacks on a model of the original records and on one of their release; None if they could
-        not be measured.
-
-    reason : str
-        Why they could not be measured.
-    """
+    """What a report states about membership."""
 
     target: str
     n_members: int

@@ -18,41 +18,7 @@ from sk_microagg.report._parameters import describe_parameter
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is needed to reproduce a release.
-
-    Attributes
-    ----------
-    estimator : str
-        Name of the estimator's class.
-
-    code : str
-        Python code that makes the release, with the parameters that are not at their defaults; or
-        the command, if there was one.
-
-    is_command : bool
-        Whether `code` is a command for a shell.
-
-    variables : list of str
-        Names in the code of parameters that are not shown.
-
-    seed : int, str or None
-        The seed; "generator" if it was a random number generator.
-
-    default_seed : int or None
-        The seed that the method uses if none was set; None if it has none.
-
-    is_random : bool
-        Whether the method may give another release if no seed was set.
-
-    has_time_limit : bool
-        Whether the result depends on the speed of the machine.
-
-    versions : list of tuple
-        Names of packages and their versions.
-
-    parameters : list of tuple
-        Names of all parameters and their values as text.
-    """
+    """What is needed to reproduce a release."""
 
     estimator: str
     code: str

@@ -21,19 +21,7 @@ from sk_microagg.privacy._strata import Strata
 
 @dataclass(frozen=True)
 class Demand:
-    """A constraint that the estimator was asked to keep.
-
-    Attributes
-    ----------
-    name : str
-        The constraint and its column.
-
-    is_met : bool or None
-        Whether all groups of the release satisfy it; None if that was not checked.
-
-    needs : str, default="sensitive values"
-        What it is about.
-    """
+    """A constraint that the estimator was asked to keep."""
 
     name: str
     is_met: bool
@@ -42,28 +30,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class SensitiveFacts:
-    """What a report states about a sensitive column.
-
-    Attributes
-    ----------
-    words : str
-        The column, such as "sensitive column 'diagnosis'".
-
-    homogeneous, one_known : float
-        Share of the records in groups that share one value, and in those with a single known value.
-
-    n_values : int
-        Number of different values in the group with the fewest.
-
-    entropy : float
-        The least entropy diversity of a group, rounded down.
-
-    closeness : float
-        The largest distance of a group from the table, rounded up.
-
-    demands : list of Demand
-        The constraints on this column.
-    """
+    """What a report states about a sensitive column."""
 
     words: str
     homogeneous: float
@@ -76,31 +43,7 @@ class SensitiveFacts:
 
 @dataclass(frozen=True)
 class BeyondK:
-    """What a report states about sensitive columns, units and strata.
-
-    Attributes
-    ----------
-    columns : list of SensitiveFacts
-        The sensitive columns.
-
-    unchecked : list of Demand
-        Constraints whose sensitive columns are not known here.
-
-    on_units : list of Demand
-        Constraints on units.
-
-    n_units : int or None
-        Number of different units in the group with the fewest; None if there are no units.
-
-    unit_share : float or None
-        The largest share of one unit in a group, rounded up; None if there are no units.
-
-    is_share_large : bool
-        Whether it is more than 1 / k.
-
-    n_strata : int or None
-        Number of strata that the estimator was fitted with; None if there were none.
-    """
+    """What a report states about sensitive columns, units and strata."""
 
     columns: list
     unchecked: list

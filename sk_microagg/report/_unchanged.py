@@ -15,22 +15,7 @@ from sk_microagg.report._names import shown_name
 
 @dataclass(frozen=True)
 class UnchangedFacts:
-    """What columns that are released unchanged give away, with all names as they are shown.
-
-    Attributes
-    ----------
-    names : list of str
-        The columns that an intruder may know: all that are not sensitive.
-
-    found : UnchangedUniqueness or None
-        How far they single people out; None if there are none, or if they are not known.
-
-    determined : list of str
-        Sentences on columns that determine anonymized ones.
-
-    assumed_unknown : list of str
-        The sensitive columns, which intruders are assumed not to know.
-    """
+    """What columns that are released unchanged give away, with all names as they are shown."""
 
     names: list = field(default_factory=list)
     found: UnchangedUniqueness | None = None

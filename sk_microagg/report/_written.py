@@ -17,19 +17,7 @@ FRAME = (
 
 
 class ReportPath(SystemPath):
-    """The path of a report that was written: a path like any other, but notebooks show the report.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sk_microagg.report._written import ReportPath
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = ReportPath(folder, "report.html")
-    ...     _ = path.write_text("<!doctype html><p>safe</p>")
-    ...     isinstance(path, Path), "&lt;p&gt;safe&lt;/p&gt;" in path._repr_html_()
-    (True, True)
-    """
+    """The path of a report that was written: a path like any other, but notebooks show the report."""
 
     def _repr_html_(self) -> str | None:
         """The page in a frame; None if there is none, as with the folder of the report."""

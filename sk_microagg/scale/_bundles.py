@@ -76,38 +76,7 @@ def _points_by_batch(space, records, n_coordinates=0):
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures about the groups of some blocks.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-
-    group_sizes : ndarray of shape (n_groups,)
-        Number of rows in each group, block by block.
-
-    sse : float
-        Sum of squared distances to the centroids.
-
-    moments : Moments
-        Those of the points.
-
-    n_moved : int
-        Number of rows that `transform` may send to another group than their own.
-
-    n_iter : int
-        Number of iterations of the refiner.
-
-    figures : ndarray of shape (n_figures, 2)
-        For each constraint, and then for the largest share of a unit if there are units, the
-        smallest and the largest figure of any group.
-
-    shown : tuple of ndarray
-        For each column the codes of the categories that groups are released as; none for numbers.
-
-    unsuited : list of int
-        Blocks that violate a constraint even as one group: they have no groups.
-    """
+    """Figures about the groups of some blocks."""
 
     n_rows: int
     group_sizes: np.ndarray
@@ -155,7 +124,7 @@ class Aggregate:
                 0,
                 np.empty(0, np.int32),
                 0.0,
-                Moments.of(np.empty((0, 1))),
+                Moments.from_records(np.empty((0, 1))),
                 0,
                 0,
                 np.empty((0, 2)),
@@ -178,7 +147,9 @@ class Aggregate:
             n_near_cuts += self.router.n_near_cuts(routing_of(points), self.rounding, strata)
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
-            moments.append(Moments.of(kept.matrix if isinstance(kept, SparsePoints) else kept))
+            moments.append(
+                Moments.from_records(kept.matrix if isinstance(kept, SparsePoints) else kept)
+            )
         _save_model(self.model_folder, bundle, groups_of)
         return releases, Summary(
             sum(map(len, releases)),

@@ -27,13 +27,7 @@ def are_numbers(dtypes):
 
 @dataclass(frozen=True)
 class NumberCoding:
-    """Columns of numbers, which travel as they are.
-
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Their float type.
-    """
+    """Columns of numbers, which travel as they are."""
 
     dtype: np.dtype
 
@@ -116,19 +110,7 @@ class NumberCoding:
 
 @dataclass(frozen=True)
 class TableCoding:
-    """Columns of any kind.
-
-    Attributes
-    ----------
-    columns : tuple of Line or Categories
-        The columns.
-
-    k : int
-        Smallest size of a group.
-
-    weights : dict
-        By the name of a column, how much it counts.
-    """
+    """Columns of any kind."""
 
     columns: tuple
     k: int
@@ -219,13 +201,7 @@ class TableCoding:
 
 @dataclass(frozen=True)
 class ReleasedColumns:
-    """What a model knows of columns of any kind beyond the space of their points.
-
-    Attributes
-    ----------
-    columns : tuple of Line or ReleasedCategories
-        The columns.
-    """
+    """What a model knows of columns of any kind beyond the space of their points."""
 
     columns: tuple
 
@@ -243,13 +219,7 @@ class ReleasedColumns:
 
 @dataclass(frozen=True)
 class NewRowCoding:
-    """Columns of any kind of rows that are assigned to groups, as their space knows them.
-
-    Attributes
-    ----------
-    space : Coordinates
-        The space in which rows are compared.
-    """
+    """Columns of any kind of rows that are assigned to groups, as their space knows them."""
 
     space: Coordinates
 
@@ -262,22 +232,7 @@ class NewRowCoding:
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """What the user says about columns, by their names.
-
-    Attributes
-    ----------
-    kinds : dict
-        Kinds of columns, whatever their types.
-
-    orders : dict
-        The values of ordinal columns, lowest first.
-
-    weights : dict
-        How much columns count.
-
-    decimals : dict
-        Decimals of columns of numbers in the release; "auto" for those of the column.
-    """
+    """What the user says about columns, by their names."""
 
     kinds: dict
     orders: dict

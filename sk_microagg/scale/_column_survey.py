@@ -20,26 +20,7 @@ from sk_microagg.scale._values import Values, keys_of
 
 @dataclass(frozen=True)
 class Survey:
-    """What some rows tell of a column.
-
-    Attributes
-    ----------
-    n_known, n_missing : int
-        Number of rows with a value, and without.
-
-    line : NumberColumn, DateColumn or None
-        The column, with as many decimals, or as short steps, as these rows need; None if it does
-        not hold numbers or dates.
-
-    values : Values or None
-        The different values and how often they occur; None for numbers and dates.
-
-    people : People or None
-        Who has these values; None for numbers and dates, and if each row is of somebody else.
-
-    categories : pandas.Index or None
-        The categories of the type.
-    """
+    """What some rows tell of a column."""
 
     n_known: int
     n_missing: int

@@ -18,16 +18,7 @@ from sk_microagg.scale._values import Values
 
 @dataclass(frozen=True)
 class Line:
-    """Numbers, dates or ordinal values. It knows no values of rows, so it is part of the model.
-
-    Attributes
-    ----------
-    column : NumberColumn, DateColumn or OrdinalColumn
-        The column of the encoder.
-
-    like : pandas.Series
-        A column of the type that is released.
-    """
+    """Numbers, dates or ordinal values. It knows no values of rows, so it is part of the model."""
 
     column: object
     like: pd.Series
@@ -56,31 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Categories:
-    """Categories, and all values of the table.
-
-    Attributes
-    ----------
-    column : CategoryColumn
-        The column of the encoder.
-
-    like : pandas.Series
-        A column of the type, without cells.
-
-    values : Values
-        All values of the table.
-
-    people : ndarray of shape (n_values,)
-        Number of people of each value; k stands for k or more.
-
-    order : ndarray of shape (n_values,)
-        Positions of the values by the numbers that they travel as.
-
-    categories : pandas.Index or None
-        The categories of the type.
-
-    k : int
-        Smallest size of a group.
-    """
+    """Categories, and all values of the table."""
 
     column: object
     like: pd.Series
@@ -136,19 +103,7 @@ class Categories:
 
 @dataclass(frozen=True)
 class ReleasedCategories:
-    """The values that groups are released as.
-
-    Attributes
-    ----------
-    codes : ndarray of shape (n_values,)
-        Their numbers.
-
-    values : pandas.Series
-        The values, and a missing one.
-
-    like : pandas.Series
-        A column of the type that is released, without cells.
-    """
+    """The values that groups are released as."""
 
     codes: np.ndarray
     values: pd.Series

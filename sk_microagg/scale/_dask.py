@@ -14,7 +14,7 @@ from sk_microagg._blocks import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
 from sk_microagg._model._points import routing_of
 from sk_microagg._utils._base import BaseEstimator
-from sk_microagg._utils._notebook import ShowsGroups
+from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._seeds import check_seed
@@ -51,7 +51,7 @@ SMALLEST_SAMPLE = 1000
 SMALLEST_SAMPLE_IN_GROUPS = 20
 
 
-class DaskMicroAggregator(ShowsGroups, BaseEstimator):
+class DaskMicroAggregator(GroupsReprMixin, BaseEstimator):
     """Make columns of a table larger than memory k-anonymous, on Dask.
 
     It works as :class:`~sk_microagg.MicroAggregator` does in blocks, and for columns of other kinds
@@ -423,7 +423,11 @@ class DaskMicroAggregator(ShowsGroups, BaseEstimator):
             scaler, records, method.k, rules.units, sample.n_rows
         )
         router = self._find_blocks(parts, sample, points, sizes, method.k, rules)
-        method = method.under(rules, self.builder) if rules else method.for_columns(len(rounding))
+        method = (
+            method.with_constraints(rules, self.builder)
+            if rules
+            else method.for_columns(len(rounding))
+        )
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
         grouping = Grouping(parts, space, rounding, method, seed, sample.n_rows, self.folder)

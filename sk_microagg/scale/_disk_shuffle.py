@@ -40,7 +40,7 @@ class DiskShuffle:
         Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
         """
         self.n_bundles = len(bundles)
-        do = dask.delayed(_work_on_bundle, pure=False)
+        do = dask.delayed(_work_on_disk, pure=False)
         work, edges = dask.delayed(work, traverse=False), dask.delayed(edges)
         with self.there.removed_on_failure(), self.back.removed_on_failure():
             summaries = dask.compute(
@@ -68,7 +68,7 @@ def _write_part(rows, part, space, router, row_format, there, back):
     return n_rows
 
 
-def _work_on_bundle(work, bundle, edges, n_parts, there, back):
+def _work_on_disk(work, bundle, edges, n_parts, there, back):
     edges = edges[bundle.first : bundle.end + 1]
     slices, lengths = [], []
     for part in range(n_parts):

@@ -12,28 +12,7 @@ CHANGED = "X changed on the way. It must give the same rows each time that it is
 
 @dataclass(frozen=True)
 class Grouped:
-    """What came of it.
-
-    Attributes
-    ----------
-    shuffle : DiskShuffle or MemoryShuffle
-        It brings the released rows back.
-
-    router : StratifiedRouter
-        The blocks.
-
-    sizes : ndarray of shape (n_blocks,)
-        Number of rows of each block.
-
-    bundles : list of Bundle
-        The blocks that one task processed.
-
-    model : TemporaryFolder
-        What `transform` needs of the groups.
-
-    summary : Summary
-        Figures about the groups.
-    """
+    """What came of it."""
 
     shuffle: object
     router: object
@@ -45,31 +24,7 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Microaggregate all blocks.
-
-    Attributes
-    ----------
-    parts : Parts
-        The table.
-
-    space : ScaledSpace or Coordinates
-        The space in which rows are compared.
-
-    rounding : ndarray of shape (n_coordinates,)
-        How much coordinates may differ when rows become points in other batches.
-
-    method : Method
-        How the rows of a block are grouped.
-
-    seed : int
-        The seed of all blocks together.
-
-    n_rows : int
-        Number of rows of the table.
-
-    folder : path or None
-        The folder of the model.
-    """
+    """Microaggregate all blocks."""
 
     parts: object
     space: object

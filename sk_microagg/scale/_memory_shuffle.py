@@ -31,7 +31,7 @@ class MemoryShuffle:
             meta=_frame(no_rows, 0, []).assign(bundle=np.empty(0, dtype=np.intp)),
             verify_meta=False,
         )
-        do = dask.delayed(_work_on_bundle, pure=False, nout=2)
+        do = dask.delayed(_work_in_memory, pure=False, nout=2)
         work = dask.delayed(work, traverse=False)
         done = [
             do(work, bundle, there)
@@ -76,7 +76,7 @@ def _addressed(rows, part, space, router, row_format, edges, starts):
     return _frame(rows, part, blocks).assign(bundle=bundle)
 
 
-def _work_on_bundle(work, bundle, rows):
+def _work_in_memory(work, bundle, rows):
     # A shuffle leaves rows in any order.
     rows = rows.sort_values(["block", "part", "row"], ignore_index=True)
     place = rows[PLACE]

@@ -20,25 +20,7 @@ from sk_microagg.scale._survey import Sample
 
 @dataclass(frozen=True)
 class Parts:
-    """A Dask DataFrame with the names of the columns to anonymize.
-
-    Attributes
-    ----------
-    frame : dask.dataframe.DataFrame
-        The whole table.
-
-    columns : list
-        The quasi-identifiers.
-
-    coding : NumberCoding, TableCoding, NewRowCoding or None
-        How their values become numbers that travel; None if that is not known yet.
-
-    unit : str or None, default=None
-        A column that is not released.
-
-    roles : Roles, default=Roles()
-        Other columns whose values travel with the rows.
-    """
+    """A Dask DataFrame with the names of the columns to anonymize."""
 
     frame: object
     columns: list

@@ -7,16 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class People:
-    """Up to k people of each value, which is enough to know whether there are k of them.
-
-    Attributes
-    ----------
-    codes : ndarray of shape (n_pairs,), int
-        Positions of values, sorted.
-
-    keys : ndarray of shape (n_pairs,)
-        A hash of a person for each of them. People who share one by chance count as one person.
-    """
+    """Up to k people of each value, which is enough to know whether there are k of them."""
 
     codes: np.ndarray
     keys: np.ndarray

@@ -28,34 +28,7 @@ from sk_microagg.scale._values import Values, keys_of
 
 @dataclass(frozen=True)
 class Roles:
-    """What each group must satisfy beyond its size.
-
-    Attributes
-    ----------
-    k : int
-        Smallest number of different units in a group.
-
-    unit : str or None
-        The column that says who a row belongs to.
-
-    values : dict
-        By the name of each sensitive column, its `Values`.
-
-    rules : tuple of Rule
-        For each constraint a rule about the different values of its column, each taken once.
-
-    columns : tuple
-        For each rule the name of its column.
-
-    on_units : tuple of Constraint
-        Further constraints on units.
-
-    strata : StratumColumns or None
-        The strata, which no group crosses.
-
-    sizes : tuple of int
-        Number of rows of each stratum.
-    """
+    """What each group must satisfy beyond its size."""
 
     k: int = 1
     unit: object = None
@@ -94,7 +67,7 @@ class Roles:
             rules += self.rules_of_units(np.unique(keys, return_inverse=True)[1])
         numbers = {name: number for number, name in enumerate(self.values)}
         for rule, name in zip(self.rules, self.columns, strict=True):
-            rules.append(rule.of(encoded[:, numbers[name]].astype(np.intp)))
+            rules.append(rule.subset(encoded[:, numbers[name]].astype(np.intp)))
         return Rules(tuple(rules))
 
     def rules_of_units(self, codes=()):

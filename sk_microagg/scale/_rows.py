@@ -9,19 +9,7 @@ from sk_microagg.scale._roles import Roles
 
 @dataclass(frozen=True)
 class RowFormat:
-    """How the rows of a table become arrays that travel.
-
-    Attributes
-    ----------
-    columns : list
-        The columns that are anonymized.
-
-    coding : NumberCoding, TableCoding or NewRowCoding
-        How their values become numbers.
-
-    roles : Roles
-        What else travels.
-    """
+    """How the rows of a table become arrays that travel."""
 
     columns: list
     coding: object

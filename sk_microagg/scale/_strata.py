@@ -23,16 +23,7 @@ from sk_microagg.scale._merge import compute_merged
 
 @dataclass(frozen=True)
 class StratumColumns:
-    """The columns that name the strata, which a fitted model keeps.
-
-    Attributes
-    ----------
-    columns : list
-        The columns.
-
-    names : StratumNames
-        The strata in them.
-    """
+    """The columns that name the strata, which a fitted model keeps."""
 
     columns: list
     names: StratumNames
@@ -216,7 +207,7 @@ def fit_router(points, strata, sizes, block_size, k, rules):
         share = len(rows) / sizes[stratum]
         # A row of the sample stands for many rows, but belongs to one person.
         smallest = max(math.ceil(2 * k * share), k)
-        own_rules = rules.of(rows)
+        own_rules = rules.subset(rows)
         own_points = points[rows]
         routers[stratum] = Router.fit(
             routing_of(own_points),

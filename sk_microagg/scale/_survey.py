@@ -9,25 +9,7 @@ from scipy.sparse import issparse
 
 @dataclass(frozen=True)
 class Sample:
-    """A uniform sample of the rows of a table, or all rows if there are few.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows of the table.
-
-    largest_part : int
-        Number of rows of its largest part.
-
-    keys : ndarray of shape (n_sampled,)
-        A random number for each row: the sample has the rows with the smallest ones.
-
-    place : ndarray of shape (n_sampled, 2)
-        Part of the table and position in it, for each row.
-
-    rows : ndarray of shape (n_sampled, n_columns)
-        The rows, in their order in the table.
-    """
+    """A uniform sample of the rows of a table, or all rows if there are few."""
 
     n_rows: int
     largest_part: int
@@ -72,7 +54,7 @@ class Moments:
     sum_of_squares: float
 
     @classmethod
-    def of(cls, X):
+    def from_records(cls, X):
         """Moments of an array of rows, dense or sparse."""
         if not X.shape[0]:
             return cls(0, np.zeros(X.shape[1]), 0.0)

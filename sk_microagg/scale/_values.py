@@ -16,16 +16,7 @@ BUILDING = Lock()
 
 @dataclass(frozen=True)
 class Values:
-    """The different values of a column, and how often each occurs.
-
-    Attributes
-    ----------
-    known : pandas.Index
-        The different values, in the order in which they first occur.
-
-    counts : ndarray of shape (n_different,), int64
-        How often they occur; the last one is for missing values, if there are any.
-    """
+    """The different values of a column, and how often each occurs."""
 
     known: pd.Index
     counts: np.ndarray

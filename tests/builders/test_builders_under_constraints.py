@@ -176,7 +176,9 @@ def test_of_equally_bad_groups_the_smallest_is_merged_first():
 def test_a_rule_that_all_records_violate_is_an_error():
     X = np.arange(6.0)[:, None]
     labels = np.array([0, 0, 1, 1, 2, 2])
-    rules = Rules.of_table(6, 2, LDiversity(2), [0, 0, 0, 0, 0, 1]).of(np.array([0, 1, 2, 3, 4, 0]))
+    rules = Rules.of_table(6, 2, LDiversity(2), [0, 0, 0, 0, 0, 1]).subset(
+        np.array([0, 1, 2, 3, 4, 0])
+    )
     with pytest.raises(ValueError, match=r"Merging ended with 1 group that violates LDiversity"):
         merge_until_met(X, labels, rules)
 
@@ -186,7 +188,7 @@ def test_rules_of_some_records_are_about_the_whole_table():
     X, values = rng.normal(size=(300, 2)), rng.permutation(300)
     rules = Rules.of_table(300, 3, TCloseness(0.2), values)
     block = rng.permutation(300)[:150]
-    labels = TClosenessFirst().build(X[block], 3, rules.of(block))
+    labels = TClosenessFirst().build(X[block], 3, rules.subset(block))
     everywhere = np.full(300, labels.max() + 1)
     everywhere[block] = labels
     assert rules.are_met(everywhere)[:-1].all()

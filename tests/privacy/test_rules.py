@@ -93,7 +93,7 @@ def test_the_text_of_rules_shows_no_value():
 def test_rules_of_some_records_know_the_whole_table():
     rules = Rules.of_table(6, 2, [TCloseness(0.5), Spread(3)], AGE, unit=PATIENT)
     records = np.array([5, 3, 4])
-    some = rules.of(records)
+    some = rules.subset(records)
     for whole, part in zip(rules.rules, some.rules, strict=True):
         assert part.figures(np.zeros(3, dtype=int)) == whole.figures(LABELS)[1]
         assert part.name == whole.name
@@ -103,7 +103,7 @@ def test_guards_answer_for_all_rules():
     rules = Rules.of_table(6, 2, [LDiversity(2), Spread(15)], AGE, unit=PATIENT)
     for members in ([0, 1], [0, 2], [0, 3], [1, 3], [2, 3, 4], [0, 1, 2, 3, 4, 5]):
         labels = np.zeros(len(members), dtype=int)
-        assert rules.guards().hold(members) == rules.of(np.array(members)).are_met(labels)[0]
+        assert rules.guards().hold(members) == rules.subset(np.array(members)).are_met(labels)[0]
 
 
 @pytest.mark.parametrize("values", [AGE, np.array(AGE), pd.Series(AGE), [31.5, *AGE[1:]]])

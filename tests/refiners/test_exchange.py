@@ -126,7 +126,7 @@ def test_a_final_exchange_exceeds_the_time_limit_only_if_that_is_unlikely(
     X, labels = rng.normal(size=(200, 3)), some_labels(rng, 200, 4)
     clock = set_clock(0.0)
     final = FinalExchange(Deadline(1.0), time_limit=1.0)
-    neighborhoods = Neighborhoods.of(X, 4)
+    neighborhoods = Neighborhoods.find(X, 4)
     clock.now += seconds_for_neighbors
     final.end_of_search()
     clock.now += 1.1 - seconds_for_neighbors

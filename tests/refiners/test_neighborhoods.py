@@ -38,7 +38,7 @@ def all_equal(X):
 @some_table
 def test_neighbors_are_other_records_and_rows_are_complete(table, seed, n, d, k):
     X, k = ALL_TABLES[table](np.random.default_rng(seed), n, d), min(k, n)
-    found = Neighborhoods.of(X, k)
+    found = Neighborhoods.find(X, k)
     assert np.array_equal(np.sort(found.order), np.arange(n))
     assert np.array_equal(found.X, X[found.order])
     n_neighbors = min(max(MIN_NEIGHBORS, NEIGHBORS_PER_K * k), n - 1)
@@ -64,7 +64,7 @@ def test_neighbors_are_other_records_and_rows_are_complete(table, seed, n, d, k)
 @some_table
 def test_scales_are_distances_to_the_nearest_other_points(table, seed, n, d, k):
     X, k = ALL_TABLES[table](np.random.default_rng(seed), n, d), min(k, n)
-    found = Neighborhoods.of(X, k)
+    found = Neighborhoods.find(X, k)
     assert np.array_equal(found.sorted_scales, np.sort(found.scales))
     assert np.array_equal(found.scales[found.by_scale], found.sorted_scales)
     assert found.by_scale.dtype == np.int32
@@ -84,7 +84,7 @@ def test_scales_are_distances_to_the_nearest_other_points(table, seed, n, d, k):
 @some_table
 def test_labels_of_the_table_and_of_the_search_are_each_others_inverse(table, seed, n, d, k):
     rng = np.random.default_rng(seed)
-    found = Neighborhoods.of(ALL_TABLES[table](rng, n, d), min(k, n))
+    found = Neighborhoods.find(ALL_TABLES[table](rng, n, d), min(k, n))
     labels = rng.integers(5, size=n)
     own = found.sorted_labels(labels)
     assert np.array_equal(own, labels[found.order])
@@ -99,7 +99,7 @@ def test_among_some_records_neighbors_are_their_own_and_scales_those_of_all(tabl
     rng, k = np.random.default_rng(seed), min(k, n)
     X = ALL_TABLES[table](rng, n, d)
     records = rng.permutation(n)[: rng.integers(1, n + 1)]
-    whole, alone = Neighborhoods.of(X, k), Neighborhoods.of(X[records], k)
+    whole, alone = Neighborhoods.find(X, k), Neighborhoods.find(X[records], k)
     part = whole.among(records)
     assert np.array_equal(part.X, X[records][part.order])
     assert np.array_equal(part.neighbors, alone.neighbors)
@@ -112,7 +112,7 @@ def test_among_some_records_neighbors_are_their_own_and_scales_those_of_all(tabl
 def test_the_nearest_of_several_points_come_first():
     # Points with 1, 2, ..., 5 records.
     X = np.repeat([0.0, 1.0, 3.0, 6.0, 10.0], [1, 2, 3, 4, 5])[:, None]
-    found = Neighborhoods.of(X, 2)
+    found = Neighborhoods.find(X, 2)
     row = np.flatnonzero(found.X == 6.0)[0]
     values = found.X[found.neighbors[row], 0].tolist()
     # Three twins, one record on each of the other points, and more of them.
@@ -122,13 +122,15 @@ def test_the_nearest_of_several_points_come_first():
 
 def test_records_in_the_order_of_the_search_are_near_to_each_other():
     X = np.random.default_rng(0).normal(size=(2000, 2))
-    gaps = np.linalg.norm(np.diff(Neighborhoods.of(X, 3).X, axis=0), axis=1)
+    gaps = np.linalg.norm(np.diff(Neighborhoods.find(X, 3).X, axis=0), axis=1)
     assert np.median(gaps) < 0.2 * np.median(np.linalg.norm(np.diff(X, axis=0), axis=1))
 
 
 def test_after_the_deadline_neighbors_are_rough():
     X = np.random.default_rng(0).normal(size=(2000, 2))
-    fine, rough = (Neighborhoods.of(X, 3, deadline=Deadline(seconds)) for seconds in (np.inf, 0.0))
+    fine, rough = (
+        Neighborhoods.find(X, 3, deadline=Deadline(seconds)) for seconds in (np.inf, 0.0)
+    )
     np.testing.assert_array_equal(fine.order, rough.order)
     # In the same part of the table, but not the nearest.
     assert np.median(fine.scales) < np.median(rough.scales) < 0.1 * X.var(axis=0).sum()
@@ -137,6 +139,6 @@ def test_after_the_deadline_neighbors_are_rough():
 
 
 def test_a_single_record_has_no_neighbors():
-    found = Neighborhoods.of(np.ones((1, 2)), 1)
+    found = Neighborhoods.find(np.ones((1, 2)), 1)
     assert found.neighbors.shape == (1, 0)
     assert found.are_frozen
