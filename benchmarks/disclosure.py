@@ -36,7 +36,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator, TrainOnRelease
-from sk_microagg._model import _line, _power
+from sk_microagg._model import _power
 from sk_microagg.builders import MDAV
 from sk_microagg.datasets import fetch_adult, fetch_census
 from sk_microagg.metrics import attribute_inference, membership_inference, record_linkage
@@ -143,7 +143,7 @@ def measure_walls():
             with ExitStack() as stack:
                 if weights == "tight":
                     stack.enter_context(mock.patch.object(_power, "_centered", keep_weights))
-                    stack.enter_context(mock.patch.object(_line, "_shortened", tight_on_a_line))
+                    stack.enter_context(mock.patch.object(_power, "_shortened", tight_on_a_line))
                 aggregator = MicroAggregator(K, refiner="exchange").fit(X)
             _, share = precisions(diagrams(aggregator), X)
             found[weights][name.removesuffix(", unique")] = 100 * float(share)

@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
-from sk_microagg._blocks import aggregate_strata, check_block_size
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_if_one_group
 from sk_microagg._model._cells import Cells
 from sk_microagg._model._fitted_groups import FittedGroups
-from sk_microagg._model._points import Points
+from sk_microagg._model._points import (
+    Points,
+    SparsePoints,
+    among_all,
+    dense,
+    has_few_coordinates,
+    routing_of,
+)
+from sk_microagg._model._router import Router
 from sk_microagg._model._stratified import StratifiedCells
-from sk_microagg._utils._seeds import check_seed
+from sk_microagg._utils._deadline import (
+    generation,
+    run_in_generation,
+    shared_interrupt,
+    warn_if_interrupted,
+)
+from sk_microagg._utils._progress import ProgressCount
 from sk_microagg._utils._typing import Floats, Labels, RandomState, TableLike
 from sk_microagg._utils._validation import (
+    check_count,
     check_k,
     check_n_jobs,
     check_option,
+    check_seed,
     check_verbose,
+    seeds_of_parts,
     warn_if_k_is_1,
 )
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
+from sk_microagg.refiners import Exchange
+from sk_microagg.refiners._base import run_refiner
+
+# A block of "auto" size has this many times k records. With twice as many, tables of ten columns
+# take twice as long, and the loss is 2% lower (benchmarks/scale.py).
+GROUPS_PER_BLOCK = 5_000
 
 
 @dataclass(frozen=True)
@@ -120,3 +148,145 @@ def find_cells(
     if strata is None:
         return cells.find(scaled, n_jobs)
     return cells.find(scaled, n_jobs, fitted_strata.numbers_of(strata, len(scaled)))
+
+
+def check_block_size(block_size: Any, k: int) -> float:
+    """Return the maximum number of records of a block; infinity for a single block."""
+    if block_size is None:
+        return np.inf
+    if isinstance(block_size, str) and block_size == "auto":
+        return GROUPS_PER_BLOCK * k
+    return check_count("block_size", block_size, or_options=", 'auto' or None")
+
+
+def aggregate_strata(
+    records: Any,
+    scaled: Any,
+    rounding: Floats,
+    method: Any,
+    random_state: RandomState,
+    strata: Strata | None,
+    rules: Rules,
+    **options: Any,
+) -> tuple[Labels, FittedGroups, Cells | StratifiedCells]:
+    """Microaggregate the records of each stratum; without strata, all records.
+
+    Arguments and results are those of `aggregate`, and StratifiedCells in the place of Cells.
+    """
+    if strata is None:
+        return aggregate(records, scaled, rounding, method, random_state, rules, **options)
+    labels = np.empty(len(scaled), dtype=np.intp)
+    groups, cells, n_groups = [], [], 0
+    with shared_interrupt():
+        for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
+            part = aggregate(
+                records[rows], scaled[rows], rounding, part_method, seed, part_rules, **options
+            )
+            labels[rows] = n_groups + part[0]
+            groups.append(part[1])
+            cells.append(part[2])
+            n_groups += len(part[1].sizes)
+        warn_if_interrupted("all strata have the best partition found so far")
+    return labels, FittedGroups.joined(groups), StratifiedCells(tuple(cells))
+
+
+def aggregate(
+    records: Any,
+    scaled: Any,
+    rounding: Floats,
+    method: Any,
+    random_state: RandomState,
+    rules: Rules,
+    *,
+    block_size: float,
+    stitch: bool,
+    n_jobs: int | None,
+    verbose: int,
+    task: Any,
+) -> tuple[Labels, FittedGroups, Cells]:
+    """Microaggregate records, in blocks of at least 2k records if there are more than `block_size`.
+
+    A single column is one block: its optimum takes less time than cutting it. Under rules, records
+    are only cut where both sides can satisfy them.
+    With `stitch`, groups then exchange records across the cuts, which leaves a single block.
+    `rounding` is how much the scaled columns may differ when records are scaled one by one.
+    """
+    if scaled.shape[1] == 1 and not rules:
+        block_size = np.inf
+    routing = routing_of(scaled)
+    router = Router.fit(
+        routing,
+        block_size,
+        2 * method.k,
+        method.k,
+        rules.suit_block if rules else None,
+        rules.units,
+        partial(has_few_coordinates, scaled) if isinstance(scaled, SparsePoints) else None,
+    )
+    if router.n_blocks == 1:
+        labels, groups = aggregate_block(
+            records, scaled, rounding, method, random_state, rules, task
+        )
+        return labels, groups, Cells.from_blocks([groups], router)
+
+    rows_of = [rows for _, rows in router.rows_of_blocks(routing)]
+    share = 1.0 / math.ceil(len(rows_of) / effective_n_jobs(n_jobs))
+    seeds = seeds_of_parts(method.seed(random_state), len(rows_of))
+    tasks = (
+        (records[rows], scaled[rows], rounding, method.for_a_block(share), seed, rules.subset(rows))
+        for rows, seed in zip(rows_of, seeds, strict=True)
+    )
+    blocks = _aggregate_blocks(tasks, len(rows_of), n_jobs, verbose)
+    groups = FittedGroups.joined([groups for _, groups in blocks])
+    groups = replace(groups, n_moved=groups.n_moved + router.n_near_cuts(routing, rounding))
+    cells = Cells.from_blocks([groups for _, groups in blocks], router)
+    labels = np.empty(len(scaled), dtype=np.intp)
+    for rows, start, (own, _) in zip(rows_of, cells.starts[:-1], blocks, strict=True):
+        labels[rows] = start + own
+    if stitch:
+        exchange = Exchange()
+        labels = run_refiner(exchange, scaled, labels, method.k)
+        n_iter = groups.n_iter + exchange.n_iter_
+        groups = FittedGroups.from_labels(records, scaled, labels, n_iter, rounding)
+        cells = Cells.from_blocks([groups], Router.of_one_block())
+    return labels, groups, cells
+
+
+def _aggregate_blocks(
+    tasks: Iterable[tuple[Any, ...]], n_blocks: int, n_jobs: int | None, verbose: int
+) -> list[tuple[Labels, FittedGroups]]:
+    """Return the results of all blocks; Ctrl-C ends their searches, also those yet to begin."""
+    # Results come one by one only if progress is shown: not every backend of joblib can do that.
+    parallel = Parallel(
+        n_jobs=n_jobs, prefer="threads", return_as="generator" if verbose else "list"
+    )
+    with shared_interrupt(), ProgressCount(n_blocks, "blocks", verbose) as progress:
+        blocks = []
+        number = generation()
+        for block in parallel(
+            delayed(run_in_generation)(number, aggregate_block, *task) for task in tasks
+        ):
+            blocks.append(block)
+            progress.advance()
+        warn_if_interrupted("all blocks have the best partition found so far")
+    return blocks
+
+
+def aggregate_block(
+    records: Any,
+    scaled: Any,
+    rounding: Floats,
+    method: Any,
+    random_state: RandomState,
+    rules: Rules | None = None,
+    task: Any = None,
+) -> tuple[Labels, FittedGroups]:
+    """Microaggregate the records of one block; the result depends on the arguments only."""
+    points, coordinates = dense(scaled)
+    labels, n_iter = method.partition(points, random_state, rules, task)
+    if coordinates is None:
+        units = rules.units if rules else None
+        return labels, FittedGroups.from_labels(records, scaled, labels, n_iter, rounding, units)
+    groups = FittedGroups.from_labels(points, points, labels, n_iter, np.zeros(points.shape[1]))
+    centroids = among_all(groups.scaled_centroids, coordinates, scaled.shape[1])
+    return labels, replace(groups, centroids=centroids, scaled_centroids=centroids)

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from sk_microagg._utils._deadline import shared_interrupt, user_stacklevel, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
+from sk_microagg._utils._statistics import group_means, squared_error
 from sk_microagg._utils._typing import (
     BuilderLike,
     Floats,
@@ -31,13 +32,22 @@ from sk_microagg._utils._validation import (
     own_copy,
 )
 from sk_microagg.builders import BUILDERS, Builder, Optimal1D
+from sk_microagg.builders._mdav import MDAV
 from sk_microagg.builders._merge import merge_until_met
-from sk_microagg.builders._under_rules import builder_under
+from sk_microagg.builders._t_closeness_first import (
+    TClosenessFirst,
+    has_t_closeness,
+    order_by_values,
+    representative_groups,
+)
 from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import REFINERS, make_chain
 from sk_microagg.refiners._base import check_keeps_rules, run_refiner
-from sk_microagg.refiners._names import refiner_by_name
+from sk_microagg.refiners._chain import refiner_by_name
+
+# If merging leaves fewer groups than this share of what k allows, another start is tried.
+FEW_GROUPS = 0.25
 
 
 def microaggregate(
@@ -148,7 +158,7 @@ class Method:
     def partition(
         self, X: Floats, random_state: RandomState, rules: Rules | None = None, task: Any = None
     ) -> tuple[Labels, int]:
-        """Build and refine a partition; raise an error if a group is too small or violates a rule."""
+        """Build and refine a partition; raise an error if a group violates k or a rule."""
         X = X.view()
         X.flags.writeable = False  # These are the user's records.
         labels = self._check(self._build(X, rules), X, f"builder={self.builder!r}", rules)
@@ -287,3 +297,35 @@ def warn_of_one_group(within_strata: bool) -> None:
         UserWarning,
         stacklevel=user_stacklevel(),
     )
+
+
+def builder_under(rules: Rules) -> MDAV | TClosenessFirst:
+    """Return the builder that ends lowest after refinement, as far as the kinds of rules tell."""
+    return TClosenessFirst() if has_t_closeness(rules) else MDAVUnderRules()
+
+
+class MDAVUnderRules(MDAV):
+    """Groups of MDAV, merged until all constraints hold.
+
+    Where that leaves few groups, groups with the values of the table are tried as well, and those
+    with less loss are kept. To users, it is the builder "mdav" under constraints.
+    """
+
+    knows_rules = True
+
+    def __repr__(self) -> str:
+        """Return what users write, in reports and messages."""
+        return repr("mdav")
+
+    def _build(self, X: Floats, k: int, rules: Any = None) -> Labels:
+        built = super()._build(X, k)
+        if not rules:
+            return built
+        merged = merge_until_met(X, built, rules)
+        if merged.max() > 0 and merged.max() + 1 >= FEW_GROUPS * (len(X) // k):
+            return merged
+        starts = [merged]
+        if (order := order_by_values(rules.rules)) is not None:
+            labels = representative_groups(X, order, rules, k, len(X) / 2)
+            starts.append(merge_until_met(X, labels, rules))
+        return min(starts, key=lambda labels: squared_error(X, group_means(X, labels), labels))

@@ -10,10 +10,18 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._aggregation import Aggregation, find_cells
+from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import squared_errors, with_values
-from sk_microagg._model._release import release_of
-from sk_microagg._utils._base import BaseEstimator, ReleaseOnlyMixin, check_has_cells
-from sk_microagg._utils._homogeneous import warn_if_homogeneous
+from sk_microagg._utils._base import (
+    BaseEstimator,
+    ReleaseOnlyMixin,
+    TrainingDigestMixin,
+    __version__,
+    check_has_cells,
+    complete_model,
+    digest,
+    warn_if_training_data,
+)
 from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
@@ -26,7 +34,7 @@ from sk_microagg._utils._statistics import (
     total_sum_of_squares,
 )
 from sk_microagg._utils._target_scaler import has_target_scaler
-from sk_microagg._utils._training_digest import TrainingDigestMixin, digest, warn_if_training_data
+from sk_microagg._utils._targets import warn_if_homogeneous
 from sk_microagg._utils._typing import (
     Array,
     BuilderLike,
@@ -46,7 +54,6 @@ from sk_microagg._utils._validation import (
     text_explained,
     without_mask,
 )
-from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.privacy import Constraint, Rules
 
 FLOATS = (np.float64, np.float32)

@@ -15,17 +15,21 @@ from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import Points, most_of, routing_of, squared_errors, with_values
 from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._table_space import make_encoder, uses_target
-from sk_microagg._utils._base import BaseEstimator, ReleaseOnlyMixin, check_has_cells
-from sk_microagg._utils._homogeneous import warn_if_homogeneous
-from sk_microagg._utils._notebook import GroupsReprMixin
-from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._utils._statistics import loss_share
-from sk_microagg._utils._training_digest import (
+from sk_microagg._utils._base import (
+    BaseEstimator,
+    ReleaseOnlyMixin,
     TrainingDigestMixin,
+    __version__,
+    check_has_cells,
     check_is_training_data,
+    complete_model,
     digest,
     warn_if_training_data,
 )
+from sk_microagg._utils._notebook import GroupsReprMixin
+from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._targets import warn_if_homogeneous
 from sk_microagg._utils._typing import (
     Array,
     BuilderLike,
@@ -45,10 +49,9 @@ from sk_microagg._utils._validation import (
     check_option,
     check_verbose,
 )
-from sk_microagg._utils._version import __version__, complete_model
 from sk_microagg.encoding import TableEncoder
+from sk_microagg.encoding._encoder import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.encoding._frames import Frame, replace_columns
-from sk_microagg.encoding._lost import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.privacy import Constraint, Rules
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_roles import as_names, check_one_role
-from sk_microagg._utils._target_weights import target_weights
+from sk_microagg._utils._target_scaler import target_weights
 from sk_microagg._utils._targets import check_target
 from sk_microagg._utils._typing import Array, DataFrame, TableLike
 from sk_microagg._utils._validation import check_number

@@ -5,7 +5,7 @@ import pytest
 
 from sk_microagg import MicroAggregator
 from sk_microagg.refiners import IteratedLocalSearch
-from sk_microagg.refiners._progress import N_STEPS
+from sk_microagg.refiners._base import N_STEPS
 
 pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
 

@@ -18,7 +18,7 @@ LAYERS = [
     ["privacy", "_model", "_bound"],
     ["builders"],
     ["refiners"],
-    ["_blocks", "_microaggregate"],
+    ["_microaggregate"],
     ["_aggregation"],
     ["_microaggregator", "generalization"],
     ["encoding"],
@@ -37,7 +37,7 @@ LAYERS = [
 ]
 LAYER_OF = {part: number for number, layer in enumerate(LAYERS) for part in layer}
 
-MOST_LINES = 60
+MOST_LINES = 80
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 KERNELS = sorted(path for kind in ("pyx", "pxd", "pxi") for path in PACKAGE.rglob(f"*.{kind}"))

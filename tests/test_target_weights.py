@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_checks import A_FEW, with_checks
 
 from sk_microagg import MicroAggregator, TableAggregator, TargetScaler
-from sk_microagg._utils import _target_weights, _targets
-from sk_microagg._utils._homogeneous import homogeneous_share
+from sk_microagg._utils import _target_scaler, _targets
+from sk_microagg._utils._targets import homogeneous_share
 from sk_microagg.metrics import anonymity_level, diversity, homogeneity, record_linkage
 from sk_microagg.privacy import LDiversity
 
@@ -314,8 +314,8 @@ def test_weights_do_not_tell_guesses_apart(kind, monkeypatch):
         same += (guesses == truth).all(axis=1).tolist()
     assert np.mean(same) >= 0.75
     # With all digits, every guess but the right one would be excluded.
-    monkeypatch.setattr(_target_weights, "STEP", 1.0 + 1e-9)
-    monkeypatch.setattr(_target_weights, "STANDARD_ERRORS", 0.0)
+    monkeypatch.setattr(_target_scaler, "STEP", 1.0 + 1e-9)
+    monkeypatch.setattr(_target_scaler, "STANDARD_ERRORS", 0.0)
     guesses, truth = weights_of_guesses(X, y, record=17, n_guesses=3)
     assert not (guesses == truth).all(axis=1).any()
 

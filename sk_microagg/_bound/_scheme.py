@@ -5,16 +5,22 @@ partition may use. The duals of its linear relaxation, one per record, prove a l
 every group their sum is at most its SSE, the dual constraint of that column. See doc/bound.rst.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
-from sk_microagg._bound._margin import safe_sum
 from sk_microagg._bound._master import Master
-from sk_microagg._bound._proof import Proof
-from sk_microagg._bound._records import near_records, scaled, sum_of_nearest, sums_of_nearest
-from sk_microagg._bound._repair import Repair
+from sk_microagg._bound._proof import Proof, safe_sum
+from sk_microagg._bound._repair import Repair, near_records, scaled, sum_of_nearest, sums_of_nearest
 from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
-from sk_microagg._utils._statistics import total_sum_of_squares
+from sk_microagg._utils._statistics import (
+    group_means,
+    loss_share,
+    squared_error,
+    total_sum_of_squares,
+)
+from sk_microagg._utils._typing import Floats
 
 
 def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs, on_rise=None):
@@ -297,3 +303,25 @@ class Scheme:
             return False
         time = self.master.focus.n_free() / self.n + self.settings.focus_overhead
         return self.ceiling - self.proof.squared_errors <= time * self.gain_elsewhere
+
+
+def bound_of(
+    X: Floats,
+    k: int,
+    time_limit: float,
+    max_iter: int = -1,
+    tol: float = 0.0,
+    verbose: int = 0,
+    n_jobs: int | None = None,
+    on_rise: Callable[[float, float], None] | None = None,
+) -> tuple[float, Floats]:
+    """Prove that every partition of the records loses at least a certain share."""
+    total = total_sum_of_squares(X)
+    if k > 1 and len(X) >= 2 * k and total > 0:
+        proof = prove(X, k, time_limit, max_iter, tol, verbose, n_jobs, on_rise)
+        return proof.bound, proof.trace()
+    # All records in one group, or each on its own.
+    one_group = np.zeros(len(X), dtype=np.intp)
+    sse = squared_error(X, group_means(X, one_group), one_group)
+    bound = 0.0 if k == 1 else loss_share(sse, total)
+    return bound, np.array([[0.0, bound]]) if bound > 0 else np.empty((0, 2))

@@ -15,7 +15,7 @@ from sk_microagg._cli._format import FileStyle, Format
 from sk_microagg._cli._header import check_header, holds_names, made_names
 from sk_microagg._cli._paths import is_standard, name_of_input
 from sk_microagg._utils._csv import CSVError, EncodingError, opened_csv
-from sk_microagg._utils._numbers import counted
+from sk_microagg._utils._formatting import counted
 
 ROWS_AT_A_TIME = 50_000
 

@@ -9,9 +9,8 @@ from sk_microagg import MicroAggregator
 from sk_microagg._cli._decimals import decimals_of
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._paths import check_target
-from sk_microagg._utils._files import released_file
-from sk_microagg._utils._numbers import percent
-from sk_microagg._utils._printable import printable
+from sk_microagg._utils._formatting import percent, printable
+from sk_microagg._utils._writing import released_file
 from sk_microagg.datasets._visits import visits_csv
 from sk_microagg.metrics import anonymity_level
 

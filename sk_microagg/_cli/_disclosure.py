@@ -7,10 +7,7 @@ import pandas as pd
 from sk_microagg import metrics
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._privacy import RIGHT_AS_OFTEN
-from sk_microagg._utils._numbers import at_most, percent
-from sk_microagg._utils._printable import printable
-from sk_microagg._utils._shares import is_share_large
-from sk_microagg._utils._shown import shown
+from sk_microagg._utils._formatting import at_most, is_share_large, percent, printable, shown
 from sk_microagg.metrics._diversity import homogeneity_of_both
 
 

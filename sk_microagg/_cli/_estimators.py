@@ -4,7 +4,7 @@ from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._privacy import demands_beyond_k
 from sk_microagg.refiners import REFINERS
-from sk_microagg.refiners._names import name_of, refiner_by_name
+from sk_microagg.refiners._chain import name_of, refiner_by_name
 
 DEFAULTS = MicroAggregator().get_params()
 

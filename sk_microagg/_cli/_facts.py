@@ -7,12 +7,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from sk_microagg._utils._numbers import percent
-from sk_microagg._utils._printable import printable
-from sk_microagg._utils._shares import homogeneity_lines
-from sk_microagg._utils._shown import shown
+from sk_microagg._utils._formatting import homogeneity_lines, percent, printable, shown
 from sk_microagg.builders import BUILDERS
-from sk_microagg.refiners._names import name_of
+from sk_microagg.refiners._chain import name_of
 
 WIDTH_OF_NAMES = 18
 WIDTH = 100

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._cli._mistyped import shell
-from sk_microagg._utils._shown import shown
+from sk_microagg._utils._formatting import shown
 
 LARGEST_SHARE = 0.9
 

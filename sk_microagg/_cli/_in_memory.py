@@ -43,8 +43,8 @@ from sk_microagg._cli._tables import read_table, write_table
 from sk_microagg._cli._typed_command import typed_command
 from sk_microagg._cli._unchanged import of_plan, warn_of_determined
 from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
-from sk_microagg._utils._extras import check_report_extra
-from sk_microagg.generalization._intervals import ends_of_intervals
+from sk_microagg._utils._tables import check_report_extra
+from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._diversity import homogeneity_of_both

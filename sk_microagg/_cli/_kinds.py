@@ -17,7 +17,7 @@ from sk_microagg._cli._mistyped import (
 from sk_microagg._cli._numbers import Numbers
 from sk_microagg._cli._ordinals import ordinal_of
 from sk_microagg._cli._texts import Texts
-from sk_microagg._utils._shown import shown
+from sk_microagg._utils._formatting import shown
 from sk_microagg.encoding._kinds import SMALLEST_CODE
 
 TRUTH = r"^(?i:true|false|yes|no)$"

@@ -7,7 +7,7 @@ from sk_microagg._cli._kinds import Column
 from sk_microagg._cli._numbers import NumberNotation
 from sk_microagg._cli._released import describe_averages
 from sk_microagg._cli._typed import check_type
-from sk_microagg.encoding._dates import NANOSECONDS
+from sk_microagg.encoding._kinds import NANOSECONDS
 
 WORDS = {
     "D": "day",

@@ -9,7 +9,7 @@ import numpy as np
 from sk_microagg._cli._dates import LIKE_A_DATE
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._numbers import SYMBOL, Numbers
-from sk_microagg._utils._shown import shown
+from sk_microagg._utils._formatting import shown
 
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}

@@ -36,7 +36,7 @@ from sk_microagg._cli._release_on_dask import CommandRelease
 from sk_microagg._cli._unchanged import fact_of, warn_of_determined, warn_of_singled_out
 from sk_microagg.metrics._unchanged import SAMPLE_SIZE
 from sk_microagg.scale import DaskMicroAggregator
-from sk_microagg.scale._reading import read_parquet, schema_of
+from sk_microagg.scale._release import read_parquet, schema_of
 
 
 def anonymize_on_dask(options, progress):

@@ -6,8 +6,8 @@ import numpy as np
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._mistyped import refuse_others, shell
-from sk_microagg._utils._people import n_people, take_units
-from sk_microagg._utils._shown import shown
+from sk_microagg._utils._formatting import shown
+from sk_microagg._utils._missing import n_people, take_units
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from sk_microagg._cli._errors import CommandError, bad_input_as_command_error
-from sk_microagg._utils._pages import check_page_name
+from sk_microagg._utils._writing import check_page_name
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet")
 

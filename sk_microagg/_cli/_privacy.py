@@ -5,11 +5,16 @@ from contextlib import contextmanager
 
 from sk_microagg._cli._errors import CommandError, one_line
 from sk_microagg._cli._progress import WARNING
-from sk_microagg._utils._numbers import at_most, rounded_down, rounded_up, whole_percent
-from sk_microagg._utils._shares import is_share_large
-from sk_microagg._utils._shown import shown
+from sk_microagg._utils._formatting import (
+    at_most,
+    is_share_large,
+    rounded_down,
+    rounded_up,
+    shown,
+    whole_percent,
+)
 from sk_microagg._utils._similar import SIMILAR
-from sk_microagg.encoding._lost import ADVICE, LOST
+from sk_microagg.encoding._encoder import ADVICE, LOST
 from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
 
 # What to do about a column that is lost, instead of `ADVICE`.

@@ -28,12 +28,9 @@ from sk_microagg._cli._linkage import (
 from sk_microagg._cli._named import check_names, named_columns
 from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
-from sk_microagg._utils._numbers import percent
-from sk_microagg._utils._printable import printable
-from sk_microagg._utils._shares import determined_in_words
-from sk_microagg._utils._shown import shown
-from sk_microagg.metrics._classes import row_classes
-from sk_microagg.metrics._numeric import check_pair
+from sk_microagg._utils._formatting import determined_in_words, percent, printable, shown
+from sk_microagg.metrics._anonymity import row_classes
+from sk_microagg.metrics._mixed import check_pair
 
 NOT_IN_ORDER = (
     "unknown: columns agree as a whole, but not row by row. Linkage, interval and rank need the "

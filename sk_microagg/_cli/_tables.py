@@ -23,7 +23,7 @@ from sk_microagg._cli._texts import without_missing
 from sk_microagg._cli._typed import column_of_type, known_of_type, with_type
 from sk_microagg._cli._written import without_unused_categories, written_columns
 from sk_microagg._cli._xlsx import read_xlsx, write_xlsx
-from sk_microagg._utils._files import released_file
+from sk_microagg._utils._writing import released_file
 
 
 @dataclass(frozen=True)

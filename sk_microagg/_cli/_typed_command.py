@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from subprocess import list2cmdline
 
-from sk_microagg._utils._printable import printable
+from sk_microagg._utils._formatting import printable
 
 IS_WINDOWS = os.name == "nt"
 

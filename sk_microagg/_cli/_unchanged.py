@@ -3,15 +3,15 @@
 from sk_microagg._cli._facts import Fact
 from sk_microagg._cli._identifiers import LARGEST_SHARE, N_LINES
 from sk_microagg._cli._progress import WARNING
-from sk_microagg._utils._numbers import rounded_up
-from sk_microagg._utils._shares import (
+from sk_microagg._utils._formatting import (
     determined_in_words,
     in_a_list,
     records_in_words,
     rounded_share,
+    rounded_up,
+    shown,
     singled_out_lines,
 )
-from sk_microagg._utils._shown import shown
 from sk_microagg.metrics import determined_columns, unchanged_uniqueness
 
 

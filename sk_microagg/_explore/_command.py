@@ -6,8 +6,8 @@ import webbrowser
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._paths import is_standard, suffix_of_input
 from sk_microagg._cli._progress import CommandProgress
-from sk_microagg._utils._extras import check_report_extra
-from sk_microagg._utils._printable import printable
+from sk_microagg._utils._formatting import printable
+from sk_microagg._utils._tables import check_report_extra
 
 
 def run(options):

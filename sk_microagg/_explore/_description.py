@@ -10,7 +10,7 @@ from sk_microagg._cli._identifiers import count_distinct, is_identifier, names_p
 from sk_microagg._cli._mistyped import hints_about
 from sk_microagg._explore._distributions import FEWEST, distributions
 from sk_microagg._explore._words import on_the_page
-from sk_microagg._utils._shares import share_in_words
+from sk_microagg._utils._formatting import share_in_words
 
 K = 5
 KS = (2, 3, 5, 10, 20, 50)

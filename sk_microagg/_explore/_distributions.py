@@ -10,7 +10,7 @@ import numpy as np
 
 from sk_microagg._cli._in_memory import with_dates
 from sk_microagg._cli._written import written_cells
-from sk_microagg._utils._dates import DATE, FIRST_DAY, LAST_DAY, text_of_day
+from sk_microagg._utils._tables import DATE, FIRST_DAY, LAST_DAY, text_of_day
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._panels import Bars, Note
 

@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from sk_microagg._utils._files import remove_folder
-from sk_microagg._utils._permissions import PRIVATE_FOLDER
+from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 
 # Where the release is named among the arguments of `anonymize`.
 RELEASE = 2

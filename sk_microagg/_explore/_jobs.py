@@ -37,13 +37,13 @@ from sk_microagg._explore._progress import SentProgress
 from sk_microagg._explore._settings import parsed
 from sk_microagg._explore._state import state_of
 from sk_microagg._explore._words import on_the_page
-from sk_microagg._utils._progress import seconds_left
-from sk_microagg._utils._shares import (
+from sk_microagg._utils._formatting import (
     fewest_records,
     is_share_large,
     rounded_share,
     share_in_words,
 )
+from sk_microagg._utils._progress import seconds_left
 from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.metrics import anonymity_level, homogeneity
 

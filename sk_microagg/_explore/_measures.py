@@ -13,13 +13,14 @@ from sk_microagg import TableAggregator
 from sk_microagg._cli._facts import Fact
 from sk_microagg._cli._released import describe
 from sk_microagg._explore._distributions import distributions
-from sk_microagg._utils._numbers import at_most, rounded_down
-from sk_microagg._utils._shares import (
+from sk_microagg._utils._formatting import (
+    at_most,
     expected_matches,
     fewest_records,
     homogeneity_in_words,
+    rounded_down,
 )
-from sk_microagg.generalization._intervals import with_midpoints
+from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.metrics._risk_utility import linkage_of_release

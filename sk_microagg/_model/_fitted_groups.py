@@ -14,6 +14,7 @@ from sk_microagg._model._power import (
 )
 from sk_microagg._utils._missing import known_means
 from sk_microagg._utils._statistics import group_means, group_sizes, squared_error, twins_of
+from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._typing import Array, Floats, Labels
 
 # Records to try first.
@@ -109,3 +110,12 @@ def _n_strays(twins, labels, cells):
 
 def _join(values):
     return sum(values) if np.isscalar(values[0]) else joined(values)
+
+
+def release_of(centroids: Array, labels: Labels) -> Array:
+    """The row of the release for each record."""
+    release = centroids[labels]
+    suppressed = labels < 0
+    if suppressed.any():
+        release[suppressed] = MISSING
+    return release

@@ -8,8 +8,8 @@ import numpy as np
 from sk_microagg._model._cells import Cells
 from sk_microagg._model._points import Points, joined
 from sk_microagg._model._router import Router
-from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg._utils._validation import seeds_of_parts
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,21 @@
 """What estimators of the package have in common."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
+from hashlib import sha256
+from importlib.metadata import version
+from math import isclose
 from typing import Any, Self
+from warnings import warn
 
+import numpy as np
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
+
+from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._typing import Array
 
 DOCUMENTATION = "https://sk-microagg.readthedocs.io/en/stable"
 
@@ -24,6 +34,11 @@ CELLS = (
     "scaler_",
     "weights_",
 )
+
+__version__ = version("sk-microagg")
+
+# The errors of the same records differ by less, relatively.
+ROUNDING = 1e-6
 
 
 class BaseEstimator(_BaseEstimator):
@@ -81,4 +96,70 @@ def check_has_cells(estimator: Any) -> None:
         raise NotFittedError(
             f"This {type(estimator).__name__} holds only its release, as release_only returned it: "
             "it has no cells, which this needs. Use the model that was fitted."
+        )
+
+
+@contextmanager
+def complete_model(model: object) -> Iterator[None]:
+    """Raise a clear error if a fitted model lacks a part, as one from another version may.
+
+    That is the case if an attribute is missing from the model or another object of the package.
+    `fit` records the version in `_sk_microagg_version`.
+    """
+    try:
+        yield
+    except AttributeError as error:
+        owner = type(error.obj)
+        if owner.__module__.partition(".")[0] != "sk_microagg":
+            raise
+        fitted_with = getattr(model, "_sk_microagg_version", "of an unknown version")
+        raise ValueError(
+            f"This {type(model).__name__} is incomplete, since its {owner.__name__} has no "
+            f"{error.name!r}: it was fitted with sk_microagg {fitted_with}, and this is "
+            f"{__version__}. Fit it again with this version."
+        ) from error
+
+
+def digest(records: Array) -> str:
+    """Return a fingerprint of a whole table, by which to recognize it.
+
+    With it, guesses at the table can be tested, so it must not leave the process: see
+    `TrainingDigestMixin`.
+    """
+    fingerprint = sha256(str(records.shape).encode())
+    fingerprint.update(np.ascontiguousarray(records, dtype=np.float64).data)
+    return fingerprint.hexdigest()[:8]
+
+
+class TrainingDigestMixin:
+    """Mixin for estimators with a digest of their training data, which copies do not contain.
+
+    Models are pickled to be distributed, and the digest would confirm a correct guess at the data.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        if "_training_digest" in state:
+            state["_training_digest"] = None
+        return state
+
+
+def warn_if_training_data(records: Array, training_digest: str | None) -> None:
+    """Warn if the records have the given digest; None means no digest."""
+    if training_digest is not None and digest(records) == training_digest:
+        warn(
+            "transform was given the training data, but it maps some records to centroids of other "
+            "groups than their own: the result need not be k-anonymous. The release is what "
+            "fit_transform returns.",
+            stacklevel=4,  # scikit-learn wraps transform
+        )
+
+
+def check_is_training_data(estimator: Any, sse: float, total: float) -> None:
+    """Raise unless records lose what the estimator lost, given their errors in its groups."""
+    pairs = (sse, estimator.sse_), (loss_share(sse, total), estimator.information_loss_)
+    if not all(isclose(*pair, rel_tol=ROUNDING, abs_tol=1e-12 * total) for pair in pairs):
+        raise ValueError(
+            "X must be what the estimator was fitted on: its groups lose something else in this "
+            "table, so that a bound would say nothing about them."
         )

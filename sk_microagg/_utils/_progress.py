@@ -6,7 +6,7 @@ import time
 from typing import Self, TextIO
 from unicodedata import combining, east_asian_width
 
-from sk_microagg._utils._printable import printable
+from sk_microagg._utils._formatting import printable
 
 WIDTH = 78
 SECONDS_BETWEEN_TEXTS = {"terminal": 0.1, "notebook": 1.0, "log": 5.0}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from sk_microagg._utils._missing_coordinates import coarse_moments
+from sk_microagg._utils._missing import coarse_moments
 from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._typing import Array, Floats
 from sk_microagg._utils._validation import check_option, check_records, own_copy

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from sk_microagg._utils._missing_coordinates import MissingCoordinates
-from sk_microagg._utils._people import n_people, take_units
+from sk_microagg._utils._missing import MissingCoordinates, n_people, take_units
 from sk_microagg._utils._scaling import coarsen, own_floats, rounding_of, scale, standardizes
 from sk_microagg._utils._typing import Array, Floats, Labels
 
@@ -57,7 +56,7 @@ class ScaledSpace:
         return np.concatenate([values, indicators], axis=1) if indicators.shape[1] else values
 
     def parts(self, records: Array) -> tuple[Floats, Floats]:
-        """The points of records in two parts: scaled columns, and coordinates for missing values."""
+        """The points of records: scaled columns, and coordinates for missing values."""
         return self._missing.parts(scale(self._scaler, self._without_unused(records)))
 
     def _without_unused(self, records: Array) -> Array:

@@ -1,8 +1,9 @@
 """Tables as arrays, lists or DataFrames, column by column."""
 
+import importlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from numbers import Number
 from typing import Any
 
@@ -18,6 +19,15 @@ COUNTED = (Number, np.bool_)
 
 # A missing value in a table of text; also the root of every hierarchy.
 MISSING = "*"
+
+EPOCH = datetime(1970, 1, 1)
+SECONDS_PER_DAY, SECONDS_PER_HOUR = 86_400, 3_600
+
+DATE, DAYS, HOURS = "date", "days", "hours"
+
+# The first and the last day that can be written, in days since 1970.
+FIRST_DAY = float((datetime.min - EPOCH).days)
+LAST_DAY = float((datetime.max - EPOCH).days)
 
 
 def as_table(X: Any) -> Any:
@@ -131,3 +141,60 @@ def _is_missing(cell: Any) -> bool:
 def is_null(cell: Any) -> bool:
     """Whether a cell is None, NaN, NaT or pandas.NA."""
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
+
+
+def import_extra(module: str, extra: str, purpose: str) -> Any:
+    """Import an optional dependency, or name the extra that installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {module}, which is not installed: pip install 'sk-microagg[{extra}]'"
+        ) from error
+
+
+def check_report_extra() -> None:
+    """Raise an ImportError that names the extra if a report cannot be written without it."""
+    for module in ("matplotlib", "jinja2"):
+        import_extra(module, "report", "A report")
+
+
+def is_date(cell: object) -> bool:
+    """Whether a cell is a date, with or without a time of day."""
+    return isinstance(cell, date | np.datetime64)
+
+
+def is_time(cell: object) -> bool:
+    """Whether a cell is a time of day or a duration."""
+    return isinstance(cell, time | timedelta | np.timedelta64)
+
+
+def number_of_date(cell: Any) -> tuple[float, str]:
+    """A date, a time of day or a duration as a number, and its unit."""
+    if hasattr(cell, "start_time"):  # a period
+        cell = cell.start_time
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        cell = cell.astype(f"{cell.dtype.kind}8[us]").item()
+    if isinstance(cell, timedelta):
+        return cell.total_seconds() / SECONDS_PER_DAY, DAYS
+    if isinstance(cell, time):
+        seconds = cell.hour * 3600 + cell.minute * 60 + cell.second + cell.microsecond / 1e6
+        return seconds / SECONDS_PER_HOUR, HOURS
+    if not isinstance(cell, datetime):
+        return float(cell.toordinal() - EPOCH.toordinal()), DATE
+    # As a clock on the wall shows it.
+    return (cell.replace(tzinfo=None) - EPOCH).total_seconds() / SECONDS_PER_DAY, DATE
+
+
+def day_of_text(text: str) -> float | None:
+    """An ISO date, with or without a time, in days since 1970; None if it is none."""
+    try:
+        return number_of_date(datetime.fromisoformat(text))[0]
+    except ValueError:
+        return None
+
+
+def text_of_day(days: float) -> str:
+    """Days since 1970 as an ISO date, with a time unless it is midnight."""
+    moment = EPOCH + timedelta(days=days)
+    return moment.isoformat() if moment.time() != time() else moment.date().isoformat()

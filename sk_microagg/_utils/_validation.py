@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 from sk_microagg._utils._deadline import user_stacklevel
 from sk_microagg._utils._tables import (
@@ -26,7 +26,7 @@ from sk_microagg._utils._tables import (
     is_arrow,
     is_frame,
 )
-from sk_microagg._utils._typing import Estimator, Floats, Labels
+from sk_microagg._utils._typing import Estimator, Floats, Labels, RandomState
 
 NOTHING = object()
 
@@ -311,3 +311,24 @@ def own_copy(parameter: str, value: Any, methods: Iterable[str], alternatives: s
                 f"{parameter}={value!r} must be {alternatives}an object with the method {method!r}."
             )
     return clone(value, safe=False)
+
+
+def check_seed(random_state: RandomState) -> Any:
+    """Return the `RandomState` of a parameter `random_state`; raise an error that names it."""
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state={random_state!r} must be None, an integer from 0 to 2**32 - 1 or an "
+            "instance of numpy.random.RandomState."
+        ) from None
+
+
+def seeds_of_parts(random_state: RandomState, n_parts: int) -> Any:
+    """Return a seed for each part; a single part gets the random state itself.
+
+    None stays None: refiners may have a seed of their own for it.
+    """
+    if n_parts == 1 or random_state is None:
+        return [random_state] * n_parts
+    return check_seed(random_state).randint(np.iinfo(np.int32).max, size=n_parts)

@@ -2,8 +2,7 @@
 
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._typing import Floats, Labels
-from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups, Growth
+from sk_microagg.builders._base import Builder, FixedSizeGroups, Growth
 
 
 class CBFS(Builder):

@@ -1,8 +1,7 @@
 """Diameter-based fixed-size microaggregation."""
 
 from sk_microagg._utils._typing import Floats, Labels
-from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups, Growth
+from sk_microagg.builders._base import Builder, FixedSizeGroups, Growth
 
 
 class DBFS(Builder):

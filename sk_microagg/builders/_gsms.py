@@ -6,8 +6,7 @@ import numpy as np
 
 from sk_microagg._kernels import Pool
 from sk_microagg._utils._typing import Floats, Labels
-from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups
+from sk_microagg.builders._base import Builder, FixedSizeGroups
 
 
 class GSMS(Builder):

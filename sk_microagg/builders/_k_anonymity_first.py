@@ -4,8 +4,7 @@ import numpy as np
 
 from sk_microagg._kernels import Pool
 from sk_microagg._utils._typing import Floats, Labels
-from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups
+from sk_microagg.builders._base import Builder, FixedSizeGroups
 from sk_microagg.privacy import Rules
 
 # Outside records are tried in batches, which grow while none of them helps, up to a number of

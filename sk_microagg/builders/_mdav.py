@@ -5,8 +5,7 @@ from typing import Any, Literal
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._typing import Floats
 from sk_microagg._utils._validation import check_option
-from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups, Growth
+from sk_microagg.builders._base import Builder, FixedSizeGroups, Growth
 
 
 class MDAV(Builder):

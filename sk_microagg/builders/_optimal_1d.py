@@ -5,7 +5,6 @@ import numpy as np
 from sk_microagg._kernels import optimal_runs
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.builders._base import Builder
-from sk_microagg.builders._runs import labels_of_runs
 
 
 class Optimal1D(Builder):
@@ -60,3 +59,10 @@ def _merged(values: Floats, starts: Labels) -> Labels:
     lowest, highest = values[starts], values[np.append(starts[1:], len(values)) - 1]
     is_more_of_the_same = lowest[:-1] == highest[1:]
     return np.delete(starts, 1 + np.flatnonzero(is_more_of_the_same))
+
+
+def labels_of_runs(path: Labels, starts: Labels) -> Labels:
+    """Return the labels of groups that are runs of a path."""
+    labels = np.empty(len(path), dtype=np.intp)
+    labels[path] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(path)))
+    return labels

@@ -11,7 +11,7 @@ from sk_microagg._utils._validation import check_option
 from sk_microagg.builders._base import Builder
 from sk_microagg.builders._cbfs import CBFS
 from sk_microagg.builders._mdav import MDAV
-from sk_microagg.builders._runs import labels_of_runs
+from sk_microagg.builders._optimal_1d import labels_of_runs
 
 GROUPS = {"mdav": MDAV, "cbfs": CBFS}
 

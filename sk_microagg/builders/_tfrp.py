@@ -7,8 +7,7 @@ import numpy as np
 
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_option
-from sk_microagg.builders._base import Builder
-from sk_microagg.builders._fixed_size import FixedSizeGroups, Growth
+from sk_microagg.builders._base import Builder, FixedSizeGroups, Growth
 
 
 class TFRP(Builder):

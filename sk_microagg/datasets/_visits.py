@@ -3,7 +3,7 @@
 from importlib.resources import files
 from io import BytesIO
 
-from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import DataFrame
 
 

@@ -8,12 +8,11 @@ from collections.abc import Hashable, Iterable
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import coo_array, csr_array, eye_array
 
-from sk_microagg._utils._extras import import_extra
-from sk_microagg._utils._people import n_people, take_units
+from sk_microagg._utils._missing import n_people, take_units
 from sk_microagg._utils._statistics import loss_share
-from sk_microagg._utils._tables import check_types
+from sk_microagg._utils._tables import check_types, import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg.encoding._frames import (
     can_be_missing,
@@ -23,8 +22,6 @@ from sk_microagg.encoding._frames import (
     without_rare_categories,
 )
 from sk_microagg.encoding._modes import ends_of, mode_positions
-from sk_microagg.encoding._rows import standardized, sum_of_squares
-from sk_microagg.encoding._share_names import share_names
 from sk_microagg.generalization._labels import ROOT, label_of
 
 
@@ -297,3 +294,50 @@ class CategoryColumn:
         names = share_names(self.name, self.values, self._has_other, self._has_missing)
         indicators = np.reshape(has_value, (len(names), len(column))).T.astype(np.float64)
         return names, indicators
+
+
+def standardized(rows: Any, counts: Array) -> Any:
+    """Rows of coordinates, scaled such that their total variance over all records is 1."""
+    share = counts / counts.sum()
+    mean = share @ rows
+    variance = share @ rows.power(2).sum(axis=1) - mean @ mean
+    # Values that differ have a variance of at least one record's share of it.
+    if variance <= 0.5 / counts.sum() ** 2:
+        return rows[:, :0]
+    return rows / np.sqrt(variance)
+
+
+def sum_of_squares(rows: Any, codes: Labels, labels: Labels, n_rows: int) -> float:
+    """Squared distances to the means of groups, from how often each group has each row."""
+    n_groups = int(labels.max()) + 1
+    ones = np.ones(len(codes))
+    counts = coo_array((ones, (labels, codes)), shape=(n_groups, n_rows)).tocsr()
+    sums = counts @ rows
+    sizes = np.bincount(labels, minlength=n_groups)
+    of_means = (sums.power(2).sum(axis=1) / sizes).sum()
+    return max(float(rows.power(2).sum(axis=1)[codes].sum() - of_means), 0.0)
+
+
+def share_names(
+    column: Hashable, values: list[Any], has_other: bool, has_missing: bool
+) -> list[str]:
+    """Different names for the share of each value, and of other and missing ones."""
+    names = _different_names([label_of(value) for value in values], values)
+    if has_other:
+        names.append(_unused("(other)", names))
+    if has_missing:
+        names.append(_unused("(missing)", names))
+    return [f"{column}={name}" for name in names]
+
+
+def _unused(name: str, names: list[str]) -> str:
+    """A name that is not among others."""
+    return _unused(f"({name})", names) if name in names else name
+
+
+def _different_names(names: list[str], values: list[Any]) -> list[str]:
+    """Names of values, as code where several values have the same name."""
+    return [
+        name if names.count(name) == 1 else repr(value)
+        for name, value in zip(names, values, strict=True)
+    ]

@@ -176,7 +176,7 @@ class Coordinates:
     def single_values(
         self, numbers: Floats, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:
-        """Groups and coordinates whose mean would tell the only known value, and what to say there."""
+        """Groups and coordinates whose mean is the only known value, and what replaces it."""
         if not self._lines:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
         values = self._without_few(self._values(numbers))

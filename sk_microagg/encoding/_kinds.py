@@ -1,14 +1,14 @@
 """What kind of values a column holds."""
 
+from datetime import date
 from decimal import Decimal
 from numbers import Integral
 
 import numpy as np
 
-from sk_microagg._utils._extras import import_extra
-from sk_microagg._utils._typing import Series
-from sk_microagg.encoding._dates import as_typed
-from sk_microagg.encoding._frames import is_categorical
+from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._typing import Array, Booleans, Series
+from sk_microagg.encoding._frames import is_categorical, is_missing
 
 # From here on, floats cannot represent all integers. Such integers are codes, not measurements.
 SMALLEST_CODE = 2**53
@@ -26,6 +26,16 @@ KIND_OF_OBJECTS = {
     "timedelta": "date",
     "timedelta64": "date",
     "period": "date",
+}
+
+NANOSECONDS = {
+    "D": 86_400_000_000_000,
+    "h": 3_600_000_000_000,
+    "m": 60_000_000_000,
+    "s": 1_000_000_000,
+    "ms": 1_000_000,
+    "us": 1_000,
+    "ns": 1,
 }
 
 
@@ -81,3 +91,86 @@ def _holds_codes(column):
         isinstance(cell, Integral | Decimal) and abs(cell) >= SMALLEST_CODE
         for cell in column.dropna().unique().tolist()
     )
+
+
+def ticks_of(column: Series) -> tuple[Array, int]:
+    """Dates as whole numbers of a unit."""
+    kind = column.dtype
+    if "period" in str(kind):
+        return np.where(is_missing(column), 0, column.array.asi8), 0
+    if hasattr(kind, "pyarrow_dtype"):
+        return _ticks_of_arrow(column)
+    if kind.kind == "O":
+        return ticks_of(as_typed(column))
+    if getattr(kind, "tz", None) is not None:
+        column = column.dt.tz_localize(None)
+    values = column.to_numpy()
+    unit = np.datetime_data(values.dtype)[0]
+    return np.where(np.isnat(values), 0, values.astype(np.int64)), NANOSECONDS[unit]
+
+
+def dates_like(ticks: Array, missing: Booleans, like: Series) -> Series:
+    """Dates of the type of a column, from whole numbers of its unit."""
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    kind = like.dtype
+    if "period" in str(kind):
+        cells = pandas.arrays.PeriodArray(np.where(missing, pandas.NaT._value, ticks), dtype=kind)
+        return pandas.Series(cells, name=like.name)
+    if hasattr(kind, "pyarrow_dtype"):
+        return _arrow_dates_like(ticks, missing, like)
+    if kind.kind == "O":
+        typed = as_typed(like)
+        dates = dates_like(ticks, missing, typed)
+        is_day = isinstance(like.dropna().iloc[0], date) and typed.dtype.kind == "M"
+        cells = dates.dt.date if is_day and not hasattr(like.dropna().iloc[0], "hour") else dates
+        return cells.astype(object).where(~missing, None)
+    naive = kind if isinstance(kind, np.dtype) else np.dtype(f"M8[{kind.unit}]")
+    values = ticks.astype(np.int64).view(f"{naive.kind}8[{np.datetime_data(naive)[0]}]").copy()
+    values[missing] = "NaT"
+    dates = pandas.Series(values, name=like.name)
+    if naive is kind:
+        return dates.astype(kind)
+    # Of an hour that occurs twice, the second; where the clock jumps, right after it.
+    zone = dates.dt.tz_localize(
+        kind.tz, ambiguous=np.zeros(len(dates), dtype=bool), nonexistent="shift_forward"
+    )
+    return zone.astype(kind)
+
+
+def as_typed(column: Series) -> Series:
+    """A column of date objects with a type for dates; a ValueError if no type has room for all."""
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    typed = pandas.Series(column.array, name=column.name).infer_objects()
+    if typed.dtype == object:
+        typed = pandas.to_datetime(typed).dt.as_unit("us")
+    return typed
+
+
+def _ticks_of_arrow(column):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.dtype.pyarrow_dtype
+    cells = pa.array(column.array)
+    if getattr(kind, "tz", None) is not None:
+        cells = pc.local_timestamp(cells)
+    days = pa.types.is_date32(kind)
+    ticks = cells.cast(pa.int32() if days or pa.types.is_time32(kind) else pa.int64())
+    unit = "D" if days else getattr(kind, "unit", "ms")
+    return ticks.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), NANOSECONDS[unit]
+
+
+def _arrow_dates_like(ticks, missing, like):
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = like.dtype.pyarrow_dtype
+    is_short = pa.types.is_date32(kind) or pa.types.is_time32(kind)
+    cells = pa.array(ticks, pa.int64(), mask=missing).cast(pa.int32() if is_short else pa.int64())
+    if getattr(kind, "tz", None) is None:
+        cells = cells.cast(kind)
+    else:
+        naive = cells.cast(pa.timestamp(kind.unit))
+        cells = pc.assume_timezone(naive, kind.tz, ambiguous="latest", nonexistent="latest")
+    return pd.Series(pd.arrays.ArrowExtensionArray(cells), name=like.name)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_microagg._utils._people import n_people
+from sk_microagg._utils._missing import n_people
 from sk_microagg._utils._typing import Array, Labels
 
 

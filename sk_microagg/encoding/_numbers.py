@@ -11,13 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._missing import means_of_known, too_few_known
+from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg._utils._validation import LARGEST_VALUE
-from sk_microagg.encoding._dates import NANOSECONDS, dates_like, ticks_of
 from sk_microagg.encoding._frames import can_be_missing, is_missing
-from sk_microagg.encoding._kinds import kind_of
+from sk_microagg.encoding._kinds import NANOSECONDS, dates_like, kind_of, ticks_of
 
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12

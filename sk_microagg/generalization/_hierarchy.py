@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from sk_microagg._utils._tables import has_numbers
 from sk_microagg._utils._typing import FilePath, Floats
 from sk_microagg._utils._validation import LARGEST_VALUE
-from sk_microagg.generalization._bins import NestedBins
-from sk_microagg.generalization._dates import DateDomain, are_dates, days_of
-from sk_microagg.generalization._domain import NumberDomain, TreeDomain
+from sk_microagg.generalization._bins import DateDomain, NestedBins, are_dates, days_of
+from sk_microagg.generalization._domain import NumberDomain, TreeDomain, ValueTree
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._labels import is_number, label_of
 from sk_microagg.generalization._paths import (
@@ -22,7 +21,6 @@ from sk_microagg.generalization._paths import (
     paths_from_nested,
     paths_from_parents,
 )
-from sk_microagg.generalization._value_tree import ValueTree
 
 
 class Hierarchy:
@@ -320,7 +318,6 @@ def finite_numbers(values: Any, column: str) -> Floats:
         if not is_number(value) or not abs(value) <= LARGEST_VALUE:
             raise ValueError(
                 f"{column} has a value that is not a finite number of at most {LARGEST_VALUE:g}, "
-                f"as "
-                "its hierarchy needs."
+                "as its hierarchy needs."
             )
     return np.array(values, dtype=np.float64)

@@ -5,9 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sk_microagg._utils._seeds import check_seed
 from sk_microagg._utils._typing import Booleans, Codes, Labels, RandomState
-from sk_microagg._utils._validation import check_option
+from sk_microagg._utils._validation import check_option, check_seed
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
 

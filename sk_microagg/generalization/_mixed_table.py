@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._utils._dates import is_time
 from sk_microagg._utils._similar import warn_of_similar_values
 from sk_microagg._utils._tables import (
     as_table,
@@ -19,18 +18,19 @@ from sk_microagg._utils._tables import (
     has_numbers,
     has_type_of_dates,
     is_frame,
+    is_time,
     missing_cells,
 )
 from sk_microagg._utils._typing import Codes, Estimator
 from sk_microagg._utils._validation import check_names_differ
-from sk_microagg.generalization._dates import are_dates
+from sk_microagg.generalization._bins import are_dates
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import is_number
 from sk_microagg.generalization._paths import COLLECTIONS
 
 
 class MixedTable:
-    """The columns of a table of numbers and categories: known values, and which cells are missing."""
+    """Columns of numbers and categories: known values, and which cells are missing."""
 
     def __init__(self, X: Any, estimator: Estimator) -> None:
         X = as_table(X)

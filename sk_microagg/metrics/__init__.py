@@ -8,7 +8,6 @@ from sk_microagg.metrics._attributes import (
     attribute_changes,
     correlation_change,
 )
-from sk_microagg.metrics._bound import loss_bound, optimality_gap
 from sk_microagg.metrics._cell_enumeration import cell_enumeration
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
 from sk_microagg.metrics._diversity import (
@@ -18,11 +17,14 @@ from sk_microagg.metrics._diversity import (
     unit_share,
     units_per_group,
 )
-from sk_microagg.metrics._generalization import generalization_loss
+from sk_microagg.metrics._generalization import (
+    generalization_loss,
+    record_missing_rate,
+    value_missing_rate,
+)
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
-from sk_microagg.metrics._loss import information_loss, sse
+from sk_microagg.metrics._loss import information_loss, loss_bound, optimality_gap, sse
 from sk_microagg.metrics._membership_inference import MembershipInference, membership_inference
-from sk_microagg.metrics._missing import record_missing_rate, value_missing_rate
 from sk_microagg.metrics._propensity import propensity_mse
 from sk_microagg.metrics._risk_utility import risk_utility
 from sk_microagg.metrics._unchanged import (

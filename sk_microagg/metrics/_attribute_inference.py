@@ -13,9 +13,8 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import Ridge
 
 from sk_microagg._model._points import Points, SparsePoints
-from sk_microagg._utils._extras import import_extra
 from sk_microagg._utils._scaling import make_scaler, scale
-from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._tables import columns_of, import_extra
 from sk_microagg._utils._typing import Floats, Labels, TableLike
 from sk_microagg._utils._validation import (
     LARGEST_VALUE,
@@ -25,11 +24,16 @@ from sk_microagg._utils._validation import (
     check_records,
 )
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
-from sk_microagg.metrics._mixed import MixedPair, are_numbers, nearest_points
-from sk_microagg.metrics._most_frequent import most_frequent, most_frequent_by_class
-from sk_microagg.metrics._numeric import check_names_match, column_names, standard_deviations
+from sk_microagg.metrics._mixed import (
+    MixedPair,
+    are_numbers,
+    check_names_match,
+    column_names,
+    nearest_points,
+    standard_deviations,
+)
 
 # Released rows that a forest is trained on, at most, and its trees.
 MOST_ROWS = 2_000
@@ -398,3 +402,30 @@ def _check_table(table: Any, X: Any = None, name: str = "X") -> Floats:
             )
         check_names_match(column_names(X), column_names(table), name)
     return numbers
+
+
+def most_frequent_by_class(
+    classes: Labels, values: Floats, counts: Labels, tolerance: float
+) -> Floats:
+    """The most frequent value of each class."""
+    order = np.argsort(classes, kind="stable")
+    starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
+    found = values[order[starts]]
+    sizes = np.diff(starts, append=len(order))
+    for number in np.flatnonzero(sizes > 1):
+        rows = order[starts[number] : starts[number] + sizes[number]]
+        found[number] = most_frequent(values[rows], counts[rows], tolerance)
+    return found
+
+
+def most_frequent(values: Floats, counts: Labels, tolerance: float) -> float:
+    """The value with the most values near it, the lowest of several; NaN if all are missing."""
+    is_known = ~np.isnan(values)
+    if not is_known.any():
+        return np.nan
+    order = np.argsort(values[is_known], kind="stable")
+    values, counts = values[is_known][order], counts[is_known][order]
+    total = np.concatenate([[0], np.cumsum(counts)])
+    ends = np.searchsorted(values, values + tolerance, "right")
+    starts = np.searchsorted(values, values - tolerance, "left")
+    return values[np.argmax(total[ends] - total[starts])]

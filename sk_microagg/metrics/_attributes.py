@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_microagg._utils._typing import Floats, TableLike
-from sk_microagg.metrics._numeric import (
+from sk_microagg.metrics._mixed import (
     check_pair,
     column_names,
     correlations,

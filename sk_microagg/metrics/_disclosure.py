@@ -9,8 +9,7 @@ import numpy as np
 
 from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import LARGEST_VALUE, check_number
-from sk_microagg.metrics._mixed import MixedPair, are_numbers
-from sk_microagg.metrics._numeric import check_pair, standard_deviations
+from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, standard_deviations
 
 # A value within this distance of the released one counts as close: in standard deviations of its
 # column, and in ranks as a share of the records.

@@ -12,10 +12,9 @@ from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization import Hierarchy
-from sk_microagg.metrics._classes import classes_of, is_on_dask
+from sk_microagg.metrics._anonymity import classes_of, is_on_dask
 from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, TCloseness, UnitShare
-from sk_microagg.privacy._codes import as_column, codes_of
-from sk_microagg.privacy._counts import GroupCounts
+from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of
 
 
 def homogeneity(

@@ -11,10 +11,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits  # of scikit-learn
 
-from sk_microagg._utils._seeds import check_seed
 from sk_microagg._utils._typing import Estimator, Floats, Labels, RandomState, TableLike
-from sk_microagg._utils._validation import check_count, check_n_jobs, own_copy
-from sk_microagg.metrics._numeric import check_pair
+from sk_microagg._utils._validation import check_count, check_n_jobs, check_seed, own_copy
+from sk_microagg.metrics._mixed import check_pair
 
 LARGEST_SEED = np.iinfo(np.int32).max
 

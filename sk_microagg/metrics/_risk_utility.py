@@ -19,8 +19,8 @@ from sk_microagg._utils._statistics import share_of_total
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Estimator, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_n_jobs, check_records, own_copy
+from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._attributes import correlation_change, correlations_of
-from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import (
     INTERVAL,
     RANKS,

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 
 from sk_microagg._utils._tables import as_table, cells_of, columns_of, is_frame, missing_cells
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, TableLike
-from sk_microagg.metrics._classes import classes_of, is_on_dask
+from sk_microagg.metrics._anonymity import classes_of, is_on_dask
 from sk_microagg.privacy._codes import codes_of
 
 # Combinations of up to this many columns are tried, as many as this many rows in all allow.

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._dates import DATE
-from sk_microagg._utils._numbers import whole_percent
-from sk_microagg._utils._people import n_people, take_units
-from sk_microagg._utils._shares import bound_in_words, bound_of_people
-from sk_microagg._utils._tables import cells_of, columns_of, is_frame, missing_cells
-from sk_microagg._utils._typing import Array
-from sk_microagg.generalization._intervals import ends_of_intervals
+from sk_microagg._utils._formatting import bound_in_words, bound_of_people, whole_percent
+from sk_microagg._utils._missing import n_people, take_units
+from sk_microagg._utils._tables import DATE, cells_of, columns_of, is_frame, missing_cells
+from sk_microagg._utils._typing import Array, Floats
+from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT, is_number
-from sk_microagg.plotting._dates import numbers_of_dates
-from sk_microagg.plotting._intervals import count_in_bins
-from sk_microagg.plotting._panels import Bars, Histogram, Note
+from sk_microagg.plotting._panels import Bars, Histogram, Note, numbers_of_dates
 
 MOST_BINS, FEWEST_BINS = 30, 5
 MOST_BARS, MOST_NODES = 8, 3
@@ -307,3 +303,22 @@ def _labels(column, missing_label):
         missing_label if is_missing else str(cell)
         for cell, is_missing in zip(cells_of(column), missing, strict=True)
     ]
+
+
+def count_in_bins(low: Floats, high: Floats, edges: Floats, are_integers: bool) -> Floats:
+    """Number of intervals in each bin, in proportion to the parts of them that lie in it."""
+    is_point = low == high
+    places = np.digitize(low[is_point], edges[1:-1])
+    counts = np.bincount(places, minlength=len(edges) - 1).astype(np.float64)
+    intervals, n_equal = np.unique(
+        np.column_stack([low, high])[~is_point], axis=0, return_counts=True
+    )
+    half = 0.5 if are_integers else 0.0
+    covered = np.clip(intervals + np.array([-half, half]), edges[0], edges[-1])
+    overlaps = np.minimum(covered[:, 1:], edges[1:]) - np.maximum(covered[:, :1], edges[:-1])
+    overlaps = np.maximum(overlaps, 0.0)
+    totals = overlaps.sum(axis=1)
+    is_outside = totals == 0
+    places = np.digitize(intervals[is_outside].mean(axis=1), edges[1:-1])
+    counts += np.bincount(places, weights=n_equal[is_outside], minlength=len(counts))
+    return counts + (n_equal[~is_outside] / totals[~is_outside]) @ overlaps[~is_outside]

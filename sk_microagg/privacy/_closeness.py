@@ -9,8 +9,7 @@ from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._typing import Array, Booleans, Codes, Labels
 from sk_microagg._utils._validation import check_number
 from sk_microagg.privacy._base import Constraint
-from sk_microagg.privacy._codes import as_column, codes_of, have_order, order_codes
-from sk_microagg.privacy._counts import GroupCounts
+from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of, have_order, order_codes
 from sk_microagg.privacy._earth_mover import EqualDistance, OrderedDistance, TreeDistance
 
 OPTIONS = ("auto", "ordered", "equal")

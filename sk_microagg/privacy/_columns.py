@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._printable import printable
+from sk_microagg._utils._formatting import printable
 from sk_microagg._utils._tables import check_types, columns_of, is_frame, is_null
 from sk_microagg.privacy._codes import as_column
 

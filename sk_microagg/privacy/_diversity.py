@@ -10,8 +10,7 @@ from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number, check_option
 from sk_microagg.privacy._base import Constraint
-from sk_microagg.privacy._codes import codes_of
-from sk_microagg.privacy._counts import GroupCounts
+from sk_microagg.privacy._codes import GroupCounts, codes_of
 
 # Relative to l: the entropy of l equally frequent values may be a little below log l by rounding.
 ROUNDING = 1e-9

@@ -10,7 +10,7 @@ import numpy as np
 
 from sk_microagg._kernels import EqualGuard, OrderedGuard, TreeGuard
 from sk_microagg._utils._typing import Array, Codes, Floats, Labels
-from sk_microagg.privacy._counts import GroupCounts
+from sk_microagg.privacy._codes import GroupCounts
 
 
 class EqualDistance:

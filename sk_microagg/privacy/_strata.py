@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._seeds import seeds_of_parts
 from sk_microagg._utils._tables import cells_of, is_null
 from sk_microagg._utils._typing import Array, Labels, RandomState
+from sk_microagg._utils._validation import seeds_of_parts
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import Rule, Rules
 

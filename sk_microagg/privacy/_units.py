@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._kernels import DistinctGuard, RecursiveGuard
-from sk_microagg._utils._numbers import rounded_up
+from sk_microagg._utils._formatting import rounded_up
 from sk_microagg._utils._typing import Array, Booleans, Labels
 from sk_microagg._utils._validation import check_count, check_number
 from sk_microagg.privacy._base import Constraint
-from sk_microagg.privacy._codes import codes_of
-from sk_microagg.privacy._counts import GroupCounts
+from sk_microagg.privacy._codes import GroupCounts, codes_of
 
 # Relative to the largest share: a share that users compute, such as 1 - 0.8, may be a little less.
 ROUNDING = 1e-9

@@ -14,11 +14,10 @@ from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._anneal import Schedule, anneal
-from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
+from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
-from sk_microagg.refiners._progress import N_STEPS, Progress
-from sk_microagg.refiners._split import split_large_groups
 
 # Default number of steps per record: seconds for a few thousand records.
 STEPS_PER_RECORD = 20_000

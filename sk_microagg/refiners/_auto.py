@@ -19,11 +19,10 @@ from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_verbose
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._anneal import Schedule, anneal
-from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
+from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange, exchange, warn_if_unfinished
 from sk_microagg.refiners._neighborhoods import Neighborhoods
-from sk_microagg.refiners._progress import N_STEPS, Progress
-from sk_microagg.refiners._split import split_large_groups
 
 # Steps of the annealing: MIN_STEPS_PER_RECORD at least; with few records more, up to
 # MAX_STEPS_PER_RECORD, as long as they are no more than FEW_STEPS in all.

@@ -10,8 +10,7 @@ from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._decompose import MIN_GAIN_OF_SST, decompose
-from sk_microagg.refiners._split import split_large_groups
+from sk_microagg.refiners._decompose import MIN_GAIN_OF_SST, decompose, split_large_groups
 
 
 class DecomposeShrink(Refiner):

@@ -13,8 +13,8 @@ from sk_microagg._utils._statistics import distinct_records, group_means, twins_
 from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._neighborhoods import MAX_NEIGHBORS, MIN_NEIGHBORS, Neighborhoods
-from sk_microagg.refiners._split import split_large_groups
 
 # With as many columns, most groups may gain from a swap, as far as a quick test can tell. If there
 # are many records, too, swaps are tried between the groups of near records only. Each record has as

@@ -14,19 +14,22 @@ from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callba
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
+from sk_microagg.builders import MDAV
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
+from sk_microagg.refiners._decompose import split_large_groups
+from sk_microagg.refiners._decompose_shrink import decompose_and_shrink
 from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
-from sk_microagg.refiners._perturb import dissolve, distill
-from sk_microagg.refiners._progress import N_STEPS, Progress
-from sk_microagg.refiners._starts import starts_of
 
 # An improvement below this share of the cost may be rounding error.
 MIN_GAIN_OF_COST = 1e-12
 
 # A partition, what improves it, and what its groups must satisfy.
 Start: TypeAlias = tuple[Partition, Descent, Guards | None]
+
+# Share of the time limit that each kind of start may take.
+SHARE_OF_A_START = 0.25
 
 
 class IteratedLocalSearch(CallbackSupportMixin, Refiner):
@@ -322,3 +325,52 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
 
 def _all_hold(guards: Guards, partition: Partition, groups: Iterable[int]) -> bool:
     return all(guards.hold(partition.members_of(group)) for group in groups)
+
+
+def dissolve(partition: Partition, n_candidates: int, rng: np.random.RandomState) -> list[int]:
+    """Dissolve the group with the largest cost among some drawn at random."""
+    drawn = [_draw_group(partition, rng) for _ in range(n_candidates)]
+    return partition.dissolve(max(drawn, key=partition.cost_of))
+
+
+def _draw_group(partition: Partition, rng: np.random.RandomState) -> int:
+    while True:
+        group = int(rng.random_sample() * partition.n_slots)
+        if partition.size(group):
+            return group
+
+
+def distill(partition: Partition, rng: np.random.RandomState) -> list[int]:
+    """Create a group of excess records around one of them, drawn at random."""
+    while True:
+        group = partition.larger_group(int(rng.random_sample() * partition.n_larger))
+        excess = partition.excess(group)
+        # Every excess record is equally likely to be the first.
+        if rng.random_sample() * partition.k < len(excess):
+            break
+    group, donors = partition.distill(excess[int(rng.random_sample() * len(excess))])
+    return [group, *donors]
+
+
+def starts_of(
+    X: Floats, labels: Labels, k: int, n_init: int, deadline: Deadline, rules: Rules | None
+) -> list[Labels]:
+    """Return the partitions in which searches start, which take turns in them."""
+    # Only the given groups are known to satisfy rules.
+    if rules or deadline.is_over():
+        return [split_large_groups(X, labels, k, deadline, rules)]
+    return [
+        start(X, labels, k, deadline.within(SHARE_OF_A_START * deadline.seconds_left()))
+        for start in STARTS[:n_init]
+    ]
+
+
+def grown_around_centroids(X: Floats, labels: Labels, k: int, deadline: Deadline | None) -> Labels:
+    """Ignore the partition, and build another one; if that takes too long, keep the partition."""
+    built = MDAV(growth="nc")._build(X, k, deadline)
+    return split_large_groups(X, labels, k, deadline) if built is None else built
+
+
+# Searches take turns in these starts: different ones end in different local optima. The first one
+# dissolves badly placed groups, which perturbations would remove only slowly.
+STARTS = (decompose_and_shrink, split_large_groups, grown_around_centroids)

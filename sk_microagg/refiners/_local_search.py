@@ -9,7 +9,7 @@ from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._base import Refiner
-from sk_microagg.refiners._split import split_large_groups
+from sk_microagg.refiners._decompose import split_large_groups
 
 
 class LocalSearch(Refiner):

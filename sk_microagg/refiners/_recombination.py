@@ -11,12 +11,11 @@ from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._base import Refiner
+from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
+from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
-from sk_microagg.refiners._progress import N_STEPS, Progress
 from sk_microagg.refiners._recombine import RUNS_PER_ROUND, Search
-from sk_microagg.refiners._split import split_large_groups
 
 
 class Recombination(CallbackSupportMixin, Refiner):

@@ -8,8 +8,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._kernels import Partition
 from sk_microagg.refiners._anneal import Schedule, anneal
+from sk_microagg.refiners._base import Part
 from sk_microagg.refiners._catalog import RELATIVE_GAP, members_of_all, with_part
-from sk_microagg.refiners._progress import Part
 from sk_microagg.refiners._relaxation import OutOfTimeError
 from sk_microagg.refiners._selection import Selection
 

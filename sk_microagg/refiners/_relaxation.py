@@ -12,10 +12,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from sk_microagg._bound._cuts import Cuts
-from sk_microagg._bound._records import near_records, scaled, sums_of_nearest
-from sk_microagg._bound._repair import Repair
-from sk_microagg._bound._sets import ColumnPool, Sets, squared_errors
+from sk_microagg._bound._repair import Repair, near_records, scaled, sums_of_nearest
+from sk_microagg._bound._sets import ColumnPool, Cuts, Sets, squared_errors
 from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._kernels import Ascent, GroupFinder
 from sk_microagg._utils._deadline import NEVER

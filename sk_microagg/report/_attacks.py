@@ -5,14 +5,13 @@ from functools import partial
 
 import numpy as np
 
-from sk_microagg._utils._shares import share_in_words
+from sk_microagg._utils._formatting import share_in_words
 from sk_microagg._utils._tables import columns_of
 from sk_microagg.metrics import record_linkage
-from sk_microagg.metrics._assignment import MOST_PAIRS
+from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
-from sk_microagg.metrics._classes import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
-from sk_microagg.metrics._linkage import linkage_of, linkage_one_to_one
+from sk_microagg.metrics._linkage import MOST_PAIRS, linkage_of, linkage_one_to_one
 from sk_microagg.report._membership import measure_membership
 
 # Values of more records are not guessed: the standard error of a share is then at most 1.2%.

@@ -4,27 +4,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._model._release import release_of
-from sk_microagg._utils._numbers import whole_percent
-from sk_microagg._utils._printable import printable
-from sk_microagg._utils._shares import (
+from sk_microagg._model._fitted_groups import release_of
+from sk_microagg._utils._formatting import (
     bound_in_words,
     bound_of_people,
     expected_matches,
     fewest_records,
     homogeneity_lines,
+    printable,
     share_in_words,
+    whole_percent,
 )
 from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import generalization_loss, uniqueness
-from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.metrics._linkage import units_of
 from sk_microagg.plotting._distributions import column_names
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._measures import measure_any_kind, measure_numbers
-from sk_microagg.report._names import shown_name
+from sk_microagg.report._membership import shown_name
 from sk_microagg.report._sensitive import facts_beyond_k
 from sk_microagg.report._unchanged import measure_unchanged
 

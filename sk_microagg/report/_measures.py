@@ -15,11 +15,10 @@ from sk_microagg.metrics import (
     rank_disclosure,
     record_linkage,
 )
-from sk_microagg.metrics._classes import row_classes
+from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL, RANKS, intervals_of, ranks_of
 from sk_microagg.metrics._linkage import linkage_of
-from sk_microagg.metrics._mixed import MixedPair, are_numbers, pair_of
-from sk_microagg.metrics._numeric import check_pair
+from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, pair_of
 
 
 @dataclass(frozen=True)

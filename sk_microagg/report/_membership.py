@@ -10,16 +10,16 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
+from sk_microagg._utils._formatting import printable, shown
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
 from sk_microagg._utils._targets import as_target, has_classes
+from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.encoding._lost import LOST
 from sk_microagg.metrics import membership_inference
-from sk_microagg.metrics._classes import codes_of
+from sk_microagg.metrics._anonymity import codes_of
 from sk_microagg.metrics._mixed import MixedPair, pair_of
 from sk_microagg.privacy._codes import as_column
 from sk_microagg.privacy._columns import RoleColumns
-from sk_microagg.report._names import shown_name
 
 # Members, and as many others. With fewer than the minimum, chance would hide any difference.
 MOST_MEMBERS = 5_000
@@ -192,3 +192,15 @@ def _points(table, pair):
         return np.asarray(table, dtype=np.float64)
     points = pair.encoder.points(table)
     return points.matrix if isinstance(points, SparsePoints) else points
+
+
+def shown_name(name):
+    r"""A name from a table, of any type, as it is read in a list and on a page.
+
+    Examples
+    --------
+    >>> from sk_microagg.report._membership import shown_name
+    >>> print(", ".join(map(shown_name, ["Height, cm", "", "tab\t", 3])))
+    'Height, cm', '', 'tab\t', 3
+    """
+    return printable(shown(str(name)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
+from html import escape
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -14,20 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._bound import Certificate
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._extras import check_report_extra
-from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._tables import check_report_extra, columns_of
 from sk_microagg._utils._typing import Array, DataFrame, Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number
+from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.plotting._estimators import categorical_columns
+from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._facts import collect_facts
-from sk_microagg.report._file import check_file, write_page
 from sk_microagg.report._measures import mixed_pair
 from sk_microagg.report._membership import target_of
 from sk_microagg.report._page import render
-from sk_microagg.report._written import ReportPath
 
 
 def make_report(
@@ -302,3 +303,60 @@ def _check_tables(X: TableLike, release: TableLike, estimator: Estimator) -> Non
 def _shape(table: TableLike, name: str) -> tuple[int, int]:
     columns = columns_of(table, name)
     return len(columns[0]), len(columns)
+
+
+def check_file(path: Path) -> None:
+    """Raise before any work is done if a report cannot be written."""
+    named = f"path={str(path)!r}"
+    if path.is_dir():
+        raise IsADirectoryError(f"{named} is a folder: it must be the name of a file.")
+    check_page_name(path, named)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{named} cannot be written: there is no folder {str(path.parent)!r}."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(
+            f"{named} cannot be written: the folder {str(path.parent)!r} is read-only."
+        )
+
+
+def write_page(page: str, path: Path, readers_of: FilePath | None) -> None:
+    """Write a report, complete or not at all."""
+    try:
+        with released_file(path, readers_of) as draft:
+            draft.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error
+
+
+def _reason(error: OSError) -> str:
+    cause = error.__cause__ or error
+    return getattr(cause, "strerror", None) or str(cause)
+
+
+if sys.platform == "win32":
+    from pathlib import WindowsPath as SystemPath
+else:
+    from pathlib import PosixPath as SystemPath
+
+# Nothing in a sandbox can run. Its style does not affect the notebook, nor the other way round.
+FRAME = (
+    '<iframe title="{title}" srcdoc="{page}" sandbox style="display: block; '
+    "box-sizing: border-box; width: 100%; height: 42em; max-height: 85vh; "
+    'border: 1px solid #8888; resize: vertical;"></iframe>'
+)
+
+
+class ReportPath(SystemPath):
+    """The path of a report that was written; a notebook shows the report instead."""
+
+    def _repr_html_(self) -> str | None:
+        """The page in a frame; None if there is none, as with the folder of the report."""
+        try:
+            page = self.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+        if not page.lower().startswith("<!doctype html>"):
+            return None
+        return FRAME.format(title=escape(self.name), page=escape(page))

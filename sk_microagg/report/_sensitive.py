@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_microagg._utils._numbers import rounded_down, rounded_up
-from sk_microagg._utils._shares import is_share_large
+from sk_microagg._utils._formatting import is_share_large, rounded_down, rounded_up
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.privacy import TCloseness

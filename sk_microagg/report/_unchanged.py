@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from sk_microagg._utils._shares import determined_in_words, in_a_list
+from sk_microagg._utils._formatting import determined_in_words, in_a_list
 from sk_microagg._utils._tables import as_table
 from sk_microagg.metrics import UnchangedUniqueness, determined_columns, unchanged_uniqueness
 from sk_microagg.metrics._unchanged import names_of
 from sk_microagg.plotting._distributions import column_names
-from sk_microagg.report._names import shown_name
+from sk_microagg.report._membership import shown_name
 
 
 @dataclass(frozen=True)

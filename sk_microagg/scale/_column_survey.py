@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from numbers import Integral
+from threading import Lock
 
 import dask
 import numpy as np
@@ -13,9 +14,126 @@ from sk_microagg._utils._tables import check_types
 from sk_microagg.encoding import DateColumn, NumberColumn
 from sk_microagg.encoding._frames import is_categorical
 from sk_microagg.encoding._kinds import kind_of
-from sk_microagg.scale._merge import compute_merged
-from sk_microagg.scale._people import People
-from sk_microagg.scale._values import Values, keys_of
+from sk_microagg.scale._survey import compute_merged
+
+# A hash travels as a float, which has 53 bits. Units that share one by chance count as one unit, so
+# that a group may have more units than are counted, but not fewer.
+BITS_LOST = np.uint64(11)
+
+# An index builds its table of hashes when it is first needed: two threads must not do that at once.
+BUILDING = Lock()
+
+
+@dataclass(frozen=True)
+class People:
+    """Up to k people of each value, which is enough to know whether there are k of them."""
+
+    codes: np.ndarray
+    keys: np.ndarray
+
+    @classmethod
+    def of_part(cls, codes, keys, k):
+        """Choose up to k people of each value.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows,)
+            Position of the value of each row.
+
+        keys : ndarray of shape (n_rows,)
+            A hash of the person whom each row belongs to.
+
+        k : int
+            Number of people to remember.
+
+        Returns
+        -------
+        people : People
+            The people.
+        """
+        order = np.lexsort((keys, codes))
+        codes, keys = codes[order], keys[order]
+        is_new = np.ones(len(codes), dtype=bool)
+        is_new[1:] = (codes[1:] != codes[:-1]) | (keys[1:] != keys[:-1])
+        codes, keys = codes[is_new], keys[is_new]
+        place = np.arange(len(codes)) - np.searchsorted(codes, codes)  # among those of its value
+        return cls(codes[place < k], keys[place < k])
+
+    @classmethod
+    def merged(cls, parts, positions, k):
+        """The people of several parts, given the positions of their values in the whole table."""
+        codes = [new[part.codes] for part, new in zip(parts, positions, strict=True)]
+        return cls.of_part(np.concatenate(codes), np.concatenate([part.keys for part in parts]), k)
+
+    def counts(self, n_values):
+        """Number of people of each value; k stands for k or more."""
+        return np.bincount(self.codes, minlength=n_values)
+
+
+@dataclass(frozen=True)
+class Values:
+    """The different values of a column, and how often each occurs."""
+
+    known: pd.Index
+    counts: np.ndarray
+
+    @classmethod
+    def of_part(cls, column):
+        """Count the values of one part of the table."""
+        codes, known = pd.factorize(plain(column))  # missing values have code -1
+        counts = np.bincount(codes + 1, minlength=len(known) + 1)
+        return cls(pd.Index(known), np.roll(counts, -1))
+
+    @classmethod
+    def merged(cls, parts):
+        """The values of several parts together."""
+        known = [pd.Series(one.counts[:-1], index=one.known) for one in parts if len(one.known)]
+        n_missing = sum(one.counts[-1] for one in parts)
+        if not known:
+            return cls(parts[0].known, np.array([n_missing], dtype=np.int64))
+        counts = pd.concat(known).groupby(level=0, sort=False).sum()
+        return cls(counts.index, np.array([*counts, n_missing], dtype=np.int64))
+
+    def as_column(self):
+        """Every value once, in the order of `counts`."""
+        if self.counts[-1] == 0:
+            return self.known.to_series(index=range(len(self.known)))
+        return pd.Series([*self.known.astype(object), None], dtype=object)
+
+    def positions(self, column):
+        """Position of the values of some rows in `counts`."""
+        column = plain(column)
+        with BUILDING:
+            assert self.known.is_unique
+        positions = self.known.get_indexer(column)
+        is_missing = column.isna().to_numpy()
+        if (positions[~is_missing] < 0).any() or (is_missing.any() and self.counts[-1] == 0):
+            raise RuntimeError(
+                f"X has values of {column.name!r} that it did not have before: X changed on the "
+                "way. It must give the same rows each time that it is computed."
+            )
+        return np.where(is_missing, len(self.known), positions)
+
+
+def plain(column):
+    """A column of numbers or dates as it is, and of any other type as objects."""
+    is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufmM"
+    return column if is_plain else column.astype(object)
+
+
+def keys_of(column):
+    """A hash of each unit; all missing ones are one unit."""
+    codes, different = pd.factorize(column)
+    # As text, so that a number is the same unit as an integer and as a float.
+    text = pd.Series(["missing", *map(_as_text, different)], dtype=object)
+    keys = pd.util.hash_pandas_object(text, index=False).to_numpy() >> BITS_LOST
+    return keys[codes + 1].astype(np.float64)
+
+
+def _as_text(unit):
+    if isinstance(unit, float | np.floating) and unit.is_integer():
+        unit = int(unit)
+    return f"{'text' if isinstance(unit, str) else 'other'} {unit}"
 
 
 @dataclass(frozen=True)

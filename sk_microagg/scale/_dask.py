@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._blocks import check_block_size
+from sk_microagg._aggregation import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
 from sk_microagg._model._points import routing_of
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._base import BaseEstimator, __version__, complete_model
 from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._scaling import make_scaler
-from sk_microagg._utils._seeds import check_seed
 from sk_microagg._utils._space import ScaledSpace
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._typing import (
@@ -30,14 +29,18 @@ from sk_microagg._utils._typing import (
     RefinerLike,
     ScalerLike,
 )
-from sk_microagg._utils._validation import check_count, check_k, check_verbose, warn_if_k_is_1
-from sk_microagg._utils._version import __version__, complete_model
+from sk_microagg._utils._validation import (
+    check_count,
+    check_k,
+    check_seed,
+    check_verbose,
+    warn_if_k_is_1,
+)
 from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._rules import split_constraints
 from sk_microagg.refiners._base import check_keeps_rules
-from sk_microagg.scale._bundles import Assign
+from sk_microagg.scale._bundles import Assign, Grouping, check_rows
 from sk_microagg.scale._coding import ColumnOptions, TableCoding
-from sk_microagg.scale._grouping import Grouping, check_rows
 from sk_microagg.scale._memory import check_memory, largest_block, limit_block_size
 from sk_microagg.scale._parts import Parts, as_list, is_path
 from sk_microagg.scale._release import Release, read

@@ -12,10 +12,10 @@ import numpy as np
 
 from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy import DistinctUnits, LDiversity, Rules, TCloseness, UnitShare
-from sk_microagg.privacy._counts import GroupCounts
+from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._rules import Rule
 from sk_microagg.privacy._strata import StratumNames
-from sk_microagg.scale._merge import compute_merged
+from sk_microagg.scale._column_survey import Values, keys_of
 from sk_microagg.scale._strata import (
     StratumColumns,
     check_rules,
@@ -23,7 +23,7 @@ from sk_microagg.scale._strata import (
     count_strata,
     merge_counts,
 )
-from sk_microagg.scale._values import Values, keys_of
+from sk_microagg.scale._survey import compute_merged
 
 
 @dataclass(frozen=True)

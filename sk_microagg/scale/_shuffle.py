@@ -1,15 +1,24 @@
 """How rows travel to their blocks and back: by files, or in the memory of the workers."""
 
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+
 from sk_microagg._utils._validation import check_option
-from sk_microagg.scale._disk_shuffle import DiskShuffle
+from sk_microagg._utils._writing import TemporaryFolder
+from sk_microagg.scale._bundles import route
 from sk_microagg.scale._memory import bytes_of_workers
-from sk_microagg.scale._memory_shuffle import MemoryShuffle
+from sk_microagg.scale._release import load, save
 
 # Dask's shuffle holds several copies of each row, on either way, and blocks need as much again.
 COPIES_IN_MEMORY = 16
 
 # Part, row, block and index of each row.
 COLUMNS_ADDED = 4
+
+# Origin and destination of a row.
+PLACE = ["part", "row", "block"]
 
 
 def make_shuffle(shuffle, folder, n_rows, n_columns):
@@ -36,3 +45,173 @@ def make_shuffle(shuffle, folder, n_rows, n_columns):
     if shuffle == "memory" or (shuffle == "auto" and n_bytes < bytes_of_workers()):
         return MemoryShuffle()
     return DiskShuffle(folder)
+
+
+class DiskShuffle:
+    """Rows in transit, in files.
+
+    Parameters
+    ----------
+    folder : path or None
+        The folder of the files, which every worker must reach; None for that of temporary files.
+    """
+
+    def __init__(self, folder):
+        self.there = TemporaryFolder(folder, "rows-")
+        self.back = TemporaryFolder(folder, "release-")
+
+    def route(self, parts, space, router):
+        """Write all rows, sorted by block; return rows per block, by partition."""
+        self.n_parts = len(parts)
+        with self.there.removed_on_failure(), self.back.removed_on_failure():
+            return dask.compute(
+                *parts.map(_write_part, space, router, parts.format, self.there, self.back)
+            )
+
+    def work(self, work, bundles, edges):
+        """Do the work on all bundles; return their summaries.
+
+        Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
+        """
+        self.n_bundles = len(bundles)
+        do = dask.delayed(_work_on_disk, pure=False)
+        work, edges = dask.delayed(work, traverse=False), dask.delayed(edges)
+        with self.there.removed_on_failure(), self.back.removed_on_failure():
+            summaries = dask.compute(
+                *(
+                    do(work, bundle, edges, self.n_parts, self.there, self.back)
+                    for bundle in bundles
+                )
+            )
+        self.there.remove()
+        return summaries
+
+    def released(self):
+        """Tasks for the released rows of each part, in the order of the original rows."""
+        read = dask.delayed(_read_part, pure=False)
+        return [read(part, self.n_bundles, self.back) for part in range(self.n_parts)]
+
+
+def _write_part(rows, part, space, router, row_format, there, back):
+    blocks = route(rows, space, router, row_format)
+    order = np.argsort(blocks, kind="stable")
+    n_rows = np.bincount(blocks, minlength=router.n_blocks)
+    save(there / f"rows-{part}.npy", rows[order])
+    save(there / f"starts-{part}.npy", np.concatenate([[0], np.cumsum(n_rows)]))
+    save(back / f"order-{part}.npy", order)
+    return n_rows
+
+
+def _work_on_disk(work, bundle, edges, n_parts, there, back):
+    edges = edges[bundle.first : bundle.end + 1]
+    slices, lengths = [], []
+    for part in range(n_parts):
+        starts = load(there / f"starts-{part}.npy", edges[0], edges[-1] + 1)[edges - edges[0]]
+        rows = load(there / f"rows-{part}.npy", starts[0], starts[-1])
+        slices.append(np.split(rows, starts[1:-1] - starts[0]))
+        lengths.append(len(rows))
+    releases, summary = work(bundle, [np.concatenate(rows) for rows in zip(*slices, strict=True)])
+    n_rows = np.array([[len(rows) for rows in one] for one in slices])
+    save(back / f"bundle-{bundle.number}.npy", _by_part(releases, n_rows))
+    save(back / f"bundle-{bundle.number}-starts.npy", np.concatenate([[0], np.cumsum(lengths)]))
+    return summary
+
+
+def _by_part(releases, n_rows):
+    """Sort rows of several blocks, each in the order of the parts, by part and then by block."""
+    split = [
+        np.split(release, np.cumsum(n_rows[:-1, block])) for block, release in enumerate(releases)
+    ]
+    return np.concatenate([rows for one_part in zip(*split, strict=True) for rows in one_part])
+
+
+def _read_part(part, n_bundles, back):
+    slices = []
+    for number in range(n_bundles):
+        start, stop = load(back / f"bundle-{number}-starts.npy", part, part + 2)
+        slices.append(load(back / f"bundle-{number}.npy", start, stop))
+    rows = np.concatenate(slices)
+    released = np.empty_like(rows)
+    released[load(back / f"order-{part}.npy")] = rows
+    return released
+
+
+class MemoryShuffle:
+    """Rows in transit, in the memory of the workers."""
+
+    def route(self, parts, space, router):
+        """Find the blocks of all rows; return rows per block, by partition."""
+        self.parts, self.route_arguments = parts, (space, router, parts.format)
+        return dask.compute(*parts.map(_count, *self.route_arguments))
+
+    def work(self, work, bundles, edges):
+        """Do the work on all bundles; return their summaries.
+
+        Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
+        """
+        no_rows = self.parts.format.no_rows()
+        starts = np.array([bundle.first for bundle in bundles])
+        rows = dd.from_delayed(
+            self.parts.map(_addressed, *self.route_arguments, edges, starts),
+            meta=_frame(no_rows, 0, []).assign(bundle=np.empty(0, dtype=np.intp)),
+            verify_meta=False,
+        )
+        do = dask.delayed(_work_in_memory, pure=False, nout=2)
+        work = dask.delayed(work, traverse=False)
+        done = [
+            do(work, bundle, there)
+            for bundle, there in zip(bundles, _sent(rows, "bundle", len(bundles)), strict=True)
+        ]
+        done = dask.persist(*done)
+        self.back = dd.from_delayed(
+            [rows for rows, _ in done],
+            meta=_frame(np.empty((0, len(self.parts.columns))), 0, []),
+            verify_meta=False,
+        )
+        return dask.compute(*(summary for _, summary in done))
+
+    def released(self):
+        """Tasks for the released rows of each part, in the order of the original rows."""
+        take = dask.delayed(_in_order, pure=False)
+        # Kept, since all work would be done again each time that the release is computed.
+        return dask.persist(*map(take, _sent(self.back, "part", len(self.parts))))
+
+
+def _sent(rows, address, n_addresses):
+    """Tasks for the rows with each of the addresses 0, 1, ..."""
+    divisions = [*range(n_addresses), n_addresses - 1]
+    return rows.set_index(address, divisions=divisions, drop=False).to_delayed()
+
+
+def _count(rows, part, space, router, row_format):
+    return np.bincount(route(rows, space, router, row_format), minlength=router.n_blocks)
+
+
+def _frame(rows, part, blocks):
+    frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(rows.shape[1])])
+    return frame.assign(
+        part=np.intp(part), row=np.arange(len(rows)), block=np.asarray(blocks, dtype=np.intp)
+    )
+
+
+def _addressed(rows, part, space, router, row_format, edges, starts):
+    blocks = route(rows, space, router, row_format)
+    blocks = np.searchsorted(edges, blocks, side="right") - 1
+    bundle = np.searchsorted(starts, blocks, side="right") - 1
+    return _frame(rows, part, blocks).assign(bundle=bundle)
+
+
+def _work_in_memory(work, bundle, rows):
+    # A shuffle leaves rows in any order.
+    rows = rows.sort_values(["block", "part", "row"], ignore_index=True)
+    place = rows[PLACE]
+    starts = np.searchsorted(place["block"], np.arange(bundle.first + 1, bundle.end))
+    records = np.ascontiguousarray(rows.drop(columns=[*PLACE, "bundle"]).to_numpy())
+    releases, summary = work(bundle, np.split(records, starts))
+    # Of one type, whatever that of the fitted table was: it holds floats of any size.
+    released = np.concatenate(releases).astype(np.float64, copy=False)
+    return _frame(released, 0, 0).assign(**{name: place[name] for name in PLACE}), summary
+
+
+def _in_order(rows):
+    return rows.sort_values("row").drop(columns=PLACE).to_numpy()

@@ -16,9 +16,9 @@ from sk_microagg._model._points import (
 )
 from sk_microagg._model._router import Router
 from sk_microagg._model._stratified import StratifiedRouter, rows_of_strata
-from sk_microagg.privacy._counts import GroupCounts
+from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._strata import StratumNames, keys_of
-from sk_microagg.scale._merge import compute_merged
+from sk_microagg.scale._survey import compute_merged
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tables.pages import Reader
 
 from sk_microagg import MicroAggregator, TableAggregator
-from sk_microagg._utils._shares import bound_in_words, bound_of_people, fewest_records
+from sk_microagg._utils._formatting import bound_in_words, bound_of_people, fewest_records
 from sk_microagg.encoding import HierarchyColumn
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.plotting._distributions import compare_columns

@@ -3,10 +3,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from sk_microagg._bound._cuts import Cuts
 from sk_microagg._bound._master import Master
 from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._scheme import Scheme
+from sk_microagg._bound._sets import Cuts
 
 
 @contextmanager

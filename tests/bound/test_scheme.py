@@ -8,12 +8,10 @@ from oracles.bound import admissible_groups, least_squared_errors, squared_error
 from oracles.partition import sst
 from tables.numbers import TABLES
 
-from sk_microagg._bound._cuts import Cuts, largest_cut
 from sk_microagg._bound._proof import Proof
-from sk_microagg._bound._records import near_records, scaled, sums_of_nearest
-from sk_microagg._bound._repair import Repair
+from sk_microagg._bound._repair import Repair, near_records, scaled, sums_of_nearest
 from sk_microagg._bound._scheme import Scheme
-from sk_microagg._bound._sets import ColumnPool, squared_errors
+from sk_microagg._bound._sets import ColumnPool, Cuts, largest_cut, squared_errors
 from sk_microagg._bound._settings import SETTINGS, Settings
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.metrics import loss_bound

@@ -52,7 +52,7 @@ def test_gap_is_that_of_the_release(run, numbers, tmp_path, proofs, monkeypatch)
     before, after = pd.read_csv(numbers)[COLUMNS], pd.read_csv(output)[COLUMNS]
     np.testing.assert_allclose(scaled, standardized(before))
     # A second proof might come to another bound in the same time.
-    monkeypatch.setattr("sk_microagg.metrics._bound.loss_bound", lambda *_, **__: bound)
+    monkeypatch.setattr("sk_microagg.metrics._loss.loss_bound", lambda *_, **__: bound)
     gap = 100 * optimality_gap(scaled, groups_of(after), 4)
     assert gap == pytest.approx(100 * (information_loss(scaled, groups_of(after)) / bound - 1))
 

@@ -11,9 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg._utils import _permissions
-from sk_microagg._utils._files import TemporaryFolder, released_file, released_folder, written_whole
-from sk_microagg._utils._permissions import mode_for
+from sk_microagg._utils import _writing
+from sk_microagg._utils._writing import (
+    TemporaryFolder,
+    mode_for,
+    released_file,
+    released_folder,
+    written_whole,
+)
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits"),
@@ -129,7 +134,7 @@ def test_another_group_gets_the_permissions_of_others(
     (tmp_path / "table").chmod(mode)
     assert mode_for(tmp_path / "release", tmp_path / "table") == same_group
     group = (tmp_path / "table").stat().st_gid + 1
-    monkeypatch.setattr(_permissions, "_given_by_the_system", lambda path: (0o644, group))
+    monkeypatch.setattr(_writing, "_given_by_the_system", lambda path: (0o644, group))
     assert mode_for(tmp_path / "release", tmp_path / "table") == other_group
 
 

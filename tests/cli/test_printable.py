@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from sk_microagg._utils._printable import printable
+from sk_microagg._utils._formatting import printable
 
 # Clears the screen; back and over; a line of its own; text that runs backwards; the C1 form.
 EVIL = "x\x1b[2J\r\nfaked: all is well\x07\u202e\x9b1m"

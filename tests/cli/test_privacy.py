@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sk_microagg._cli._privacy import privacy_facts
-from sk_microagg._utils._numbers import rounded_up
+from sk_microagg._utils._formatting import rounded_up
 from sk_microagg.metrics import closeness, homogeneity, unit_share
 from sk_microagg.privacy import LDiversity, TCloseness
 

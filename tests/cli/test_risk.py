@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg import TableAggregator
-from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._formatting import percent
 from sk_microagg.metrics import record_linkage, uniqueness
 
 

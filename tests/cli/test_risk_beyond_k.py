@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg._utils._numbers import percent, rounded_up
+from sk_microagg._utils._formatting import percent, rounded_up
 from sk_microagg.metrics import (
     closeness,
     diversity,

@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sk_microagg import TableAggregator
+from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import can_be_missing, with_room
 from sk_microagg.encoding._kinds import kind_of
-from sk_microagg.encoding._lost import LOST
 from sk_microagg.metrics import anonymity_level
 
 N = 30

@@ -12,7 +12,7 @@ from servers import serve
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._explore import _description
 from sk_microagg._explore._words import on_the_page
-from sk_microagg._utils._shares import expected_matches
+from sk_microagg._utils._formatting import expected_matches
 from sk_microagg.metrics import RecordLinkage
 
 N = 60

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from sk_microagg.generalization._intervals import ends_of_intervals, with_midpoints
+from sk_microagg.generalization._grid import ends_of_intervals, with_midpoints
 
 
 def column(*cells):

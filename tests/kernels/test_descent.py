@@ -14,7 +14,7 @@ from tables.numbers import TABLES
 from sk_microagg._kernels import Descent, Partition, Pool
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
-from sk_microagg.refiners._split import split_large_groups
+from sk_microagg.refiners._decompose import split_large_groups
 
 # Gains that are denormal numbers, or 0, are mostly rounding: which swap is the best of a pair, or
 # whether one helps, depends on how a bound on the gain was rounded.

@@ -18,7 +18,7 @@ from sk_microagg._model._power import power_weights
 from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg.builders import MDAV
 from sk_microagg.refiners import Exchange, LocalSearch
-from sk_microagg.refiners._split import split_large_groups
+from sk_microagg.refiners._decompose import split_large_groups
 
 # Costs that are denormal numbers, or 0, are mostly rounding.
 EXACT_TABLES = [table for table in TABLES if table != "tiny"]

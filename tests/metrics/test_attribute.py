@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, TableAggregator, microaggregate
-from sk_microagg.encoding._lost import LOST
+from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import AttributeInference, attribute_inference
 
 every_table = pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)

@@ -11,7 +11,7 @@ from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg.metrics import record_linkage
-from sk_microagg.metrics._assignment import cheapest_assignment
+from sk_microagg.metrics._linkage import cheapest_assignment
 
 every_table = pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
 

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sk_microagg import MicroAggregator, TrainOnRelease
 from sk_microagg.metrics import membership_inference
-from sk_microagg.metrics._confidence import confidence_of
+from sk_microagg.metrics._membership_inference import confidence_of
 
 
 def halves(n=400, n_classes=2, seed=0):

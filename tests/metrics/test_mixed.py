@@ -12,7 +12,7 @@ from oracles.missing import known_of, variance
 from tables.numbers import in_units
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg.encoding._lost import LOST
+from sk_microagg.encoding._encoder import LOST
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import (
     anonymity_level,

@@ -8,7 +8,7 @@ from attacks.lattice import TABLES, diagrams, people, precisions, tight_on_a_lin
 from marks import slow_but_first
 
 from sk_microagg import MicroAggregator
-from sk_microagg._model import _line, _power
+from sk_microagg._model import _power
 from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
 
 K = 5
@@ -81,7 +81,7 @@ def test_weights_of_one_column_reveal_no_more_than_an_independent_table_would(k)
 @every_table
 def test_the_attacks_find_records_where_weights_are_tight(table, monkeypatch):
     monkeypatch.setattr(_power, "_centered", lambda walls, weights: weights)
-    monkeypatch.setattr(_line, "_shortened", tight_on_a_line)
+    monkeypatch.setattr(_power, "_shortened", tight_on_a_line)
     of_equal_slacks, of_best_slab = attack(TABLES[table], refiner="exchange")
     assert of_equal_slacks > 0.7
     assert of_best_slab > 0.4

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from oracles.blocks import third_between
 
 from sk_microagg import MicroAggregator
-from sk_microagg._model import _cuts
-from sk_microagg._model._cuts import coarsest_between
-from sk_microagg._model._router import Router
+from sk_microagg._model import _router
+from sk_microagg._model._router import Router, coarsest_between
 
 # Any float that a record may contain, with many close to each other or to zero.
 numbers = st.one_of(
@@ -107,7 +106,7 @@ def n_right(tables):
 
 
 def test_a_cut_halfway_reveals_the_smallest_positive_value(monkeypatch):
-    monkeypatch.setattr(_cuts, "_cuts_near_median", halfway)
+    monkeypatch.setattr(_router, "_cuts_near_median", halfway)
     for seed in range(10):
         X = spending(seed)
         assert 2 * cut_of(fit_in_blocks(X)) == pytest.approx(X[X[:, 0] > 0, 0].min(), rel=1e-9)

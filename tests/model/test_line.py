@@ -8,8 +8,7 @@ from marks import in_one_case
 from numpy.testing import assert_array_equal
 
 from sk_microagg._kernels import Pool
-from sk_microagg._model._line import cells_on_a_line, weights_on_a_line
-from sk_microagg._model._power import nearest_cells
+from sk_microagg._model._power import cells_on_a_line, nearest_cells, weights_on_a_line
 from sk_microagg._utils._statistics import group_means
 from sk_microagg.builders import Optimal1D
 

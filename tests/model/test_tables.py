@@ -13,7 +13,7 @@ from attacks.byte_search import found_in, rare_numbers, recognizable
 from marks import slow_but_first
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding._lost import LOST
+from sk_microagg.encoding._encoder import LOST
 from sk_microagg.privacy import LDiversity
 
 # Of the codes, which all differ, nothing comes out.

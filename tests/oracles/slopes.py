@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from sk_microagg._utils import _slopes
+from sk_microagg._utils import _target_scaler
 
 
 def slopes(models, points, column_of, random):
     """All records are looked at, with the same random numbers as in the package."""
     n, n_columns = len(points), column_of.max() + 1
     chosen = points[random.permutation(n)]
-    fewest, most = _slopes.EXCHANGES
-    n_exchanges = min(max(_slopes.IN_ALL_COLUMNS // n_columns, fewest), most)
+    fewest, most = _target_scaler.EXCHANGES
+    n_exchanges = min(max(_target_scaler.IN_ALL_COLUMNS // n_columns, fewest), most)
     records = random.randint(n, size=(n_columns, n_exchanges))
     found = []
     for column in range(n_columns):
-        partners = random.randint(n, size=(_slopes.N_PARTNERS, n_exchanges))
+        partners = random.randint(n, size=(_target_scaler.N_PARTNERS, n_exchanges))
         own = column_of == column
         changes = distances = 0.0
         for record, others in zip(records[column], partners.T, strict=True):

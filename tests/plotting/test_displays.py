@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._numbers import percent, whole_percent
+from sk_microagg._utils._formatting import percent, whole_percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import risk_utility
 from sk_microagg.plotting import (
@@ -19,7 +19,7 @@ from sk_microagg.plotting import (
     RiskUtilityDisplay,
 )
 from sk_microagg.plotting._distributions import Bars, Histogram, compare_columns
-from sk_microagg.plotting._plane import Plane, outline
+from sk_microagg.plotting._released_groups import Plane, outline
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, make_chain
 
 

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.plotting._intervals import count_in_bins
+from sk_microagg.plotting._distributions import compare_columns, count_in_bins
 from sk_microagg.plotting._panels import Bars, Histogram
 
 

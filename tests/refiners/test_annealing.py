@@ -28,7 +28,7 @@ from sk_microagg.refiners import (
     Recombination,
     make_chain,
 )
-from sk_microagg.refiners._split import split_large_groups
+from sk_microagg.refiners._decompose import split_large_groups
 
 ANNEALING = Annealing(max_iter=3000)
 RECOMBINATION = Recombination(n_init=2, max_iter=2, annealing_max_iter=1000)

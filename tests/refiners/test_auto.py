@@ -19,7 +19,7 @@ from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
 from sk_microagg.refiners import Annealing, Auto, DecomposeShrink, Exchange, _auto
 from sk_microagg.refiners._auto import default_max_iter
-from sk_microagg.refiners._progress import N_STEPS
+from sk_microagg.refiners._base import N_STEPS
 
 REAL = {
     "normal": lambda: np.random.default_rng(0).normal(size=(400, 3)),

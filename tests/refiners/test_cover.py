@@ -9,10 +9,10 @@ from tables.numbers import TABLES
 
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.refiners import LocalSearch
-from sk_microagg.refiners import _cover as cover
+from sk_microagg.refiners import _selection as cover
 from sk_microagg.refiners._catalog import members_of_all
-from sk_microagg.refiners._cover import SeenGroups
 from sk_microagg.refiners._relaxation import Relaxation
+from sk_microagg.refiners._selection import SeenGroups
 
 PLENTY = 1000
 

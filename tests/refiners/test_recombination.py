@@ -12,14 +12,14 @@ from marks import in_one_case
 from oracles.partition import canonical, total_sse
 
 from sk_microagg import microaggregate
-from sk_microagg._bound import _records
+from sk_microagg._bound import _repair
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
 from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination, _anneal
 from sk_microagg.refiners import _recombine as recombination
+from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._selection import Selection
-from sk_microagg.refiners._split import split_large_groups
 
 
 @pytest.fixture(name="X")
@@ -206,7 +206,7 @@ def test_with_little_time_one_run_takes_all_of_it(X, labels, monkeypatch):
 @pytest.mark.usefixtures("fake_clock")
 def test_without_time_for_a_relaxation_the_best_run_is_kept(X, labels, monkeypatch, time_limit):
     # A tree of the records seems to take longer than there is.
-    monkeypatch.setattr(_records, "tree_seconds", lambda X: np.inf)
+    monkeypatch.setattr(_repair, "tree_seconds", lambda X: np.inf)
     search = Recombination(n_init=3, max_iter=2, annealing_max_iter=20_000, time_limit=time_limit)
     refined = search.refine(X, labels, 4, random_state=0)
     assert_valid(X, labels, refined)

@@ -26,8 +26,8 @@ from sk_microagg.refiners import (
     Refiner,
     make_chain,
 )
+from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._decompose_shrink import decompose_and_shrink, shrink
-from sk_microagg.refiners._split import split_large_groups
 
 FAST = [Decompose(), DecomposeShrink(), LocalSearch()]
 # These have a separate test for squares that underflow, which shows whether they terminate.

@@ -6,7 +6,7 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg._utils._numbers import whole_percent
+from sk_microagg._utils._formatting import whole_percent
 from sk_microagg.metrics import attribute_inference, record_linkage
 from sk_microagg.privacy import LDiversity
 from sk_microagg.report import _attacks, _membership, make_report

@@ -15,7 +15,7 @@ from tables.pages import Reader
 
 import sk_microagg
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._numbers import percent, signed, whole_percent
+from sk_microagg._utils._formatting import percent, signed, whole_percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import (
     attribute_changes,

@@ -11,7 +11,7 @@ import pytest
 
 from sk_microagg import MicroAggregator
 from sk_microagg.report import make_report
-from sk_microagg.report._written import ReportPath
+from sk_microagg.report._report import ReportPath
 
 # Hostile in HTML, as far as files can have such names.
 NAME = "'&.html" if sys.platform == "win32" else "\"><b>'&.html"

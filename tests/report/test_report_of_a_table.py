@@ -11,8 +11,7 @@ from tables.pages import Reader
 from tables.patients import draw
 
 from sk_microagg import MicroAggregator, TableAggregator
-from sk_microagg._utils._numbers import percent, whole_percent
-from sk_microagg._utils._shares import bound_in_words
+from sk_microagg._utils._formatting import bound_in_words, percent, whole_percent
 from sk_microagg.cli import main
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import (

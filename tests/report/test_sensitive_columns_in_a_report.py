@@ -8,7 +8,7 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, builders
-from sk_microagg._utils._numbers import at_most, rounded_up, whole_percent
+from sk_microagg._utils._formatting import at_most, rounded_up, whole_percent
 from sk_microagg.metrics import (
     closeness,
     diversity,

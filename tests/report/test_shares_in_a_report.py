@@ -8,7 +8,7 @@ import pytest
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._numbers import at_most, percent, whole_percent
+from sk_microagg._utils._formatting import at_most, percent, whole_percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import homogeneity, interval_disclosure, rank_disclosure, record_linkage
 from sk_microagg.metrics import uniqueness as share_of_unique_rows

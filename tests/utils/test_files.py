@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sk_microagg._utils._files import (
+from sk_microagg._utils._writing import (
     TemporaryFolder,
     released_folder,
     remove_folder,

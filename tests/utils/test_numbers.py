@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from marks import in_one_case
 
-from sk_microagg._utils._numbers import at_most, counted, percent, rounded_percent, signed
+from sk_microagg._utils._formatting import at_most, counted, percent, rounded_percent, signed
 
 
 @in_one_case(

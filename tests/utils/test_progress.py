@@ -18,7 +18,7 @@ from sk_microagg._utils._progress import (
 )
 from sk_microagg.metrics import loss_bound
 from sk_microagg.refiners import Annealing, IteratedLocalSearch
-from sk_microagg.refiners._progress import Progress
+from sk_microagg.refiners._base import Progress
 
 needs_terminal = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
 
@@ -37,7 +37,7 @@ class Clock:
 def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr("sk_microagg._utils._progress.time", clock)
-    monkeypatch.setattr("sk_microagg.refiners._progress.time", clock)
+    monkeypatch.setattr("sk_microagg.refiners._base.time", clock)
     return clock
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from sk_microagg._utils._shown import shown
+from sk_microagg._utils._formatting import shown
 
 
 @pytest.mark.parametrize(

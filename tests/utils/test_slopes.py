@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import slopes as oracle
 from scipy.sparse import csr_array
 
-from sk_microagg._utils import _slopes
-from sk_microagg._utils._slopes import slopes
+from sk_microagg._utils import _target_scaler
+from sk_microagg._utils._target_scaler import slopes
 
 
 def seeded():
@@ -40,12 +40,12 @@ TABLES = {
 @in_one_case("table", TABLES)
 @in_one_case("column_of", [[0, 1, 2, 3], [0, 1, 0, 2], [0, 0, 0, 0]])
 def test_slopes_are_those_of_the_oracle(table, column_of, monkeypatch):
-    monkeypatch.setattr(_slopes, "EXCHANGES", (150, 150))
+    monkeypatch.setattr(_target_scaler, "EXCHANGES", (150, 150))
     points, column_of = TABLES[table](np.random.default_rng(0)), np.array(column_of)
     expected = oracle.slopes(MODELS, points, column_of, seeded())
     assert_allclose(slopes(MODELS, points, column_of, seeded()), expected, rtol=1e-9)
     with monkeypatch.context() as patch:  # However little fits into memory.
-        patch.setattr(_slopes, "MOST_NUMBERS", 1)
+        patch.setattr(_target_scaler, "MOST_NUMBERS", 1)
         assert_allclose(slopes(MODELS, points, column_of, seeded()), expected, rtol=1e-9)
         sparse = csr_array(points)
         assert_allclose(slopes(MODELS, sparse, column_of, seeded()), expected, rtol=1e-9)
@@ -90,7 +90,7 @@ def test_slopes_are_those_between_near_records():
     ("n_columns", "n_coordinates"), [(1, 1), (8, 8), (200, 200), (1000, 1000), (2, 3000)]
 )
 def test_the_number_of_predictions_is_limited(n_columns, n_coordinates, monkeypatch):
-    monkeypatch.setattr(_slopes, "MOST_NUMBERS", 2_000_000)  # fewer, and thus quicker
+    monkeypatch.setattr(_target_scaler, "MOST_NUMBERS", 2_000_000)  # fewer, and thus quicker
     given = []
 
     def predict(X):
@@ -100,8 +100,8 @@ def test_the_number_of_predictions_is_limited(n_columns, n_coordinates, monkeypa
     points = np.random.default_rng(0).normal(size=(700, n_coordinates))
     column_of = np.minimum(np.arange(n_coordinates), n_columns - 1)
     found = slopes([predict, lambda X: X[:, 0]], points, column_of, seeded())
-    fewest, most = _slopes.EXCHANGES
-    assert sum(given[1:]) <= max(_slopes.IN_ALL_COLUMNS, fewest * n_columns)
+    fewest, most = _target_scaler.EXCHANGES
+    assert sum(given[1:]) <= max(_target_scaler.IN_ALL_COLUMNS, fewest * n_columns)
     assert fewest * n_columns <= sum(given[1:]) <= most * n_columns
-    assert max(given) * n_coordinates <= _slopes.MOST_NUMBERS
+    assert max(given) * n_coordinates <= _target_scaler.MOST_NUMBERS
     assert_array_equal(found > 0, np.arange(n_columns) == 0)

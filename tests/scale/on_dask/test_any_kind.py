@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sk_microagg import MicroAggregator, TableAggregator, TargetScaler
-from sk_microagg.encoding._lost import LOST
+from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import units_per_group
 from sk_microagg.privacy import LDiversity
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from sk_microagg import MicroAggregator
-from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._formatting import percent
 from sk_microagg.metrics import anonymity_level
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")

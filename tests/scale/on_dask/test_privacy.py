@@ -22,7 +22,7 @@ from sk_microagg.privacy import (  # noqa: E402
     UnitShare,
 )
 from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
-from sk_microagg.scale._values import Values, keys_of  # noqa: E402
+from sk_microagg.scale._column_survey import Values, keys_of  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")

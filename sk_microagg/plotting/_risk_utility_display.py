@@ -10,7 +10,7 @@ import numpy as np
 from sk_microagg._utils._typing import Annotation, Array, Axes, Estimator, Figure, Line2D, TableLike
 from sk_microagg._utils._validation import check_option
 from sk_microagg.metrics import risk_utility
-from sk_microagg.plotting._style import BLUE, SOFT, axes_for, percent_axis, tidy
+from sk_microagg.plotting._common import BLUE, SOFT, axes_for, percent_axis, tidy
 
 FIELDS = ("k", "information_loss", "expected_matches")
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._utils._numbers import percent
+from sk_microagg._utils._formatting import percent
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import (
     Annotation,
@@ -21,8 +21,7 @@ from sk_microagg._utils._typing import (
     TableLike,
 )
 from sk_microagg._utils._validation import check_number, check_option
-from sk_microagg.plotting._estimators import points_of
-from sk_microagg.plotting._style import BLUE, axes_for, percent_axis, tidy
+from sk_microagg.plotting._common import BLUE, axes_for, percent_axis, points_of, tidy
 
 TIMES = {"iteration": (0, "iteration"), "seconds": (1, "seconds of search")}
 

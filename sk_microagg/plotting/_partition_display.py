@@ -22,10 +22,9 @@ from sk_microagg._utils._typing import (
 )
 from sk_microagg._utils._validation import check_count, check_records
 from sk_microagg.metrics._mixed import are_numbers
+from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, axes_for, points_of, tidy
 from sk_microagg.plotting._distributions import column_names
-from sk_microagg.plotting._estimators import points_of
-from sk_microagg.plotting._plane import Plane, outline
-from sk_microagg.plotting._style import BLUE, FILL, INK, SOFT, axes_for, tidy
+from sk_microagg.plotting._released_groups import Plane, outline
 
 
 class PartitionDisplay:

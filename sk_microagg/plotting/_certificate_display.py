@@ -15,8 +15,8 @@ from sk_microagg._certificate import (
 )
 from sk_microagg._utils._typing import Axes, Estimator, Figure, Floats, Line2D, TableLike
 from sk_microagg._utils._validation import check_number
-from sk_microagg.plotting._convergence import check_trace, total_of, trace_of
-from sk_microagg.plotting._style import BLUE, FILL, INK, axes_for, percent_axis, tidy
+from sk_microagg.plotting._common import BLUE, FILL, INK, axes_for, percent_axis, tidy
+from sk_microagg.plotting._convergence_display import check_trace, total_of, trace_of
 
 BEYOND_THE_END = 1.08
 

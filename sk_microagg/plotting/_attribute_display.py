@@ -11,10 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._utils._typing import Axes, Estimator, Figure, TableLike
 from sk_microagg._utils._validation import check_count
+from sk_microagg.plotting._common import (
+    before_and_after,
+    categorical_columns,
+    import_pyplot,
+    units_of,
+)
 from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.plotting._estimators import before_and_after, categorical_columns, units_of
 from sk_microagg.plotting._panels import Bars, Histogram, Note, draw_column
-from sk_microagg.plotting._style import import_pyplot
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
 

@@ -15,10 +15,11 @@ from sklearn.datasets import get_data_home
 from sklearn.utils import check_scalar
 
 from sk_microagg._utils._csv import read_csv_rows
-from sk_microagg._utils._extras import import_extra
+from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import FilePath, Floats
 
 FOLDER_VARIABLE = "SK_MICROAGG_DATA"
+
 
 # Warnings point to the line that called a public fetcher: their stacklevel counts the calls from
 # `download` or `locate` up through `load`, `_fetch` and the fetcher.
