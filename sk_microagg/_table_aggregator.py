@@ -430,7 +430,9 @@ class TableAggregator(
             strata=self.strata,
             drop=self.drop,
         )
-        warn_of_similar_texts(table[roles.used])
+        # Rules and strata warn of the others.
+        unconstrained = roles.sensitive if self.privacy is None else []
+        warn_of_similar_texts(table[[*roles.quasi_identifiers, *unconstrained]])
         return roles
 
     def fit_transform(

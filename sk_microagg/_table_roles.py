@@ -17,12 +17,6 @@ class TableRoles:
     unit: object
     kept: list[Any]
 
-    @property
-    def used(self) -> list[Any]:
-        """All columns with a role, but for those that are dropped."""
-        unit = [] if self.unit is None else [self.unit]
-        return [*self.quasi_identifiers, *self.sensitive, *self.strata, *unit]
-
     def strata_of(self, table: DataFrame) -> DataFrame | None:
         """The columns whose values no group mixes, or None if there are none."""
         return table[self.strata] if self.strata else None

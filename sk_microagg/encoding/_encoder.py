@@ -1,13 +1,12 @@
 """A whole table as points, and groups of points as rows of a table."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal
 from warnings import warn
 
 from sk_microagg._model._points import Points
 from sk_microagg._utils._deadline import user_stacklevel
-from sk_microagg._utils._similar import warn_of_similar_values
+from sk_microagg._utils._similar import texts_of, warn_of_similar_values
 from sk_microagg._utils._statistics import group_means, loss_share
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
@@ -287,9 +286,7 @@ def _make_column(
 def warn_of_similar_texts(table: DataFrame) -> None:
     """Warn of columns of text in which values differ only in case, spaces or forms of letters."""
     for name, column in table.items():
-        if getattr(column.dtype, "kind", "O") == "O":
-            with suppress(TypeError):  # Others say what is wrong with cells that have no hash.
-                warn_of_similar_values(name, column.astype(object).unique())
+        warn_of_similar_values(f"Column {name!r}", texts_of(column))
 
 
 def warn_of_lost_columns(

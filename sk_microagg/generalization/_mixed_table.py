@@ -58,7 +58,7 @@ class MixedTable:
         """Warn of columns in which texts differ only in case, spaces or forms of letters."""
         for name, values in zip(self.names, self.known, strict=True):
             if values.dtype == object:
-                warn_of_similar_values(name, values)
+                warn_of_similar_values(f"Column {name!r}", values)
 
     def __len__(self) -> int:
         return len(self.missing)

@@ -1,6 +1,5 @@
 """Values of a column as numbers from 0. All missing values count as one value of their own."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -8,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sk_microagg._utils._tables import DATES, as_table, cells_of, is_null
+from sk_microagg._utils._tables import DATES, as_table, cells_of, check_types, is_null
 from sk_microagg._utils._typing import Array, Codes, Labels
 
 
@@ -72,9 +71,11 @@ def as_column(values: Any) -> Any:
 
 
 def _as_array(values: Any) -> Array:
-    """An array of numbers if all values are numbers, and otherwise of objects."""
+    """An array of numbers if all values are numbers or all booleans, and otherwise of objects."""
     as_objects = np.array(values, dtype=object)
-    if as_objects.ndim == 1 and all(isinstance(value, Real) for value in values):
+    types = {type(value) for value in values}
+    is_mixed = bool in types and len(types) > 1  # True would become 1.
+    if as_objects.ndim == 1 and all(issubclass(one, Real) for one in types) and not is_mixed:
         as_numbers = np.array(values)
         # Among floats, larger integers would be rounded.
         if as_numbers.dtype.kind in "biu" or all(
@@ -84,7 +85,9 @@ def _as_array(values: Any) -> Array:
     return as_objects
 
 
-def _codes_of_objects(cells: Iterable[Any]) -> tuple[Codes, list[Any]]:
+def _codes_of_objects(cells: list[Any]) -> tuple[Codes, list[Any]]:
+    if len({*map(type, cells)}) > 1:
+        check_types({type(cell) for cell in cells if not is_null(cell)}, "A column")
     numbers: dict[Any, int] = {}
     try:
         codes = np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int32)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._utils._formatting import printable
+from sk_microagg._utils._similar import texts_of, warn_of_similar_values
 from sk_microagg._utils._tables import check_types, columns_of, is_frame, is_null
 from sk_microagg.privacy._codes import as_column
 
@@ -90,6 +91,12 @@ class RoleColumns:
     def values(self, number: int) -> Any:
         """Values of a column, as an ndarray or Series."""
         return self._columns[number]
+
+    def warn_of_similar_texts(self) -> None:
+        """Warn of columns in which texts differ only in case, spaces or forms of letters."""
+        for number, (name, column) in enumerate(zip(self._names, self._columns, strict=True)):
+            words = f"The {self.words(number)}" if name is None else f"Column {printable(name)!r}"
+            warn_of_similar_values(words, texts_of(column))
 
     def words(self, number: int) -> str:
         """The column in messages, after "the"."""

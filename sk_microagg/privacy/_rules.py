@@ -113,6 +113,7 @@ class Rules:
         about_units, constraints = split_constraints(privacy)
         if unit is not None:
             columns = RoleColumns(unit, n_records, "unit")
+            columns.warn_of_similar_texts()
             number = columns.only()
             values, words = columns.values(number), columns.words(number)
             for constraint in (DistinctUnits(check_k(k, n_records)), *about_units):
@@ -126,6 +127,7 @@ class Rules:
             )
         if sensitive is not None:
             columns = RoleColumns(sensitive, n_records)
+            columns.warn_of_similar_texts()
             for constraint in constraints:
                 number = columns.number_of(getattr(constraint, "column", None))
                 values, words = columns.values(number), columns.words(number)

@@ -62,7 +62,8 @@ class Strata:
     """The strata of the records of a table."""
 
     def __init__(self, strata: Any, n_records: int) -> None:
-        keys = keys_of(strata, n_records)
+        self._columns = RoleColumns(strata, n_records, "strata")
+        keys = _keys_of(self._columns)
         self.names = StratumNames(keys)
         self.numbers = self.names.numbers_of_keys(keys)
 
@@ -84,7 +85,11 @@ class Strata:
             yield rows, method.with_share_of_time(share), seed, rules.subset(rows)
 
     def check(self, k: int, rules: Rules) -> None:
-        """Raise an error if a stratum has fewer than `k` records, or violates a rule as a whole."""
+        """Raise an error if a stratum has fewer than `k` records, or violates a rule as a whole.
+
+        Warn of strata whose names differ only in case, spaces or forms of letters.
+        """
+        self._columns.warn_of_similar_texts()
         sizes = np.bincount(self.numbers)
         self.names.check_sizes(sizes, k)
         for rule in rules.rules:
@@ -93,6 +98,12 @@ class Strata:
 
 def keys_of(strata: Any, n_records: int) -> list[tuple[Any, ...]]:
     """Return the key of the stratum of each record, the tuple of its values."""
-    columns = RoleColumns(strata, n_records, "strata").all_values()
-    cells = [[None if is_null(cell) else cell for cell in cells_of(column)] for column in columns]
+    return _keys_of(RoleColumns(strata, n_records, "strata"))
+
+
+def _keys_of(columns: RoleColumns) -> list[tuple[Any, ...]]:
+    cells = [
+        [None if is_null(cell) else cell for cell in cells_of(column)]
+        for column in columns.all_values()
+    ]
     return list(zip(*cells, strict=True))

@@ -10,6 +10,7 @@ import dask
 import numpy as np
 import pandas as pd
 
+from sk_microagg._utils._similar import folded, texts_of, warn_of_similar_values
 from sk_microagg._utils._tables import check_types
 from sk_microagg.encoding import DateColumn, NumberColumn
 from sk_microagg.encoding._frames import is_categorical
@@ -19,6 +20,9 @@ from sk_microagg.scale._survey import compute_merged
 # A hash travels as a float, which has 53 bits. Units that share one by chance count as one unit, so
 # that a group may have more units than are counted, but not fewer.
 BITS_LOST = np.uint64(11)
+
+# Of a column with more texts, as many are compared, drawn by their hashes: memory stays bounded.
+TEXTS_COMPARED = 2**16
 
 # An index builds its table of hashes when it is first needed: two threads must not do that at once.
 BUILDING = Lock()
@@ -128,6 +132,21 @@ def keys_of(column):
     text = pd.Series(["missing", *map(_as_text, different)], dtype=object)
     keys = pd.util.hash_pandas_object(text, index=False).to_numpy() >> BITS_LOST
     return keys[codes + 1].astype(np.float64)
+
+
+def spellings_of(column):
+    """Hashes of the different texts of a part, folded and as written."""
+    texts = list(texts_of(column))
+    hashes = {
+        name: pd.util.hash_array(np.array(those, dtype=object))
+        for name, those in (("folded", [*map(folded, texts)]), ("written", texts))
+    }
+    return merge_spellings([pd.DataFrame(hashes)])
+
+
+def merge_spellings(parts):
+    """Hashes of the texts of several parts, those whose folded texts have the lowest ones."""
+    return pd.concat(parts).drop_duplicates().sort_values("folded")[:TEXTS_COMPARED]
 
 
 def _as_text(unit):
@@ -248,6 +267,9 @@ def survey_columns(frame, kinds, unit, k, decimals=None):
     parts = frame[[*kinds, *([] if unit is None else [unit])]].to_delayed()
     surveys = [look(part, kinds, decimals or {}, unit, k) for part in parts]
     surveys = compute_merged(surveys, _merged, k)
+    for name, survey in zip(kinds, surveys, strict=True):
+        if survey.values is not None:
+            warn_of_similar_values(f"Column {name!r}", survey.values.known)
     orders = [name for name in kinds if getattr(frame.dtypes[name], "ordered", False)]
     if orders:
         _check_orders(frame[orders])

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 import dask
 import numpy as np
 
+from sk_microagg._utils._similar import warn_of_similar_values, warn_of_spellings
+from sk_microagg._utils._tables import check_types
 from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy import DistinctUnits, LDiversity, Rules, TCloseness, UnitShare
 from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._rules import Rule
 from sk_microagg.privacy._strata import StratumNames
-from sk_microagg.scale._column_survey import Values, keys_of
+from sk_microagg.scale._column_survey import Values, keys_of, merge_spellings, spellings_of
 from sk_microagg.scale._strata import (
     StratumColumns,
     check_rules,
@@ -117,12 +119,15 @@ def find_roles(frame, k, constraints, unit, strata, on_units=()):
     counted = [
         count(part, list(constraints), unit, strata, k) for part in frame[names].to_delayed()
     ]
-    values, keys, sizes = compute_merged(counted, _merged, k)
+    values, keys, sizes, spellings, types = compute_merged(counted, _merged, k)
+    for name, cell_types in zip(names, types, strict=True):
+        check_types(cell_types, f"Column {name!r} of X")
     for column in values:
         check_k(k, int(column.counts.sum()))  # Nothing is known of the values of no rows.
     if unit is not None and len(keys) < k:
         raise ValueError(DistinctUnits(k).why_impossible(len(keys), f"unit column {unit!r}"))
     values = dict(zip(constraints, values, strict=True))
+    _warn_of_similar_texts(values, unit, spellings, strata, sizes)
     pairs = [(name, constraint) for name, those in constraints.items() for constraint in those]
     rules = tuple(_rule(constraint, name, values[name]) for name, constraint in pairs)
     roles = Roles(k, unit, values, rules, tuple(name for name, _ in pairs), tuple(on_units))
@@ -130,6 +135,15 @@ def find_roles(frame, k, constraints, unit, strata, on_units=()):
     if on_units:
         check_shares(frame, roles)
     return roles
+
+
+def _warn_of_similar_texts(values, unit, spellings, strata, sizes):
+    for name, column in values.items():
+        warn_of_similar_values(f"Column {name!r}", column.known)
+    if unit is not None and spellings["folded"].duplicated().any():
+        warn_of_spellings(f"Column {unit!r}")
+    for name, *cells in zip(strata, *sizes, strict=True):
+        warn_of_similar_values(f"Column {name!r}", cells)
 
 
 def _within_strata(roles, frame, columns, sizes):
@@ -143,16 +157,24 @@ def _within_strata(roles, frame, columns, sizes):
 
 
 def _count(frame, sensitive, unit, strata, k):
-    """Values of the sensitive columns, up to k different units, and sizes of strata."""
+    """Values of sensitive columns, up to k units, sizes of strata, texts of units; and types."""
     keys = np.empty(0) if unit is None else np.unique(keys_of(frame[unit]))[:k]
     values = [Values.of_part(frame[name]) for name in sensitive]
-    return values, keys, count_strata(frame[strata]) if strata else {}
+    sizes = count_strata(frame[strata]) if strata else {}
+    spellings = None if unit is None else spellings_of(frame[unit])
+    types = [
+        {type(cell) for cell in column.dropna()} if column.dtype == object else set()
+        for _, column in frame.items()
+    ]
+    return values, keys, sizes, spellings, types
 
 
 def _merged(counted, k):
-    values, keys, sizes = zip(*counted, strict=True)
+    values, keys, sizes, spellings, types = zip(*counted, strict=True)
     values = list(map(Values.merged, zip(*values, strict=True)))
-    return values, np.unique(np.concatenate(keys))[:k], merge_counts(sizes)
+    spellings = None if spellings[0] is None else merge_spellings(spellings)
+    types = [set().union(*those) for those in zip(*types, strict=True)]
+    return values, np.unique(np.concatenate(keys))[:k], merge_counts(sizes), spellings, types
 
 
 def _rule(constraint, name, values):

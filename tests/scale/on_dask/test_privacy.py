@@ -8,10 +8,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+import dask  # noqa: E402
 from marks import slow_but_first  # noqa: E402
 from tables.on_dask import NAMES, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
 
 from sk_microagg import MicroAggregator  # noqa: E402
+from sk_microagg._utils._similar import SIMILAR  # noqa: E402
 from sk_microagg.generalization import Hierarchy  # noqa: E402
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group  # noqa: E402
 from sk_microagg.privacy import (  # noqa: E402
@@ -21,8 +23,13 @@ from sk_microagg.privacy import (  # noqa: E402
     TCloseness,
     UnitShare,
 )
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
-from sk_microagg.scale._column_survey import Values, keys_of  # noqa: E402
+from sk_microagg.scale import DaskMicroAggregator, _column_survey  # noqa: E402
+from sk_microagg.scale._column_survey import (  # noqa: E402
+    Values,
+    keys_of,
+    merge_spellings,
+    spellings_of,
+)
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -327,3 +334,51 @@ def test_an_order_that_may_differ_by_partition(visits):
     with pytest.raises(ValueError, match="'grade' has type category, whose order may differ"):
         aggregator.fit(V, sensitive="grade")
     aggregator.set_params(privacy=LDiversity()).fit(V, sensitive="grade")
+
+
+def similar_columns(model, table, **roles):
+    with pytest.warns(UserWarning, match=SIMILAR) as caught:
+        model.fit(from_parts([table[:150], table[150:]]), **roles)
+    messages = [str(warning.message) for warning in caught]
+    return [message.split(" has ")[0] for message in messages if "differ only in case" in message]
+
+
+@pytest.mark.filterwarnings("ignore:k=1")
+@pytest.mark.parametrize(
+    "roles",
+    [{"unit": "who"}, {"strata": "who"}, {"sensitive": "who"}, {}],
+    ids=["unit", "strata", "sensitive", "category"],
+)
+def test_texts_that_are_written_differently_are_noticed_once(roles):
+    table = draw().assign(who=pd.Series(["Xanadu", *"ABCD" * 74, *"AB", "xanadu"], dtype=object))
+    privacy = LDiversity(2) if "sensitive" in roles else None
+    columns = NAMES if roles else [*NAMES, "who"]
+    k = 1 if "strata" in roles else 2
+    model = DaskMicroAggregator(k, columns=columns, privacy=privacy)
+    assert similar_columns(model, table, **roles) == ["Column 'who'"]
+
+
+def test_units_are_compared_in_bounded_memory(monkeypatch):
+    monkeypatch.setattr(_column_survey, "TEXTS_COMPARED", 10)
+    units = pd.Series([f"p{i}" for i in range(100)])
+    parts = [spellings_of(units), spellings_of(units.str.upper()), spellings_of(units)]
+    merged = merge_spellings(parts)
+    assert [len(part) for part in parts] == [10, 10, 10]
+    assert len(merged) == 10
+    assert merged["folded"].duplicated().sum() == 5
+    assert not merge_spellings(parts[::2])["folded"].duplicated().any()
+    assert len(spellings_of(pd.Series([1, 2]))) == 0
+
+
+@pytest.mark.parametrize("role", ["unit", "strata", "sensitive"])
+def test_booleans_among_numbers(role):
+    cells = pd.Series([1, 2, 3, 4, None] * 60, dtype=object)
+    cells[299] = True
+    table = draw().assign(x=cells)
+    privacy = LDiversity(2) if role == "sensitive" else None
+    model = DaskMicroAggregator(2, columns=NAMES, privacy=privacy)
+    with (
+        dask.config.set({"dataframe.convert-string": False}),  # objects would become text
+        pytest.raises(TypeError, match="Column 'x' of X holds booleans and numbers"),
+    ):
+        model.fit(from_parts([table[:150], table[150:]]), **{role: "x"})
