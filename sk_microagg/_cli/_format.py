@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._paths import STANDARD
+from sk_microagg._utils._formatting import FEWEST_RECORDS, fewest_records
 
 # Texts that mean that a value is missing, whatever the user adds.
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "*")
@@ -24,6 +25,8 @@ class Format:
     decimal: str = "."
     thousands: str | None = None
     sheet: str | None = None
+    # Fewer records than this may not be told of.
+    fewest: int = FEWEST_RECORDS
 
     @classmethod
     def of(cls, options):
@@ -42,6 +45,7 @@ class Format:
             decimal=options.decimal,
             thousands=options.thousands,
             sheet=options.sheet,
+            fewest=fewest_records(vars(options).get("k") or 0),
         )
 
 

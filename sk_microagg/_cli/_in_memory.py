@@ -19,7 +19,7 @@ from sk_microagg._cli._identifiers import (
     warn_of_identifiers,
     warn_of_several_rows,
 )
-from sk_microagg._cli._mistyped import hints_about
+from sk_microagg._cli._mistyped import hint_at_codes
 from sk_microagg._cli._paths import (
     check_exists,
     check_report_name,
@@ -36,7 +36,6 @@ from sk_microagg._cli._privacy import (
     warn_of_large_units,
     warnings_as_lines,
 )
-from sk_microagg._cli._progress import WARNING
 from sk_microagg._cli._released import describe
 from sk_microagg._cli._shuffle import shuffled
 from sk_microagg._cli._tables import read_table, write_table
@@ -78,7 +77,7 @@ def anonymize_in_memory(options, progress):
     choice, roles = plan.choice, plan.roles
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
-    hint_at_codes(plan, progress)
+    hint_at_codes(plan.columns, plan.declared, progress, is_typed=not plan.table.is_text)
     passed = plan.unchanged
 
     records = plan.records()
@@ -119,15 +118,6 @@ def anonymize_in_memory(options, progress):
         certificate=certificate,
         interrupted=interrupted,
     )
-
-
-def hint_at_codes(plan, progress):
-    """Say which numbers may be codes for missing values or categories, a line for each column."""
-    for column in plan.columns:
-        is_declared = column.name in plan.declared.kinds
-        is_typed = not plan.table.is_text
-        for line in hints_about(column, is_typed=is_typed, is_declared=is_declared):
-            progress.say(f"{WARNING}{line}")
 
 
 def warn_of_columns(plan, progress):

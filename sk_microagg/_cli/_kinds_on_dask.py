@@ -3,10 +3,11 @@
 import pyarrow as pa
 
 from sk_microagg._cli._dates import DateNotation
+from sk_microagg._cli._format import Format
 from sk_microagg._cli._kinds import Column
 from sk_microagg._cli._numbers import NumberNotation
 from sk_microagg._cli._released import describe_averages
-from sk_microagg._cli._typed import check_type
+from sk_microagg._cli._typed import check_type, column_of_type
 from sk_microagg.encoding._kinds import NANOSECONDS
 
 WORDS = {
@@ -51,6 +52,20 @@ def types_of(frame, schema, names):
         check_type(name, kind)
         types[name] = kind
     return types
+
+
+def columns_of_first_part(frame, types, declared):
+    """Columns of numbers and dates with the values of the first partition, to look for codes in."""
+    names = [
+        name
+        for name, kind in types.items()
+        if name not in declared.kinds and (pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+    ]
+    rows = frame[names].partitions[0].compute()
+    cells = pa.Table.from_pandas(rows, preserve_index=False)
+    return [
+        column_of_type(cells[name], name, Format(), declared, rounds_floats=False) for name in names
+    ]
 
 
 def decimals_of_types(types, declared):

@@ -9,7 +9,8 @@ import numpy as np
 from sk_microagg._cli._dates import LIKE_A_DATE
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._numbers import SYMBOL, Numbers
-from sk_microagg._utils._formatting import shown
+from sk_microagg._cli._progress import WARNING
+from sk_microagg._utils._formatting import in_a_list, shown
 
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}
@@ -22,49 +23,40 @@ STEP = 5
 # From this share on, cells that are numbers make the others suspicious.
 SMALLEST_SHARE = 0.5
 
-# Numbers and dates that are used for missing values: no measurement of a person.
+# Numbers and dates that are used for missing values: no measurement of a person. The numbers repeat
+# 7, 8 or 9, as 77, 888 or -9, or end in .9, as 99.9.
+REPEATED = [float(digit * n) for digit in "789" for n in range(1, 7)]
+REPEATED += [float(f"{'9' * n}.9") for n in range(2, 6)]
 CODES = {
-    "number": [-1, -9, -99, -999, -9999, 99, 999, 9999, 99999],
+    "number": np.array([-1, *REPEATED, *(-code for code in REPEATED)]),
     "date": np.array(["1900-01-01", "1970-01-01", "9999-12-31"], dtype="datetime64[us]"),
 }
 
-# They are taken for codes if they are this far from other values, as a share of their span: people
-# may be 99, but not -9. Any other integer has to be far away, as incomes have long tails.
-GAP_ABOVE, GAP_BELOW = 0.5, 0.1
+# They are taken for codes if they are this far from other values, as a share of themselves, as a
+# share of the span of the others (of one digit: all of it), and in gaps between these: people may
+# be 99. Any other integer has to be far away, as incomes have long tails.
+GAP_OF_CODE, GAP_OF_SPAN, GAP_OF_GAPS = 0.2, 0.25, 3.0
+GAP_ABOVE_DATES, GAP_BELOW_DATES, GAP_OF_GAPS_OF_DATES = 0.5, 0.1, 2.0
 FAR = 10.0
 FEWEST_VALUES = 4
 
-# Names of columns whose integers are codes of categories, if there are not more than this many.
+# Names of columns whose integers are codes of categories, if there are not more than this many: a
+# word of a name is one of these, or starts with a stem. Other words say that they are quantities.
+# 1 and 2 are codes whatever the name, but not in a few cells.
 MOST_CODES = 100
-WORDS_FOR_CODES = {
-    "state",
-    "county",
-    "country",
-    "region",
-    "district",
-    "province",
-    "zip",
-    "postcode",
-}
-WORDS_FOR_CODES |= {
-    "marital",
-    "status",
-    "race",
-    "ethnicity",
-    "sex",
-    "gender",
-    "religion",
-    "language",
-}
-WORDS_FOR_CODES |= {
-    "nationality",
-    "citizenship",
-    "relationship",
-    "occupation",
-    "industry",
-    "sector",
-}
-WORDS_FOR_CODES |= {"code", "type", "category", "diagnosis", "ward", "hospital", "school", "fips"}
+FEWEST_CELLS = 10
+WORD_FOR_CODES = re.compile(
+    r"(?<![a-z0-9])(?:state|st|county|country|region|district|province|zip|postcode|fips|mar|marst"
+    r"|marstat|marital|status|race|gender|language|relationship|industry|sector|code|type|category"
+    r"|diagnosis|ward|hospital|school|(?:educ|sex|ethnic|relig|nationalit|citizen|occup)[a-z]*)"
+    r"(?![a-z])"
+)
+WORD_FOR_QUANTITIES = re.compile(
+    r"(?<![a-z])(?:n|num|number|counts?|total|sum|mean|average|avg|median|rates?|ratio|share"
+    r"|percent|percentage|pct|scores?|points|index|amount|value|size|ages?|years?|months?|weeks?"
+    r"|days?|hours?|minutes?|time|duration|income|wage|salary|costs?|price|sales|tax|weight|height"
+    r"|length|distance|area|population|visits|children|members)(?![a-z])"
+)
 
 MARKS = [".", ","]
 SEPARATORS: list = [
@@ -166,56 +158,104 @@ def refuse_undeclared_dates(name, texts):
         )
 
 
+def hint_at_codes(columns, declared, progress, *, is_typed):
+    """Say which numbers may be codes for missing values or categories, a line for each column."""
+    for column in columns:
+        is_declared = column.name in declared.kinds
+        for line in hints_about(column, is_typed=is_typed, is_declared=is_declared):
+            progress.say(f"{WARNING}{shown(column.name)}: {line}")
+
+
 def hints_about(column, *, is_typed, is_declared=False):
-    """Lines about numbers that may be codes: for missing values, or for categories."""
-    if column.kind not in ("number", "date"):
-        return []
-    known = np.unique(column.values[~np.isnan(column.values)])
-    name = shown(column.name)
-    lines = []
-    codes, is_far = _codes_for_missing(known, column)
+    """Lines about numbers that may be codes for missing values or categories, without the name."""
+    about_categories = None if is_declared else hint_at_categories(column)
+    return [line for line in (hint_at_missing(column, is_typed=is_typed), about_categories) if line]
+
+
+def hint_at_missing(column, *, is_typed):
+    """A line about numbers or dates that may stand for missing values, or None."""
+    codes, is_far = _codes_for_missing(column)
     if codes:
         texts = [*map(column.notation.text, codes)]
         advice = "replace it by null" if is_typed else f"use {_na(*texts)}"
-        lines.append(
-            f"{name}: {' and '.join(texts)}, far from other values, may stand for missing values: "
-            f"{advice}, or it is averaged as it is."
+        return (
+            f"{in_a_list(texts)}, unlike other values, may stand for missing values: {advice}; "
+            f"otherwise it is averaged as a {column.kind}."
         )
-    elif is_far:
+    if is_far:
         # The number is not quoted: it is what few people have, or one.
-        advice = "replace it by null" if is_typed else "name it by --na"
-        lines.append(
-            f"{name}: the smallest or largest value is very far from all others: if it stands for "
-            f"missing values, {advice}."
+        advice = "replace it by null" if is_typed else "pass it to --na"
+        return (
+            "the smallest or largest value is very far from all others: if it stands for missing "
+            f"values, {advice}."
         )
-    words = {*re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.name).lower())}
-    is_named_so = bool(words & WORDS_FOR_CODES) and not is_declared and column.kind == "number"
-    if is_named_so and len(known) <= MOST_CODES and _are_integers(known):
-        lines.append(
-            f"{name}: its few integers may be codes, of which a mean means nothing: use "
-            f"--categorical {shell(column.name)}."
-        )
-    return lines
+    return None
 
 
-def _codes_for_missing(known, column):
-    """Typical codes at the ends of sorted values, and whether another integer is far from all."""
-    is_date = column.kind == "date"
+def hint_at_categories(column):
+    """A line about integers that may be codes of categories, or None."""
+    if column.kind != "number":
+        return None
+    known = np.setdiff1d(_known(column), _codes_for_missing(column)[0])
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.name).lower()
+    if not _are_integers(known) or WORD_FOR_QUANTITIES.search(name):
+        return None
+    is_named_so = WORD_FOR_CODES.search(name) and len(known) <= MOST_CODES
+    are_two = known.tolist() == [1, 2] and len(column.values) >= FEWEST_CELLS
+    if not is_named_so and not are_two:
+        return None
+    return (
+        "its few integers may be codes, whose mean is meaningless: use --categorical "
+        f"{shell(column.name)}."
+    )
+
+
+def _known(column):
+    # As floats: differences of unsigned integers would overflow.
+    return np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
+
+
+def _codes_for_missing(column):
+    """Typical codes at the ends of the values, and whether another integer is far from all."""
+    if column.kind not in CODES:
+        return [], False
+    known, is_date = _known(column), column.kind == "date"
     is_code = np.isin(column.notation.moments(known) if is_date else known, CODES[column.kind])
     rest = known[
         np.logical_or.accumulate(~is_code) & np.logical_or.accumulate(~is_code[::-1])[::-1]
     ]
-    if len(rest) < FEWEST_VALUES:
+    if len(rest) < (FEWEST_VALUES if is_date else 2):
         return [], False
-    gaps, span = np.diff(rest), rest[-1] - rest[0]
-    below, above = known[known < rest[0]], known[known > rest[-1]]
-    least = 2 * gaps.max()
-    codes = [
-        *below[rest[0] - below >= max(GAP_BELOW * span, least)],
-        *above[above - rest[-1] >= max(GAP_ABOVE * span, least)],
-    ]
+    is_apart = _is_date_apart if is_date else _is_number_apart
+    ends = known[(known < rest[0]) | (known > rest[-1])]
+    codes = [code for code in ends if is_apart(code, rest)]
+    if is_date or len(rest) < FEWEST_VALUES or not _are_integers(rest):
+        return codes, False
+    gaps = np.diff(rest)
     is_far = gaps[-1] > FAR * (rest[-2] - rest[0]) or gaps[0] > FAR * (rest[-1] - rest[1])
-    return codes, is_far and not is_date and _are_integers(rest)
+    return codes, bool(is_far)
+
+
+def _is_number_apart(code, rest):
+    """Whether a code below or above sorted numbers is none of them."""
+    if code < 0 <= rest[0]:
+        return code < -1 or rest[-1] > 1  # -1, 0 and 1 are a scale
+    span = rest[-1] - rest[0]
+    least = [
+        GAP_OF_CODE * abs(code),
+        span if abs(code) < 10 else GAP_OF_SPAN * span,
+        GAP_OF_GAPS * np.diff(rest).max(),
+    ]
+    return max(rest[0] - code, code - rest[-1]) >= max(least)
+
+
+def _is_date_apart(code, rest):
+    least = GAP_OF_GAPS_OF_DATES * np.diff(rest).max()
+    span = rest[-1] - rest[0]
+    below, above = rest[0] - code, code - rest[-1]
+    return below >= max(GAP_BELOW_DATES * span, least) or above >= max(
+        GAP_ABOVE_DATES * span, least
+    )
 
 
 def _are_integers(numbers):

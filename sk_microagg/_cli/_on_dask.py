@@ -21,7 +21,13 @@ from sk_microagg._cli._identifiers_on_dask import (
     identifiers_on_dask,
     several_rows_on_dask,
 )
-from sk_microagg._cli._kinds_on_dask import decimals_of_types, describe_on_dask, types_of
+from sk_microagg._cli._kinds_on_dask import (
+    columns_of_first_part,
+    decimals_of_types,
+    describe_on_dask,
+    types_of,
+)
+from sk_microagg._cli._mistyped import hint_at_codes
 from sk_microagg._cli._named import named_columns
 from sk_microagg._cli._paths import check_exists, check_target, suffix_of_input
 from sk_microagg._cli._privacy import (
@@ -84,6 +90,8 @@ def anonymize_on_dask(options, progress):
         ):
             progress.show(f"looking for identifiers in {options.input}")
             _warn_of_columns(frame, choice, progress)
+            columns = columns_of_first_part(frame, types, declared)
+            hint_at_codes(columns, declared, progress, is_typed=True)
             progress.show(f"grouping the records of {options.input}")
             table = frame[choice.kept + ([] if choice.unit is None else [choice.unit])]
             aggregator._fit_transform(

@@ -81,7 +81,8 @@ def read_xlsx(path, format):
         texts = [pa.array(map(_text, column), pa.string()) for column in values]
         check_header(path, pa.Table.from_arrays(texts, names=names))
     cells = [_typed(column, format.missing) for column in values]
-    number_formats = dict(zip(names, map(_number_format, columns), strict=True))
+    found = [_number_format(column, format.fewest) for column in columns]
+    number_formats = dict(zip(names, found, strict=True))
     return pa.Table.from_arrays(cells, names=names), FileStyle(number_formats=number_formats)
 
 
@@ -96,11 +97,11 @@ def _rows(book, path, format):
     return [row[: max(used) + 1] for row in rows]
 
 
-def _number_format(cells):
-    """The most frequent format of a column; it has text in it only if all cells have it."""
+def _number_format(cells, fewest):
+    """The most frequent format of a column; it has text in it only if so many cells have it."""
     formats = Counter(cell.number_format for cell in cells if cell.value is not None)
     for found, n_cells in formats.most_common(1):
-        if n_cells == formats.total() or FORMAT_WITHOUT_TEXT.fullmatch(found):
+        if n_cells >= fewest or FORMAT_WITHOUT_TEXT.fullmatch(found):
             return found
     return "General"
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._identifiers import count_distinct, is_identifier, names_people
-from sk_microagg._cli._mistyped import hints_about
+from sk_microagg._cli._mistyped import hint_at_categories, hint_at_missing
 from sk_microagg._explore._distributions import FEWEST, distributions
 from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._formatting import share_in_words
@@ -92,7 +92,9 @@ def _describe_column(table, name, rows, shows_rows):
         "distribution": _distribution(column, rows, hides_values),
         "role": role,
         "hint": (_hint(column, role, n_distinct, n_known) if seem_names or hides_values else None)
-        or _hint_at_codes(table, column),
+        or _worded(hint_at_missing(column, is_typed=not table.is_text)),
+        # It is beside the point as soon as the kind is chosen.
+        "hint_at_kind": _worded(hint_at_categories(column)),
     }
 
 
@@ -106,11 +108,8 @@ def _hint(column, role, n_distinct, n_known):
     )
 
 
-def _hint_at_codes(table, column):
-    """Which numbers may be codes for missing values or categories; None if there are none."""
-    lines = hints_about(column, is_typed=not table.is_text)
-    # The page has the hint beside the name.
-    return " ".join(on_the_page(line).partition(": ")[2] for line in lines) or None
+def _worded(line):
+    return None if line is None else on_the_page(line)
 
 
 def _distribution(column, rows, hides_values):

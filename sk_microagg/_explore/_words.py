@@ -5,7 +5,7 @@ import re
 from sk_microagg._cli._mistyped import SMALLEST_SHARE
 
 # A name as the shell wants it.
-NAME = r"('(?:[^']|'\"'\"')*'|[^\s;,.]+)"
+NAME = r"('(?:[^']|'\"'\"')*'|[^\s;,]*[^\s;,.])"
 
 GENERALIZE = (
     "Drop it, or generalize it: start explore with --hierarchies, and release of categories only "
@@ -42,7 +42,7 @@ REPLACED = [
         "start explore with --na for missing values",
     ),
     (r"are named by --na", "are named by --na when explore is started"),
-    (r"name it by --na", "start explore with --na for it"),
+    (r"pass it to --na", "start explore with --na for it"),
     (r"There is no column left to anonymize: .*", "No column is a quasi-identifier: choose one."),
     (r"use --drop, or name it in --columns", "drop it, or make it a quasi-identifier"),
     (

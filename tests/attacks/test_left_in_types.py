@@ -54,3 +54,18 @@ def test_texts_in_the_formats_of_excel(tmp_path, place):
     assert {cell.number_format for cell in cells} == {"0.0"}
     _, *cells = openpyxl.load_workbook(files[1]).active["C"]
     assert {cell.number_format for cell in cells} == {'0.00 "EUR"'}
+
+
+@pytest.mark.parametrize(("n_known", "k"), [(1, 1), (2, 2), (4, 5)])
+def test_texts_in_the_format_of_the_only_known_cells(tmp_path, n_known, k):
+    openpyxl = pytest.importorskip("openpyxl", reason="Excel files are an extra")
+    book = openpyxl.Workbook()
+    book.active.append(["age", "cost"])
+    for i in range(20):
+        book.active.append([i, i + 0.5 if i < n_known else None])
+        book.active.cell(i + 2, 2).number_format = f'0.0 "{SECRET}"'
+    book.save(tmp_path / "t.xlsx")
+    files = [str(tmp_path / name) for name in ("t.xlsx", "o.xlsx")]
+    assert main(["anonymize", *files, "--columns", "age", "-k", str(k), "--quiet"]) == 0
+    released = [*openpyxl.load_workbook(files[1]).active["B"]][1:]
+    assert {cell.number_format for cell in released} == {"General"}

@@ -103,7 +103,7 @@ export class Columns {
 
   /** What depends on the method and on other columns. */
   update(isKaim) {
-    for (const { name, row, role, kind, detail, weight, problem, hint } of this.#items) {
+    for (const { name, row, role, kind, detail, weight, problem, hint, kindHint } of this.#items) {
       row.dataset.role = role.value;
       updateDetail(detail, kind.value, name);
       const isWeighted = role.value === "quasi_identifier" && !isKaim;
@@ -111,6 +111,7 @@ export class Columns {
       weight.setAttribute("aria-invalid", isWeighted && !isRight(weight));
       for (const one of role.options) one.disabled = isKaim && NOT_WITH_KAIM.includes(one.value);
       if (hint) hint.hidden = LEFT_OUT.includes(role.value);
+      if (kindHint) kindHint.hidden = kind.value !== "" || LEFT_OUT.includes(role.value);
       if (problem) problem.hidden = kind.value !== "" || !READ.includes(role.value);
     }
     const roles = this.#items.map(({ role }) => role.value);
@@ -136,6 +137,7 @@ export class Columns {
     [kind.value, role.value, weight.value, detail.value] = [settings.kind ?? "", settings.role, settings.weight, settings.detail ?? ""];
     const problem = column.problem ? make("p", { class: "problem" }, column.problem) : null;
     const hint = column.hint ? make("p", { class: "hint" }, column.hint) : null;
+    const kindHint = column.hint_at_kind ? make("p", { class: "hint" }, column.hint_at_kind) : null;
     const row = make(
       "li",
       { "data-column": i },
@@ -147,9 +149,10 @@ export class Columns {
       labeled("Weight", name, weight),
       problem,
       hint,
+      kindHint,
     );
     for (const one of [kind, detail, role, weight]) one.addEventListener("input", () => this.#changed());
-    return { name, row, kind, detail, role, weight, problem, hint };
+    return { name, row, kind, detail, role, weight, problem, hint, kindHint };
   }
 
   #filter() {
