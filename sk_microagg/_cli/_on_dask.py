@@ -40,6 +40,7 @@ from sk_microagg._cli._privacy import (
 )
 from sk_microagg._cli._release_on_dask import CommandRelease
 from sk_microagg._cli._unchanged import fact_of, warn_of_determined, warn_of_singled_out
+from sk_microagg._utils._formatting import fewest_records
 from sk_microagg.metrics._unchanged import SAMPLE_SIZE
 from sk_microagg.scale import DaskMicroAggregator
 from sk_microagg.scale._release import read_parquet, schema_of
@@ -133,9 +134,11 @@ def _warn_of_determined(frame, choice, n_rows, progress):
     others = [name for name in choice.unchanged if name not in choice.strata]
     if others:
         share = min(SAMPLE_SIZE / n_rows, 1.0)
-        rows = frame[[*choice.anonymized, *others]].sample(frac=share, random_state=0).compute()
+        unit = [] if choice.unit is None else [choice.unit]
+        table = frame[[*choice.anonymized, *others, *unit]]
+        rows = table.sample(frac=share, random_state=0).compute()
         text = rows[others].map(lambda cell: None if pd.isna(cell) is True else str(cell))
-        warn_of_determined(rows[choice.anonymized], text, progress)
+        warn_of_determined(rows[choice.anonymized], text, progress, *(rows[name] for name in unit))
 
 
 def _singled_out(release, choice, aggregator, progress):
@@ -144,7 +147,8 @@ def _singled_out(release, choice, aggregator, progress):
         return {}
     if release.unchanged is None:
         return {"singled out": Fact("not measured with --engine dask and --unit", None)}
-    about = release.unchanged, choice.exposed, aggregator.n_rows_, aggregator.k
+    fewest = fewest_records(aggregator.k)
+    about = release.unchanged, choice.exposed, aggregator.n_rows_, fewest
     warn_of_singled_out(*about, progress)
     return {"singled out": fact_of(*about)}
 

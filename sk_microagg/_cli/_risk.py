@@ -28,7 +28,13 @@ from sk_microagg._cli._linkage import (
 from sk_microagg._cli._named import check_names, named_columns
 from sk_microagg._cli._order import rows_correspond
 from sk_microagg._cli._tables import read_table
-from sk_microagg._utils._formatting import determined_in_words, percent, printable, shown
+from sk_microagg._utils._formatting import (
+    determined_in_words,
+    percent,
+    printable,
+    shown,
+    singled_out_lines,
+)
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._mixed import check_pair
 
@@ -132,22 +138,17 @@ def _print_unchanged(classes, before, unchanged, unit):
     """Print what other columns of the release single out, and what they determine."""
     found = metrics.unchanged_uniqueness(classes, unchanged, unit)
     print("\nColumns of the release that are not compared, and that an intruder may know")
-    few = zip(("one", "two", "three"), found.unique_by, strict=False)
-    by_few = [f"by {size} {percent(share)}" for size, share in few][: len(unchanged.columns) - 1]
-    tried = f", of {found.n_combined} columns" if found.n_combined < len(unchanged.columns) else ""
-    print_facts(
-        {
-            "unique": f"{percent(found.unique)} of the rows by these columns together",
-            **({"of them": f"{', '.join(by_few)}{tried}"} if by_few else {}),
-            "with compared": f"{percent(found.unique_with_release)} of the rows are unique by all",
-            "expected": f"{percent(found.expected_matches)} of the records are re-identified, at "
-            "most, if these columns are known, too",
-        }
-    )
+    names = [*map(shown, unchanged)]
+    lines = singled_out_lines(found, names, _share, others="the compared columns")
+    print_facts({"singled out": lines})
     if before is not None:
         determined = metrics.determined_columns(before, unchanged, unit)
         if determined:
             print_facts({"determined": determined_in_words(determined, shown)})
+
+
+def _share(share, of=""):
+    return percent(share) + of
 
 
 def _values(columns):

@@ -4,13 +4,16 @@ from sk_microagg._cli._facts import Fact
 from sk_microagg._cli._identifiers import LARGEST_SHARE, N_LINES
 from sk_microagg._cli._progress import WARNING
 from sk_microagg._utils._formatting import (
+    bound_in_words,
     determined_in_words,
+    fewest_records,
     in_a_list,
-    records_in_words,
     rounded_share,
     rounded_up,
+    share_in_words,
     shown,
     singled_out_lines,
+    singles_out,
 )
 from sk_microagg.metrics import determined_columns, unchanged_uniqueness
 
@@ -31,30 +34,49 @@ def of_plan(plan, release, progress):
     names = plan.choice.exposed
     if not names:
         return {}
-    values = plan.unchanged[names]
-    found = unchanged_uniqueness(release.labels, values, plan.roles.units())
+    values, units = plan.unchanged[names], plan.roles.units()
+    found = unchanged_uniqueness(release.labels, values, units)
+    about = found, names, len(values), fewest_records(plan.options.k, units)
     # Without units, there is a warning of each identifier.
-    if plan.choice.unit is not None or len(names) > 1 or found.unique <= LARGEST_SHARE:
-        warn_of_singled_out(found, names, len(values), plan.options.k, progress)
-    return {"singled out": fact_of(found, names, len(values), plan.options.k)}
+    if units is not None or len(names) > 1 or found.unique <= LARGEST_SHARE:
+        warn_of_singled_out(*about, progress)
+    return {"singled out": fact_of(*about)}
 
 
-def warn_of_singled_out(found, names, n_records, k, progress):
-    """Warn if columns that are released unchanged single people out together."""
-    if found.unique > 0:
-        progress.say(
-            f"{WARNING}{records_in_words(found.unique, n_records, k)} are unique by what comes out "
-            f"unchanged, {in_a_list([*map(shown, names)])}; use --drop, or --columns, or "
-            "--sensitive for what no intruder can know"
-        )
+def warn_of_singled_out(found, names, n_records, fewest, progress):
+    """Warn if columns that are released unchanged single people out, maybe with all others."""
+    if not singles_out(found):
+        return
+    alone, with_release = (
+        share_in_words(share, n_records, fewest, " of the records")
+        for share in (found.unique, found.unique_with_release)
+    )
+    together = "together with the anonymized columns"
+    if found.unique > 0 and alone != with_release:
+        together = f"and {with_release} {together}"
+    more = "" if alone == with_release else f", {together}"
+    progress.say(
+        f"{WARNING}{alone if found.unique > 0 else with_release} are unique by what comes out "
+        f"unchanged, {in_a_list([*map(shown, names)])}{more}; use --drop, or --columns, or "
+        "--sensitive for what no intruder can know"
+    )
 
 
-def fact_of(found, names, n_records, k):
+def fact_of(found, names, n_records, fewest):
     """What is printed about columns that are released unchanged, and what programs get."""
+
+    def rounded(share):
+        is_hidden = bound_in_words(share, n_records, fewest) is not None
+        return None if is_hidden else rounded_share(share)
+
+    def as_text(share, of=""):
+        return share_in_words(share, n_records, fewest, of)
+
     value = {
         "columns": list(names),
-        "unique": rounded_share(found.unique),
-        "unique_by": [rounded_share(share) for share in found.unique_by],
+        "unique_with_release": rounded(found.unique_with_release),
+        "unique": rounded(found.unique),
+        "unique_by": [*map(rounded, found.unique_by)],
         "expected_matches": rounded_up(found.expected_matches),
     }
-    return Fact(singled_out_lines(found, [*map(shown, names)], n_records, k), value)
+    return Fact(singled_out_lines(found, [*map(shown, names)], as_text), value)

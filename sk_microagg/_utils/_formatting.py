@@ -272,7 +272,13 @@ def homogeneity_in_words(shares, n_records, k):
     return words
 
 
-def singled_out_lines(found, names, n_records, k):
+def singles_out(found):
+    """Whether unchanged columns single anybody out, by themselves or with the anonymized ones."""
+    # Whoever is unique by fewer columns is unique by more.
+    return found.unique_with_release > 0
+
+
+def singled_out_lines(found, names, as_text, others="the anonymized columns"):
     """How far columns that are released unchanged single people out, in up to three lines.
 
     Parameters
@@ -283,35 +289,34 @@ def singled_out_lines(found, names, n_records, k):
     names : list of str
         The columns, as they are shown.
 
-    n_records, k : int
-        Number of all records, and the minimum group size.
+    as_text : callable
+        Takes a share of the records and what follows it, and returns it as it may be shown.
+
+    others : str, default="the anonymized columns"
+        What the other columns of the release are called.
 
     Returns
     -------
     lines : list of str
-        By all columns, by a few of them, and with what is released of the anonymized ones.
+        By all columns of the release, by these or fewer, and what an intruder achieves.
     """
-    together = f"by {in_a_list(names)}{' together' if len(names) > 1 else ''}"
-    lines = [f"{records_in_words(found.unique, n_records, k)}, {together}"]
-    fewest = fewest_records(k)
-    by_fewer = [
-        f"by {size} {share_in_words(share, n_records, fewest)}"
-        for size, share in zip(("one", "two", "three"), found.unique_by, strict=False)
-    ][: len(names) - 1]
-    if by_fewer:
+    whom = "them" if len(names) > 1 else "it"
+    lines = [f"nobody is unique by {in_a_list(names)} together with {others}"]
+    if singles_out(found):
+        share = as_text(found.unique_with_release, " of the records")
+        lines = [f"{share} are unique by {in_a_list(names)} together with {others}"]
+        lines.append(f"nobody is unique by {whom} alone")
+    if found.unique > 0:
+        lines[1] = f"{as_text(found.unique, ' of the records')} are unique by {whom} alone"
+        shares = [*map(as_text, found.unique_by)][: len(names) - 1]
         some = found.n_combined < len(names)
-        of = f"the {found.n_combined} columns with most different values" if some else "them"
-        lines.append(f"of {of}, {', '.join(by_fewer)}")
-    whom, most = "them" if len(names) > 1 else "it", at_most(found.expected_matches)
+        of = f"the {found.n_combined} with most different values" if some else whom
+        sizes = (f"one of {of}", "two", "three")
+        by_fewer = [f"{share} by {size}" for share, size in zip(shares, sizes, strict=False)]
+        lines[1] += f"; {', '.join(by_fewer)}" if by_fewer else ""
+    most = at_most(found.expected_matches)
     lines.append(f"an intruder who knows {whom}, too, re-identifies {most} of the records")
     return lines
-
-
-def records_in_words(share, n_records, k):
-    """A share of the records as it may be shown, with the noun."""
-    if share == 0:
-        return "no records"
-    return share_in_words(share, n_records, fewest_records(k), " of the records")
 
 
 def in_a_list(names):

@@ -40,7 +40,8 @@ class RecordLinkage:
         What `expected_matches` would be if all records were linked: the expected share for an
         intruder who knows the released row of every record and picks at random one of the records
         that share it. It equals the number of distinct released rows divided by the number of
-        records if everybody has one record.
+        records if everybody has one record. Of a person with several records, the intruder picks
+        the row in which that person has the largest share.
 
     Examples
     --------
@@ -231,10 +232,18 @@ def _linkage(classes: Labels, is_linked: Array, units: Array | None) -> RecordLi
     return RecordLinkage(
         linked=float(is_linked.mean()),
         expected_matches=float((is_linked * n_own / sizes[classes]).mean()),
-        expected_if_linked=len(sizes) / len(classes)
-        if units is None
-        else float((n_own / sizes[classes]).mean()),
+        expected_if_linked=expected_if_linked(classes, units),
     )
+
+
+def expected_if_linked(classes: Labels, units: Array | None) -> float:
+    """How probably a random record of their class, or of the unit's best one, is of their unit."""
+    sizes = np.bincount(classes)
+    if units is None:
+        return len(sizes) / len(classes)
+    best = np.zeros(int(units.max()) + 1)
+    np.maximum.at(best, units, _n_own(classes, units) / sizes[classes])
+    return float(best[units].mean())
 
 
 def _n_own(classes: Labels, units: Array | None) -> Array:

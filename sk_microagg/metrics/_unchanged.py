@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sk_microagg._utils._tables import as_table, cells_of, columns_of, is_frame, missing_cells
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, TableLike
 from sk_microagg.metrics._anonymity import classes_of, is_on_dask
+from sk_microagg.metrics._linkage import expected_if_linked
 from sk_microagg.privacy._codes import codes_of
 
 # Combinations of up to this many columns are tried, as many as this many rows in all allow.
@@ -62,7 +63,8 @@ class UnchangedUniqueness:
     expected_matches : float
         Expected share of the rows that an intruder re-identifies who knows these columns and which
         anonymized row everybody has: a row that m records share in all of these is re-identified
-        with probability 1 / m. With `unit`, the intruder names the person who has most of them.
+        with probability 1 / m, as in `expected_if_linked` of :class:`RecordLinkage`, also with
+        `unit`. A column of one value adds nothing to that.
 
     Examples
     --------
@@ -150,7 +152,7 @@ def unchanged_uniqueness(
         columns_by=tuple(tuple(names[j] for j in columns) for columns in columns_by),
         n_combined=n_combined,
         unique_with_release=float(1 - np.mean(_is_shared(with_release, units))),
-        expected_matches=_expected_matches(with_release, units),
+        expected_matches=expected_if_linked(with_release, None if unit is None else units),
     )
 
 
@@ -173,15 +175,6 @@ def _is_shared(classes: Labels, units: Array) -> Booleans:
     is_of_others = np.zeros(len(someone), dtype=bool)
     is_of_others[classes[units != someone[classes]]] = True
     return is_of_others[classes]
-
-
-def _expected_matches(classes: Labels, units: Array) -> float:
-    """Share of the rows that are given to the right unit: to that with most rows of a class."""
-    n_units = int(units.max()) + 1
-    pairs, n_rows = np.unique(classes * n_units + units, return_counts=True)
-    most = np.zeros(classes.max() + 1, dtype=np.intp)
-    np.maximum.at(most, pairs // n_units, n_rows)
-    return float(most.sum() / len(classes))
 
 
 def _combined(codes: list[Array], units: Array) -> tuple[list[float], list[Any], int]:

@@ -68,6 +68,11 @@ class Facts:
         """The most that an intruder who knows the row of a person can achieve."""
         return 1 / self.level if self.beyond_k.unit_share is None else self.beyond_k.unit_share
 
+    @property
+    def is_safe(self):
+        """Whether nothing undoes what holds for every group, so that it may be green."""
+        return not self.beyond_k.is_share_large and self.unchanged.are_safe(self.largest_risk)
+
     def bound(self, value):
         """What to write instead of a share that stands for too few records; None if enough."""
         return bound_in_words(value, self.n_records, self.fewest)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from sk_microagg._utils._formatting import determined_in_words, in_a_list
+from sk_microagg._utils._formatting import determined_in_words, in_a_list, singles_out
 from sk_microagg._utils._tables import as_table
 from sk_microagg.metrics import UnchangedUniqueness, determined_columns, unchanged_uniqueness
 from sk_microagg.metrics._unchanged import names_of
@@ -22,10 +22,16 @@ class UnchangedFacts:
     determined: list = field(default_factory=list)
     assumed_unknown: list = field(default_factory=list)
 
-    @property
-    def is_safe(self):
-        """Whether these columns single nobody out and determine nothing."""
-        return not self.determined and (self.found is None or self.found.unique_with_release == 0)
+    def are_safe(self, risk):
+        """Whether they determine nothing, single nobody out, and leave the risk as it is told."""
+        return not self.determined and not self.is_risk_larger(risk)
+
+    def is_risk_larger(self, risk):
+        """Whether somebody who knows these columns, too, achieves more than this risk."""
+        found = self.found
+        return found is not None and (
+            singles_out(found) or found.expected_matches > (1 + 1e-9) * risk
+        )
 
     @property
     def in_a_list(self):
@@ -40,13 +46,13 @@ class UnchangedFacts:
             yield size, share, in_a_list([*map(shown_name, columns)])
 
 
-def measure_unchanged(X, names, classes, passed, sensitive=None, unit=None, strata=None):
-    """Measure the columns in `passed`; `classes` are the groups, and `names` those of `X`."""
+def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, strata=None):
+    """Measure the columns in `unchanged`; `classes` are the groups, and `names` those of `X`."""
     unknown = _names(sensitive)
     shown_unknown = [*map(shown_name, unknown)]
-    if passed is None or 0 in np.shape(passed):
+    if unchanged is None or 0 in np.shape(unchanged):
         return UnchangedFacts(assumed_unknown=shown_unknown)
-    table = as_table(passed)
+    table = as_table(unchanged)
     columns = column_names(table, np.shape(table)[1])
 
     def without(left_out):

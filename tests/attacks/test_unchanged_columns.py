@@ -1,5 +1,6 @@
 """Intruders who know unchanged columns: reports tell no less than they achieve."""
 
+import json
 import re
 
 import numpy as np
@@ -86,17 +87,89 @@ def test_three_exact_measurements_are_no_anonymous_table(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "100% of the records are unique by what comes out unchanged" in err
     assert "weight, height and glucose" in err
-    assert "singled out       100% of the records, by weight, height and glucose together" in out
+    together = "100% of the records are unique by weight, height and glucose together with"
+    assert f"singled out       {together} the" in out
+    assert "100% of the records are unique by them alone; " in out
     assert "re-identifies at most 100% of the records" in out
     assert "every row" not in out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "✓" not in page
-    assert "100% of the records are unique by weight, height and glucose." in page
+    assert "100% of the records are unique by weight, height and glucose, 100% of" in page
     assert "Every row" not in page
 
     assert main(["risk", *paths[:2], "--columns", ",".join(KNOWN)]) == 0
     printed = capsys.readouterr().out
-    assert "unique            100% of the rows by these columns together" in printed
+    assert f"singled out       {together} the" in printed
+
+
+def grouped(n_groups=40):
+    """Groups of five equal rows, two men and three women each, of five people."""
+    numbers = np.repeat(np.random.default_rng(0).permutation(n_groups), 5)
+    sex = np.tile([*"mmfff"], n_groups)
+    return pd.DataFrame({"age": numbers + 20, "sex": sex, "person": np.arange(5 * n_groups)})
+
+
+def report_on(table, folder, **roles):
+    aggregator = TableAggregator(k=5, quasi_identifiers=["age"], **roles)
+    release = aggregator.fit_transform(table)
+    path = make_report(table, release, aggregator, folder / "report.html")
+    return path.read_text(encoding="utf-8")
+
+
+def test_no_green_mark_where_a_column_doubles_the_risk(tmp_path):
+    text = report_on(grouped(), tmp_path, drop="person")
+    assert "✓" not in text
+    expected = ["at most 40%", "by the anonymized columns alone: 20%"]
+    assert Reader(text).row("Expected re-identifications") == expected
+    text = report_on(grouped().assign(sex="f"), tmp_path, drop="person")
+    assert "✓" in text
+    assert Reader(text).row("Expected re-identifications") == ["20%", "at most 20% (1 in 5)"]
+
+
+@pytest.mark.parametrize("has_unchanged", [False, True])
+def test_no_green_mark_where_one_person_has_most_rows_of_a_group(tmp_path, has_unchanged):
+    table = grouped().assign(sex="f")[["age", "person"] + ["sex"] * has_unchanged]
+    assert "✓" in report_on(table, tmp_path, unit="person")
+    many = pd.concat([table, *[table[table.person == 7]] * 3])
+    text = report_on(many, tmp_path, unit="person")
+    assert "Up to 50% of the records of a group belong to one unit" in text
+    assert "✓" not in text
+
+
+def test_the_command_line_tells_what_the_report_tells(tmp_path, capsys):
+    table = grouped().assign(sex=np.tile([*"mffff"], 40)).drop(columns="person")
+    table.to_csv(tmp_path / "people.csv", index=False)
+    paths = [str(tmp_path / name) for name in ("people.csv", "release.csv", "report.html")]
+    arguments = ["anonymize", *paths[:2], "--columns", "age", "--report", paths[2]]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    told = "20% of the records are unique"
+    warning = f"{told} by what comes out unchanged, sex, together with the anonymized columns; use"
+    assert warning in err
+    assert f"singled out       {told} by sex together with the anonymized columns\n" in out
+    assert "nobody is unique by it alone\n" in out
+    assert f"{told}.</p>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert main([*arguments, "--json", "--force"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])["singled_out"]
+    assert (found["unique"], found["unique_with_release"]) == (0, 0.2)
+
+
+def test_the_command_line_counts_people(tmp_path, capsys):
+    """Six rows are unique, more than k, but they are those of one person."""
+    table = grouped().assign(sex="f")
+    alone = table[table.person == 7].assign(sex="m")
+    pd.concat([table, *[alone] * 6]).to_csv(tmp_path / "people.csv", index=False)
+    paths = [str(tmp_path / name) for name in ("people.csv", "release.csv")]
+    arguments = ["anonymize", *paths, "--columns", "age", "--unit", "person"]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    few = "records of maybe fewer than 5 people are unique by"
+    assert f"{few} what comes out unchanged, sex;" in err
+    assert f"singled out       {few} sex together with the" in out
+    assert f"{few} it alone\n" in out
+    assert main([*arguments, "--json", "--force"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])["singled_out"]
+    assert found["unique"] is found["unique_with_release"] is None
 
 
 def test_what_is_declared_sensitive_is_assumed_to_be_unknown(tmp_path, capsys):

@@ -146,7 +146,8 @@ def test_rows_in_another_order(run, numbers, release, shuffled, columns):
 
     def kept(printed):
         """Lines that do not need the order of the rows, without shares by row."""
-        lines = re.findall(r"^(?:anonymity|unique|correlations|count|size) .*$", printed, re.M)
+        names = "anonymity|unique|singled|correlations|count|size"
+        lines = re.findall(rf"^(?:{names}) .*$", printed, re.M)
         return [re.sub(r"( +[\d.]+%){2} (?= +-?\d+\.\d{4} )", "", line) for line in lines]
 
     assert [line.split() for line in kept(outcome.out)] == [line.split() for line in kept(in_order)]

@@ -107,6 +107,7 @@ def test_json(run, write, tmp_path):
         "anonymity_level": 4,
         "singled_out": {
             "columns": ["height"],
+            "unique_with_release": 0.0,
             "unique": 0.0,
             "unique_by": [0.0],
             "expected_matches": 0.25,

@@ -108,7 +108,9 @@ def test_a_preview_has_the_figures_of_the_command_line(
     found = facts.get("singled_out")
     assert bool(result["singled_out"]) == (found is not None)
     if found is not None:
-        assert f"by {' and '.join(found['columns'])}" in result["singled_out"][0]
+        assert f"unique by {' and '.join(found['columns'])} together" in result["singled_out"][0]
+        is_nobody = result["singled_out"][0].startswith("nobody")
+        assert is_nobody == (found["unique_with_release"] == 0)
         assert f"at most {found['expected_matches']:.0%}" in result["singled_out"][-1]
     # Never above what k allows, or the share of one person.
     most = facts.get("unit_share", 1 / result["k"])

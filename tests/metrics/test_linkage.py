@@ -58,7 +58,9 @@ def test_a_person_is_found_by_any_of_their_records(one_to_one, as_text):
         for i in range(60)
     ]
     assert found.linked == by_record.linked
-    assert found.expected_if_linked == pytest.approx(np.mean(chances))
+    # The intruder may look for any record of a person.
+    best = [max(np.array(chances)[people == person]) for person in people]
+    assert found.expected_if_linked == pytest.approx(np.mean(best))
     assert by_record.expected_matches < found.expected_matches <= found.expected_if_linked
     # Everybody is found if all records belong to one person.
     assert record_linkage(X, release, unit=["Ann"] * 60).expected_if_linked == 1.0

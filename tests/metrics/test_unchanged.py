@@ -7,7 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sk_microagg.metrics import _unchanged, determined_columns, unchanged_uniqueness
+from sk_microagg.metrics import (
+    _unchanged,
+    determined_columns,
+    record_linkage,
+    unchanged_uniqueness,
+)
 
 
 def unique_rows(rows, units):
@@ -47,8 +52,20 @@ def test_shares_are_those_of_all_combinations(seed, has_units):
     of_people = {row: Counter() for row in both}
     for row, unit in zip(both, units, strict=True):
         of_people[row][unit] += 1
-    right = sum(max(counts.values()) for counts in of_people.values())
-    assert found.expected_matches == pytest.approx(right / n)
+    of_rows = zip(units, map(of_people.get, both), strict=True)
+    chances = [counts[unit] / counts.total() for unit, counts in of_rows]
+    best = [max(np.array(chances)[units == unit]) for unit in units]
+    assert found.expected_matches == pytest.approx(np.mean(best))
+
+
+@pytest.mark.parametrize("has_units", [False, True])
+def test_a_constant_column_changes_no_figure(has_units):
+    rng = np.random.default_rng(4)
+    X, unit = rng.normal(size=(200, 2)), rng.integers(0, 30, 200) if has_units else None
+    release = X.round()
+    linkage = record_linkage(X, release, unit=unit)
+    found = unchanged_uniqueness(release, np.zeros((200, 1)), unit)
+    assert found.expected_matches == pytest.approx(linkage.expected_if_linked)
 
 
 def test_work_is_bounded_and_the_columns_with_most_values_come_first(monkeypatch):
