@@ -6,7 +6,7 @@ import pandas as pd
 
 from sk_microagg import metrics
 from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._privacy import RIGHT_AS_OFTEN
+from sk_microagg._cli._privacy import RIGHT_THAT_OFTEN
 from sk_microagg._utils._formatting import at_most, is_share_large, percent, printable, shown
 from sk_microagg.metrics._diversity import homogeneity_of_both
 
@@ -92,7 +92,7 @@ def units_per_class(classes, units):
     share = metrics.unit_share(classes, units[name])
     words = f"{at_most(share)} of the rows of a class belong to one of them"
     if is_share_large(share, n_units):
-        words += f", more than 1 in {n_units}: {RIGHT_AS_OFTEN}"
+        words += f", more than 1 in {n_units}: {RIGHT_THAT_OFTEN}"
     return {
         "units per class": f"at least {n_units} different values of {shown(name)}",
         "unit share": words,

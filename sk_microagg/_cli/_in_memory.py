@@ -89,7 +89,8 @@ def anonymize_in_memory(options, progress):
     check_level(level, options.k)
     homogeneous = homogeneity_of_both(release.classes, passed) if choice.unchanged else []
     privacy = roles.check(release.labels, choice, options.k)
-    warn_of_large_units(choice, roles.share(release.labels), options.k, progress)
+    share = roles.share(release.labels)
+    warn_of_large_units(choice, share, options.k, progress, roles.least_share())
     singled_out = of_plan(plan, release, progress)
 
     progress.show(f"writing {options.output}")

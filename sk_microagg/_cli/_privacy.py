@@ -21,7 +21,10 @@ from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
 ADVICE_OF_COMMAND = "Use --drop, or generalize it: --hierarchies, with --categories generalize."
 
 # What a large share of one unit in a group means.
-RIGHT_AS_OFTEN = "whoever gives all of them to that person is right as often"
+RIGHT_THAT_OFTEN = "an intruder who attributes all of them to that person is right that often"
+
+# A proposed share is a multiple of this, which hardly tells how many rows somebody has.
+STEP_OF_PROPOSALS = 0.05
 
 
 def check_privacy_options(options):
@@ -94,13 +97,20 @@ def warnings_as_lines(progress):
         progress.say(f"{WARNING}{text}")
 
 
-def warn_of_large_units(choice, share, k, progress):
-    """Warn if one unit has a larger share of a group than k units with one row each would have."""
+def warn_of_large_units(choice, share, k, progress, least=0.0):
+    """Warn if one unit has a larger share of a group than k units with one row each would have.
+
+    `least` is the least share that can be demanded, if it is known.
+    """
     if share is not None and is_share_large(share, k):
+        proposed = rounded_down(1 / k, 4)
+        if least > proposed:
+            proposed = rounded_up(least / STEP_OF_PROPOSALS, 0) * STEP_OF_PROPOSALS
+        demand = f"Use --unit-share {proposed:g}, or release" if proposed < share else "Release"
         progress.say(
             f"{WARNING}{whole_percent(rounded_up(share))} of the rows of a group belong to one "
-            f"value of {shown(choice.unit)}, more than 1 in k={k}: {RIGHT_AS_OFTEN}. "
-            f"Use --unit-share {rounded_down(1 / k, 4):g}, or release fewer rows per person."
+            f"value of {shown(choice.unit)}, more than 1 in k={k}: "
+            f"{RIGHT_THAT_OFTEN}. {demand} fewer rows per person."
         )
 
 

@@ -90,6 +90,14 @@ class Roles:
         """Return the largest share of one unit in a group; None without units."""
         return None if self.unit is None else unit_share(labels, self.unit)
 
+    def least_share(self):
+        """Return the least such share that groups can have; 0 without units."""
+        if self.unit is None:
+            return 0.0
+        whole = np.zeros(len(self.unit), dtype=np.intp)
+        # No group has a smaller one than the table, or than its stratum.
+        return unit_share(self.strata if len(self.strata.columns) else whole, self.unit)
+
     def _values(self, figures, n_units):
         """The worst figures under the names of their facts, for programs."""
         values = {"units per group": n_units}

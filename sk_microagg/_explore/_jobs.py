@@ -45,7 +45,8 @@ from sk_microagg._utils._formatting import (
 )
 from sk_microagg._utils._progress import seconds_left
 from sk_microagg.cli import clean_up_when_ended
-from sk_microagg.metrics import anonymity_level, homogeneity
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.metrics._diversity import homogeneity_of_both
 
 NO_TRACE = np.empty((0, 2))
 
@@ -87,7 +88,8 @@ def preview(send, table, arguments, is_sample, hidden):
         privacy = plan.roles.check(release.labels, plan.choice, k)
         of_one = plan.roles.share(release.labels)
         if of_one is not None and is_share_large(of_one, k):
-            warn_of_large_units(plan.choice, rounded_unit_share(of_one), k, progress)
+            of_one, least = rounded_unit_share(of_one), plan.roles.least_share()
+            warn_of_large_units(plan.choice, of_one, k, progress, least)
         singled_out = of_plan(plan, release, progress)
         return {
             "k": k,
@@ -263,7 +265,7 @@ def _point(table, arguments, k):
     }
     if len(plan.roles.sensitive.columns):
         labels = plan.release(released, estimator).labels
-        share = homogeneity(labels, plan.roles.sensitive).max()
+        share = homogeneity_of_both(labels, plan.roles.sensitive).max()
         point["homogeneity"] = rounded_share(share)
         point["words"]["homogeneity"] = share_in_words(share, len(records), fewest_records(k))
     return point

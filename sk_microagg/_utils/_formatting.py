@@ -17,6 +17,9 @@ PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 # A figure for one record discloses it, and a figure for two discloses each of them to the other.
 FEWEST_RECORDS = 3
 
+# What a share that may be of a few people is rounded up to: one person's rows seldom change it.
+COARSE_PERCENTS = 5, 10, 25, 50, 75, 100
+
 MOST_LINES = 5
 MOST_NAMES = 8
 
@@ -105,7 +108,7 @@ class FewestOfPeople(int):
 def fewest_records(k, units=None):
     """Smallest number of original records that a figure about a release may stand for.
 
-    With `units`, who each record belongs to, any so many records are those of enough people.
+    With `units`, who each record belongs to, a FewestOfPeople.
     """
     fewest = max(k, FEWEST_RECORDS)
     if units is None:
@@ -116,19 +119,40 @@ def fewest_records(k, units=None):
     return enough
 
 
+class ShareOfPeople(float):
+    """A share of the records that knows how many people have such records, and how many others."""
+
+    n_people: tuple[int, int]
+
+
+def share_of_people(rows, units):
+    """The share of the records in a mask, with the people behind it where some have several."""
+    share = float(np.mean(rows))
+    if units is None:
+        return share
+    share = ShareOfPeople(share)
+    share.n_people = tuple(len(np.unique(units[mask])) for mask in (rows, ~rows))
+    return share
+
+
+def coarsely_rounded_up(share: float) -> float:
+    """A coarse upper bound on a share."""
+    return next((p / 100 for p in COARSE_PERCENTS if 100 * (share - ROUNDING) <= p), 1.0)
+
+
 def bound_in_words(share, n_records, fewest):
     """What to write instead of a share that stands for a few records, or for all but a few.
 
     Parameters
     ----------
     share : float
-        Share of the records.
+        Share of the records. Of a ShareOfPeople, people are counted.
 
     n_records : int
         Number of all records.
 
     fewest : int
-        Smallest number of records that a share may stand for.
+        Smallest number of records, or of people, that a share may stand for.
 
     Returns
     -------
@@ -136,25 +160,16 @@ def bound_in_words(share, n_records, fewest):
         The words; None if the share may be shown.
     """
     n_of_them = round(share * n_records)
-    few = f"fewer than {fewest} records"
-    if isinstance(fewest, FewestOfPeople):
-        # The number of records would tell how many the largest units have.
-        few = f"records of maybe fewer than {fewest.people} people"
-    if 0 < n_of_them < fewest:
-        return few
-    if 0 < n_records - n_of_them < fewest:
-        return f"all but {few}"
-    return None
-
-
-def bound_of_people(rows, units, fewest):
-    """The same for a mask of the records, where people may have several; `fewest` counts people."""
-    if units is None:
-        return bound_in_words(np.mean(rows), len(rows), fewest)
-    for mask, words in ((rows, ""), (~rows, "all but ")):
-        if 0 < len(np.unique(units[mask])) < fewest:
-            return f"{words}records of fewer than {fewest} people"
-    return None
+    counts, least = (n_of_them, n_records - n_of_them), fewest
+    if isinstance(share, ShareOfPeople):
+        counts, least = share.n_people, getattr(fewest, "people", fewest)
+    is_few, are_others_few = (0 < count < least for count in counts)
+    if not (is_few or are_others_few):
+        return None
+    if isinstance(share, ShareOfPeople) or isinstance(fewest, FewestOfPeople):
+        # Records of a few people may be most of them, and are then no small risk.
+        return at_most(coarsely_rounded_up(share))
+    return f"{'' if is_few else 'all but '}fewer than {fewest} records"
 
 
 def share_in_words(share, n_records, fewest, of=""):
@@ -172,7 +187,7 @@ def share_in_words(share, n_records, fewest, of=""):
         Smallest number of records that a share may stand for.
 
     of : str, default=""
-        What follows a percentage; a bound names the records by itself.
+        What follows a percentage; other bounds name the records by themselves.
 
     Returns
     -------
@@ -187,7 +202,8 @@ def share_in_words(share, n_records, fewest, of=""):
     >>> share_in_words(0.0004, 10_000, 5, of=" of the records")
     'fewer than 5 records'
     """
-    return bound_in_words(share, n_records, fewest) or whole_percent(share) + of
+    words = bound_in_words(share, n_records, fewest)
+    return words if words and "records" in words else (words or whole_percent(share)) + of
 
 
 def expected_matches(linkage, n_records, fewest):
@@ -215,6 +231,8 @@ def expected_matches(linkage, n_records, fewest):
     share, most = linkage.expected_matches, linkage.expected_if_linked
     # An exact share would disclose how many records are linked; below 1%, a rounded one could be 0.
     is_hidden = bound_in_words(linkage.linked, n_records, fewest) is not None
+    if isinstance(fewest, FewestOfPeople):
+        most = min(most, coarsely_rounded_up(share))
     if is_hidden or 0 < share <= most < 0.01:
         return most, at_most(most)
     return rounded_share(share), whole_percent(share)

@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from sk_microagg._model._points import Points, SparsePoints
 from sk_microagg._utils._scaling import make_scaler, scale
 from sk_microagg._utils._tables import columns_of, import_extra
-from sk_microagg._utils._typing import Floats, Labels, TableLike
+from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import (
     LARGEST_VALUE,
     check_count,
@@ -295,10 +295,25 @@ class AttributeAttack:
 
     def guess(self, place: int, width: float, n_jobs: int | None) -> AttributeInference:
         """How well a column is guessed from all others, by the best attacker."""
+        best, hit, by_chance = self.hits(place, width, n_jobs)
+        is_known = ~np.isnan(self._columns[place][0])
+        is_asked, is_control = is_known & self._is_member, is_known & ~self._is_member
+        if not is_asked.any():
+            return AttributeInference(0.0, 0.0)
+        return AttributeInference(
+            success=float(hit[is_asked].mean()),
+            baseline=float(by_chance[is_asked].mean()),
+            attacker=best,
+            control=float(hit[is_control].mean()) if is_control.any() else None,
+        )
+
+    def hits(self, place: int, width: float, n_jobs: int | None) -> tuple[str, Booleans, Booleans]:
+        """The best attacker, whose values it guesses, and whose are guessed by chance."""
         values, released, is_line = self._columns[place]
         is_asked = ~np.isnan(values) & self._is_member
         if not is_asked.any():
-            return AttributeInference(0.0, 0.0)
+            nobody = np.zeros(len(values), dtype=bool)
+            return AttributeInference.attacker, nobody, nobody
         tolerance = width * standard_deviations(values[is_asked, None])[0] if is_line else 0.0
         if not is_line:
             # What no record has is no guess.
@@ -307,16 +322,9 @@ class AttributeAttack:
             attacker: np.abs(guesses - values) <= tolerance
             for attacker, guesses in self._guesses(place, released, tolerance, n_jobs).items()
         }
-        success = {attacker: float(hit[is_asked].mean()) for attacker, hit in hits.items()}
-        best = max(success, key=success.__getitem__)
+        best = max(hits, key=lambda attacker: hits[attacker][is_asked].mean())
         blind = most_frequent(released, self._counts, tolerance)
-        is_control = ~np.isnan(values) & ~self._is_member
-        return AttributeInference(
-            success=success[best],
-            baseline=float(np.mean(np.abs(blind - values[is_asked]) <= tolerance)),
-            attacker=best,
-            control=float(hits[best][is_control].mean()) if is_control.any() else None,
-        )
+        return best, hits[best], np.abs(blind - values) <= tolerance
 
     def _guesses(
         self, place: int, released: Floats, tolerance: float, n_jobs: int | None
@@ -347,10 +355,6 @@ class AttributeAttack:
             for attacker in ("corrected rows", "forest"):  # They know that these are integers.
                 guesses[attacker] = np.rint(guesses[attacker])
         return guesses
-
-    def share_known(self, place: int) -> float:
-        """Share of the records whose value is not missing."""
-        return float(np.mean(~np.isnan(self._columns[place][0][self._is_member])))
 
     def _classes_without(self, place: int) -> Labels:
         """Classes of the rows that are equal in all columns but one."""

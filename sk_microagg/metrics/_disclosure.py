@@ -53,29 +53,47 @@ def interval_disclosure(X: TableLike, release: TableLike, *, width: float = INTE
     """
     width = check_number("width", width, at_least=0, at_most=LARGEST_VALUE)
     if are_numbers(X, release):
-        X, release = check_pair(X, release)
-        return (np.abs(X - release) <= width * standard_deviations(X)).mean(axis=0)
+        return np.mean(numbers_in_interval(X, release, width), axis=1)
     return intervals_of(MixedPair(X, release), width)
+
+
+def numbers_in_interval(X: TableLike, release: TableLike, width: float) -> list[Booleans]:
+    """Whether the number of each record lies in an interval around the released one, by column."""
+    X, release = check_pair(X, release)
+    return list((np.abs(X - release) <= width * standard_deviations(X)).T)
 
 
 def intervals_of(pair: MixedPair, width: float) -> Floats:
     """Share of the known values of each column in an interval around the released one."""
+    return _shares_of_known(pair, values_in_interval(pair, width))
+
+
+def values_in_interval(pair: MixedPair, width: float) -> list[Booleans]:
+    """Whether the value of each record is known and in such an interval, by column."""
 
     def in_interval(values: Floats, released: Floats) -> Booleans:
         return np.abs(values - released) <= width * standard_deviations(values[:, None])[0]
 
-    return _shares_of_known(pair, in_interval)
+    return _close_values(pair, in_interval)
 
 
-def _shares_of_known(pair: MixedPair, is_close: Callable[[Floats, Floats], Booleans]) -> Floats:
-    """Share of the known values of each column that are close, or equal if not on a line."""
-    shares = []
+def _close_values(
+    pair: MixedPair, is_close: Callable[[Floats, Floats], Booleans]
+) -> list[Booleans]:
+    """Whether the value of each record is known and close, or equal if not on a line, by column."""
+    found = []
     for values, released, is_line in pair.columns():
-        known = ~np.isnan(values)
-        values, released = values[known], released[known]
-        close = is_close(values, released) if is_line else values == released
-        shares.append(close.mean() if len(close) else 0.0)
-    return np.array(shares)
+        close = ~np.isnan(values)
+        of_known = values[close], released[close]
+        close[close] = is_close(*of_known) if is_line else np.equal(*of_known)
+        found.append(close)
+    return found
+
+
+def _shares_of_known(pair: MixedPair, found: list[Booleans]) -> Floats:
+    """Share of the known values of each column that are among those found."""
+    n_known = [np.count_nonzero(~np.isnan(values)) for values, _, _ in pair.columns()]
+    return np.array([close.sum() / max(n, 1) for close, n in zip(found, n_known, strict=True)])
 
 
 def rank_disclosure(X: TableLike, release: TableLike, *, share: float = RANKS) -> Floats:
@@ -119,14 +137,23 @@ def rank_disclosure(X: TableLike, release: TableLike, *, share: float = RANKS) -
     """
     share = check_number("share", share, at_least=0, at_most=1)
     if are_numbers(X, release):
-        X, release = check_pair(X, release)
-        columns = zip(X.T, release.T, strict=True)
-        return np.array([_is_near_in_rank(*column, share).mean() for column in columns])
+        return np.mean(numbers_near_in_rank(X, release, share), axis=1)
     return ranks_of(MixedPair(X, release), share)
+
+
+def numbers_near_in_rank(X: TableLike, release: TableLike, share: float) -> list[Booleans]:
+    """Whether the rank of the number of each record is near that of the released one, by column."""
+    X, release = check_pair(X, release)
+    return [_is_near_in_rank(*column, share) for column in zip(X.T, release.T, strict=True)]
 
 
 def ranks_of(pair: MixedPair, share: float) -> Floats:
     """Share of the known values of each column whose ranks are near those of the released ones."""
+    return _shares_of_known(pair, values_near_in_rank(pair, share))
+
+
+def values_near_in_rank(pair: MixedPair, share: float) -> list[Booleans]:
+    """Whether the value of each record is known and its rank near that of the released one."""
 
     def in_ranks(values: Floats, released: Floats) -> Booleans:
         is_known = ~np.isnan(released)
@@ -134,7 +161,7 @@ def ranks_of(pair: MixedPair, share: float) -> Floats:
         near[is_known] = _is_near_in_rank(values, released, share, is_known)
         return near
 
-    return _shares_of_known(pair, in_ranks)
+    return _close_values(pair, in_ranks)
 
 
 def _is_near_in_rank(

@@ -245,9 +245,9 @@ def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
 def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
     """Largest share of the records of a group that belong to one unit, such as a person.
 
-    A group of records of k people protects little if nearly all are of one of them: whoever gives
-    each record of the group to that person is right for this share. The risk of that person is
-    above 1 / k if the share is.
+    A group of records of k people protects little if nearly all are of one of them: an intruder
+    who attributes all records of the group to that person is right for this share. The risk of that
+    person is above 1 / k if the share is.
 
     Parameters
     ----------

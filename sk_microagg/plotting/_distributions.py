@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._formatting import bound_in_words, bound_of_people, whole_percent
+from sk_microagg._utils._formatting import bound_in_words, share_of_people, whole_percent
 from sk_microagg._utils._missing import n_people, take_units
 from sk_microagg._utils._tables import DATE, cells_of, columns_of, is_frame, missing_cells
 from sk_microagg._utils._typing import Array, Floats
@@ -131,7 +131,7 @@ def _count_numbers(name, old, ends, at_least, units, is_fixed, unit_name, missin
     # Not 1 less the known share: its rounding error could change the whole percents.
     missing = [(len(old) - len(values)) / len(old) for values in (known, low)]
     bounds = [
-        bound_of_people(~np.isfinite(old), units, at_least),
+        bound_in_words(share_of_people(~np.isfinite(old), units), len(old), at_least),
         bound_in_words(missing[1], len(old), at_least),
     ]
     # If only a few values are missing, shares that do not add up to 1 would disclose how many.

@@ -82,10 +82,10 @@ class DistinctUnits(Constraint):
 class UnitShare(Constraint):
     """No unit, such as a person, with more than a share of the records of a group.
 
-    A group of 104 records of five people may have 100 of one person. Whoever gives all of them to
-    that person is right for 96% of them, although k = 5. Estimators apply the constraint to the
-    values that `fit` receives as `unit`. A missing unit counts as one unit, like all others that
-    are missing.
+    A group of 104 records of five people may have 100 of one person. An intruder who attributes all
+    of them to that person is right for 96% of them, although k = 5. Estimators apply the constraint
+    to the values that `fit` receives as `unit`. A missing unit counts as one unit, like all others
+    that are missing.
 
     Parameters
     ----------

@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from sk_microagg._utils._formatting import share_in_words
+from sk_microagg._utils._formatting import share_in_words, share_of_people
+from sk_microagg._utils._missing import take_units
 from sk_microagg._utils._tables import columns_of
 from sk_microagg.metrics import record_linkage
 from sk_microagg.metrics._anonymity import row_classes
@@ -70,21 +71,20 @@ def measure_attacks(X, release, pair, estimator, fewest, membership, units=None)
         attack = AttributeAttack.of_numbers(release, X, asked)
     else:
         attack = AttributeAttack.of_pair(pair, asked)
-    found = [attack.guess(place, INTERVAL, n_jobs) for place in range(len(attack.names))]
-    # Of all records, as figures that stand for few of them are not shown.
-    known = [attack.share_known(place) for place in range(len(attack.names))]
-
+    found = [attack.hits(place, INTERVAL, n_jobs) for place in range(len(attack.names))]
     everybody = np.zeros(n_records, dtype=np.intp)
 
-    def in_words(share):
+    def in_words(hits):
+        # Of all records, as figures that stand for few of them are not shown.
+        share = share_of_people(hits, take_units(units, asked))
         return share_in_words(share, len(asked), fewest)
 
     return AttackFacts(
         one_to_one=_one_to_one(X, release, pair, units),
         identity_by_chance=linkage_of(everybody, everybody, units).expected_if_linked,
-        guessed=[in_words(f.success * of) for f, of in zip(found, known, strict=True)],
-        by_chance=[in_words(f.baseline * of) for f, of in zip(found, known, strict=True)],
-        attackers=[f.attacker for f in found],
+        guessed=[in_words(hits) for _, hits, _ in found],
+        by_chance=[in_words(hits) for _, _, hits in found],
+        attackers=[attacker for attacker, _, _ in found],
         n_asked=len(asked),
         membership=None if membership is None else measure_membership(**membership),
     )

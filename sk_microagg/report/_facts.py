@@ -7,17 +7,17 @@ import numpy as np
 from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._utils._formatting import (
     bound_in_words,
-    bound_of_people,
     expected_matches,
     fewest_records,
     homogeneity_lines,
     printable,
     share_in_words,
+    share_of_people,
     whole_percent,
 )
 from sk_microagg._utils._tables import columns_of, missing_cells
 from sk_microagg.generalization._base import Generalizer
-from sk_microagg.metrics import generalization_loss, uniqueness
+from sk_microagg.metrics import generalization_loss
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.metrics._linkage import units_of
@@ -141,8 +141,8 @@ def collect_facts(
         n_distinct=len(class_sizes),
         loss=float(estimator.information_loss_),
         column_losses=losses,
-        unique_before=uniqueness(X),
-        unique_after=float(np.sum(class_sizes == 1) / class_sizes.sum()),
+        unique_before=share_of_people(_is_unique(row_classes(X, "X")), units),
+        unique_after=share_of_people(_is_unique(classes), units),
         missing=_missing_in_words(columns, units, fewest_records(estimator.k)),
         source=None if source is None else printable(source),
         dropped=None if dropped is None else [shown_name(name) for name in dropped],
@@ -158,12 +158,17 @@ def collect_facts(
     )
 
 
+def _is_unique(classes):
+    """Whether the class of each record has no other one."""
+    return np.bincount(classes)[classes] == 1
+
+
 def _missing_in_words(columns, units, fewest):
     """How many cells are missing, and in how many records; no figure is for fewer than `fewest`."""
     missing = np.column_stack([missing_cells(column) for column in columns])
     has_missing, has_known = missing.any(axis=1), ~missing.all(axis=1)
-    records = bound_of_people(has_missing, units, fewest)
-    records = records or f"{whole_percent(has_missing.mean())} of the records"
+    share = share_of_people(has_missing, units)
+    records = share_in_words(share, len(missing), fewest, " of the records")
     people = np.arange(len(missing)) if units is None else units
     if any(0 < len(np.unique(people[has])) < fewest for has in (has_missing, has_known)):
         return f"cells in {records}"

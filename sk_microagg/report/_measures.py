@@ -5,18 +5,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from sk_microagg._table_aggregator import TableAggregator
+from sk_microagg._utils._formatting import share_of_people
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import (
     attribute_changes,
     correlation_change,
-    interval_disclosure,
-    rank_disclosure,
     record_linkage,
 )
 from sk_microagg.metrics._anonymity import row_classes
-from sk_microagg.metrics._disclosure import INTERVAL, RANKS, intervals_of, ranks_of
+from sk_microagg.metrics._disclosure import (
+    INTERVAL,
+    RANKS,
+    numbers_in_interval,
+    numbers_near_in_rank,
+    values_in_interval,
+    values_near_in_rank,
+)
 from sk_microagg.metrics._linkage import linkage_of
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, pair_of
 
@@ -26,8 +32,8 @@ class RiskFacts:
     """What a report states about the risk of a release of averages."""
 
     linkage: object
-    intervals: np.ndarray
-    ranks: np.ndarray
+    intervals: list
+    ranks: list
     interval_width: float = INTERVAL
     rank_share: float = RANKS
 
@@ -45,8 +51,8 @@ class MixedFacts:
     """What a report states about a release of columns of any kind."""
 
     kinds: list
-    missing_before: np.ndarray
-    missing_after: np.ndarray
+    missing_before: list
+    missing_after: list
 
 
 def mixed_pair(X, release, estimator):
@@ -63,10 +69,15 @@ def measure_numbers(X, release, estimator, units=None):
     numbers = NumericFacts(attribute_changes(X, release), correlation_change(X, release))
     risk = RiskFacts(
         record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None), unit=units),
-        interval_disclosure(X, release),
-        rank_disclosure(X, release),
+        _shares(numbers_in_interval(X, release, INTERVAL), units),
+        _shares(numbers_near_in_rank(X, release, RANKS), units),
     )
     return _squared_losses(X, release), numbers, risk
+
+
+def _shares(masks, units):
+    """Shares of all records, not of known values: those that stand for few are not shown."""
+    return [share_of_people(mask, units) for mask in masks]
 
 
 def _squared_losses(X, release):
@@ -85,7 +96,7 @@ def _squared_losses(X, release):
 def measure_any_kind(pair, estimator, kinds=None, units=None):
     """Return the loss of each column, MixedFacts and RiskFacts; `kinds` as in `make_report`."""
     missing_before, missing_after = (
-        np.array([is_missing(table[name]).mean() for name in table.columns])
+        [np.asarray(is_missing(table[name])) for name in table.columns]
         for table in (pair.original, pair.released)
     )
     losses = getattr(estimator, "column_losses_", None)
@@ -101,12 +112,13 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
     kinds = {**found, **(kinds or {})}
     classes = row_classes(pair.released, "release")
     linked = pair.linked_rows(classes, getattr(estimator, "n_jobs", None))
-    # Of all records, as figures that stand for few of them are not shown.
-    known = 1.0 - missing_before
     risk = RiskFacts(
         linkage_of(classes, linked, units),
-        known * intervals_of(pair, INTERVAL),
-        known * ranks_of(pair, RANKS),
+        _shares(values_in_interval(pair, INTERVAL), units),
+        _shares(values_near_in_rank(pair, RANKS), units),
     )
-    mixed = MixedFacts([kinds[name] for name in found], missing_before, missing_after)
+    mixed = MixedFacts(
+        [kinds[name] for name in found],
+        *(_shares(missing, units) for missing in (missing_before, missing_after)),
+    )
     return np.array(list(losses.values())), mixed, risk

@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 from tables.pages import Reader
 
 from sk_microagg import MicroAggregator, TableAggregator
-from sk_microagg._utils._formatting import bound_in_words, bound_of_people, fewest_records
+from sk_microagg._utils._formatting import (
+    COARSE_PERCENTS,
+    bound_in_words,
+    expected_matches,
+    fewest_records,
+    share_of_people,
+)
 from sk_microagg.encoding import HierarchyColumn
 from sk_microagg.generalization import Hierarchy
+from sk_microagg.metrics import RecordLinkage
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.report import make_report
 
@@ -73,14 +80,35 @@ def test_shares_of_few_people_are_not_written(rows, data):
     few = max(k, 3)
     n_people, n_others = (len({*units[which]}) for which in (mask, ~mask))
     is_told = not (0 < n_people < few or 0 < n_others < few)
-    assert (bound_of_people(mask, units, few) is None) == is_told
+    share, fewest = share_of_people(mask, units), fewest_records(k, units)
+    words = bound_in_words(share, len(mask), fewest)
+    assert (words is None) == is_told
+    assert words == bound_in_words(share, len(mask), few)
     # Without knowing which records they are, shares are hidden at least as often.
-    words = bound_in_words(mask.mean(), len(mask), fewest_records(k, units))
-    assert words is not None or is_told
-    assert words in (
-        None,
-        *(f"{all_but}records of maybe fewer than {few} people" for all_but in ("", "all but ")),
-    )
+    assert bound_in_words(mask.mean(), len(mask), fewest) is not None or is_told
+
+
+@pytest.mark.parametrize("knows_people", [True, False])
+def test_no_bound_is_below_the_share_or_more_than_a_step_above(knows_people):
+    """Records of a few people may be most of them: words such as "few" would hide a large risk."""
+    units = np.repeat(np.arange(60), [100] * 5 + [1] * 55)
+    fewest = fewest_records(K, units)
+    for n_rows in (1, 27, 28, 100, 182, 277, 278, 388, 448, 500, 554):
+        rows = np.arange(555) < n_rows
+        if n_rows > 400:
+            rows = ~rows[::-1]
+        share = share_of_people(rows, units) if knows_people else rows.mean()
+        words = bound_in_words(share, 555, fewest)
+        if words is None:
+            assert knows_people
+            continue
+        percents = int(words.removeprefix("at most ").removesuffix("%"))
+        place = COARSE_PERCENTS.index(percents)
+        assert ([0, *COARSE_PERCENTS][place]) / 100 < rows.mean() <= percents / 100
+        share = rows.mean()
+        drawn, told = expected_matches(RecordLinkage(share, 0.9 * share, 0.9), 555, fewest)
+        assert told == f"at most {100 * drawn:.0f}%"
+        assert 0.9 * share <= drawn <= 0.9
 
 
 @pytest.fixture(name="visits")
@@ -100,9 +128,8 @@ def test_a_report_tells_nothing_of_one_person_with_many_rows(visits, tmp_path):
     page = make_report(visits, release, aggregator, tmp_path / "report.html")
     page = Reader(page.read_text(encoding="utf-8"))
     text = " ".join("".join(page.text).split())
-    hidden = "records of maybe fewer than 5 people"
-    assert page.row("Unique rows, original")[0] == hidden
-    assert page.row("Missing in the original") == ["cells in records of fewer than 5 people"]
+    assert page.row("Unique rows, original")[0] == "at most 10%"
+    assert page.row("Missing in the original") == ["cells in at most 10% of the records"]
     assert "only as counts of records of at least 5 units" in text
     assert "9%" not in page.row("weight")[-2]
     assert "fewer than 5 records" not in text
@@ -127,4 +154,4 @@ def test_pictures_tell_nothing_of_one_person_with_many_rows(visits):
     # The mean of the largest values of five people, of which one is 111.
     assert by_people[0].edges[-1] < 50
     assert by_rows[1].missing[0] == "9%"
-    assert by_people[1].missing[0] == "records of fewer than 5 people"
+    assert by_people[1].missing[0] == "at most 10%"

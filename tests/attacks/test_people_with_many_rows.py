@@ -1,14 +1,23 @@
-"""An intruder who gives all rows of a group to the person who has most of them."""
+"""An intruder who attributes all rows of a group to the person who has most of them."""
 
 from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
+from tables.pages import Reader
 
 from sk_microagg import MicroAggregator, TableAggregator
-from sk_microagg.metrics import record_linkage, unit_share
+from sk_microagg._utils._formatting import whole_percent
+from sk_microagg.metrics import (
+    attribute_inference,
+    interval_disclosure,
+    rank_disclosure,
+    record_linkage,
+    unit_share,
+)
 from sk_microagg.privacy import UnitShare
+from sk_microagg.report import make_report
 
 K = 5
 
@@ -23,7 +32,7 @@ def table_of_visits():
 
 
 def share_right(groups, people):
-    """The share of the rows that the intruder gives to the right person, in all and at most."""
+    """The share of the rows that the intruder attributes to the right person, in all and at most."""
     right, shares = 0, []
     for group in set(groups):
         (_, n_most), *_ = Counter(people[groups == group]).most_common()
@@ -81,3 +90,58 @@ def test_the_command_line_says_what_the_attack_achieves(visits, options, tmp_pat
     assert f"unit share        at most {percent} of the rows of a class" in printed
     told = float(printed.partition("expected to be, ")[2].partition("%")[0]) / 100
     assert right**2 <= told + 0.001
+
+
+def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affected(
+    visits, tmp_path
+):
+    aggregator = TableAggregator(K, unit="pid")
+    release = aggregator.fit_transform(visits)
+    page = make_report(visits, release, aggregator, tmp_path / "report.html")
+    page = Reader(page.read_text(encoding="utf-8"))
+    known = visits[["age", "weight"]]
+    shares = interval_disclosure(known, release), rank_disclosure(known, release)
+    for name, near, ranked in zip(known, *shares, strict=True):
+        assert page.row(name, 2) == [whole_percent(near), whole_percent(ranked)]
+        guessed = attribute_inference(release, known, name)
+        told = page.row(f"Attribute, {name}")[:2]
+        assert told == [whole_percent(guessed.success), whole_percent(guessed.baseline)]
+    assert page.row("Unique rows, original")[0] == "100%"
+    # Only shares of rows are known here.
+    linkage = record_linkage(known, release, unit=visits["pid"])
+    for label, share in (
+        ("Linked to the right row", linkage.linked),
+        ("Expected re-identifications", linkage.expected_matches),
+    ):
+        told = page.row(label)[0]
+        assert share <= float(told.removeprefix("at most ").removesuffix("%")) / 100 < share + 0.25
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "strata", "proposal"),
+    [
+        ([100] * 5 + [1] * 55, [], "Use --unit-share 0.2, or release fewer rows per person."),
+        # One person has a little more than 35% of the rows, and 89% of those in the north.
+        ([194] + [6] * 60, [], "Use --unit-share 0.4, or release fewer rows per person."),
+        ([194] + [6] * 60, ["--strata", "region"], "Release fewer rows per person."),
+    ],
+)
+def test_a_share_that_is_proposed_is_possible(n_rows, strata, proposal, tmp_path, capsys):
+    from sk_microagg.cli import main
+
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(len(n_rows)), n_rows)
+    points = 10 * rng.normal(size=(len(n_rows), 2))[people] + rng.normal(size=(len(people), 2))
+    table = pd.DataFrame(points, columns=["age", "weight"])
+    table = table.assign(pid=people, region=np.where(people < 5, "north", "south"))
+    source, target = tmp_path / "visits.csv", tmp_path / "release.csv"
+    table.to_csv(source, index=False)
+    drop = [] if strata else ["--drop", "region"]
+    arguments = [*map(str, ["anonymize", source, target, "-k", K, "--unit", "pid", *strata, *drop])]
+    assert main(arguments) == 0
+    (warning,) = (line for line in capsys.readouterr().err.splitlines() if "of a group" in line)
+    assert "an intruder who attributes all of them to that person is right that often" in warning
+    assert warning.endswith(f"often. {proposal}")
+    if "--unit-share" in proposal:
+        share = proposal.split()[2].removesuffix(",")
+        assert main([*arguments, "--force", "--unit-share", share]) == 0

@@ -164,8 +164,8 @@ def test_units(anonymize, visits, engine):
     assert facts_of(outcome.out)["unit share"] == [line]
     assert outcome.err == (
         f"sk-microagg: warning: {share} of the rows of a group belong to one value of patient, "
-        "more than 1 in k=4: whoever gives all of them to that person is right as often. Use "
-        "--unit-share 0.25, or release fewer rows per person.\n"
+        "more than 1 in k=4: an intruder who attributes all of them to that person is right that "
+        "often. Use --unit-share 0.25, or release fewer rows per person.\n"
     )
 
 

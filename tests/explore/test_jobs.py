@@ -148,6 +148,15 @@ def test_the_curve_goes_through_the_preview(explored, table):
     assert losses == sorted(losses)
 
 
+def test_the_curve_shows_groups_with_a_single_known_value(explored, tmp_path):
+    """Everybody whose illness is known has the same one, and every group somebody without one."""
+    frame = pd.DataFrame({"age": np.arange(60) // 2, "illness": ["flu", None] * 30})
+    frame.to_csv(tmp_path / "known.csv", index=False)
+    points = explored(tmp_path / "known.csv").run("curve", {"illness": "sensitive"})["points"]
+    assert {point["homogeneity"] for point in points} == {1.0}
+    assert {point["words"]["homogeneity"] for point in points} == {"100%"}
+
+
 def test_impossible_points_of_the_curve_are_explained(explored, numbers):
     page = explored(numbers)
     points = page.run("curve", {"id": "drop", "class": "stratum"})["points"]
