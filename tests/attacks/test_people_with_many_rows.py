@@ -32,7 +32,7 @@ def table_of_visits():
 
 
 def share_right(groups, people):
-    """The share of the rows that the intruder attributes to the right person, in all and at most."""
+    """The share of the rows that are attributed to the right person, in all and at most."""
     right, shares = 0, []
     for group in set(groups):
         (_, n_most), *_ = Counter(people[groups == group]).most_common()
