@@ -97,16 +97,20 @@ def warnings_as_lines(progress):
         progress.say(f"{WARNING}{text}")
 
 
-def warn_of_large_units(choice, share, k, progress, least=0.0):
+def warn_of_large_units(choice, share, k, progress, least=None):
     """Warn if one unit has a larger share of a group than k units with one row each would have.
 
-    `least` is the least share that can be demanded, if it is known.
+    `least` is the least share that can be demanded, None if that is not known, as on Dask.
     """
     if share is not None and is_share_large(share, k):
-        proposed = rounded_down(1 / k, 4)
-        if least > proposed:
+        proposed, unless = rounded_down(1 / k, 4), ""
+        if least is None:
+            unless = " unless somebody has more of the whole table"
+        elif least > proposed:
             proposed = rounded_up(least / STEP_OF_PROPOSALS, 0) * STEP_OF_PROPOSALS
-        demand = f"Use --unit-share {proposed:g}, or release" if proposed < share else "Release"
+        demand = (
+            f"Use --unit-share {proposed:g}{unless}, or release" if proposed < share else "Release"
+        )
         progress.say(
             f"{WARNING}{whole_percent(rounded_up(share))} of the rows of a group belong to one "
             f"value of {shown(choice.unit)}, more than 1 in k={k}: "

@@ -162,10 +162,13 @@ def test_units(anonymize, visits, engine):
     share = f"{rounded_up(unit_share(release[KNOWN], visits['patient'])):.0%}"
     line = f"at most {share} of the rows of a group belong to one of them"
     assert facts_of(outcome.out)["unit share"] == [line]
+    # The first has a little more than half of all rows, which is not known on Dask.
+    on_dask = "0.25 unless somebody has more of the whole table"
+    proposed = "0.55" if engine == "memory" else on_dask
     assert outcome.err == (
         f"sk-microagg: warning: {share} of the rows of a group belong to one value of patient, "
         "more than 1 in k=4: an intruder who attributes all of them to that person is right that "
-        "often. Use --unit-share 0.25, or release fewer rows per person.\n"
+        f"often. Use --unit-share {proposed}, or release fewer rows per person.\n"
     )
 
 
