@@ -230,8 +230,6 @@ def with_dates(table, columns):
 
 
 def _write_report(make_report, pair, estimator, options, certificate, about):
-    # The report does not repeat the proof.
-    proof = None if certificate is None else (certificate.bound, certificate.trace)
     try:
         with bad_input_as_command_error("--report: "):
             make_report(
@@ -239,7 +237,7 @@ def _write_report(make_report, pair, estimator, options, certificate, about):
                 estimator,
                 options.report,
                 source=Path(name_of_input(options.input)).name,
-                certificate=proof,
+                certificate=certificate,  # The report does not repeat the proof.
                 readers_of=file_of_input(options.input),
                 command=typed_command(options),
                 **about,

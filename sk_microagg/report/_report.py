@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from html import escape
-from math import inf
+from math import inf, isclose
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def make_report(
     sensitive: TableLike | None = None,
     unit: TableLike | None = None,
     strata: TableLike | None = None,
-    certificate: float | tuple[float, ArrayLike] | None = None,
+    certificate: float | Certificate | tuple[float, ArrayLike] | None = None,
     target: TableLike | None = None,
     readers_of: FilePath | None = None,
     command: str | None = None,
@@ -101,9 +101,10 @@ def make_report(
         The stratum of each record, as in `fit`. Equal rows of two strata are then two groups for
         the statements about sensitive columns and units.
 
-    certificate : float, tuple or None, default=None
-        If given, the report states how far the loss is above the optimum, at most. Either the
-        seconds to spend on a proof, or the bound and its trace from an earlier proof, as
+    certificate : float, Certificate, tuple or None, default=None
+        If given, the report states how far the loss is above the optimum, at most: the seconds to
+        spend on a proof; or the result of an earlier one, as
+        :meth:`~sk_microagg.TableAggregator.certificate` returns it; or its bound and trace, as
         :func:`sk_microagg.metrics.loss_bound` returns them with `return_trace=True` for records
         scaled as the estimator scales them. Only for MicroAggregator and TableAggregator.
 
@@ -254,6 +255,11 @@ def _certificate(wanted: Any, estimator: Estimator, X: TableLike) -> Certificate
     """The certificate, from a proof that is done now or was done before; None if not wanted."""
     if wanted is None:
         return None
+    if isinstance(wanted, Certificate):
+        check_can_be_certified(estimator, "a certificate needs")
+        if wanted.k != estimator.k or not isclose(wanted.loss, estimator.information_loss_):
+            raise ValueError(f"certificate={wanted!r} must be one of the groups of the estimator.")
+        return wanted
     is_proven = isinstance(wanted, tuple) and len(wanted) == 2
     if not is_proven:
         seconds = check_number("certificate", wanted, above=0, or_option=None)
