@@ -223,13 +223,15 @@ class MicroAggregator(
     A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, but no
     training record. Weights and cuts are coarse numbers that no single record determines, so that
     no record can be computed from them. If all values of a group but one are missing in a column,
-    neither the release nor the model has that one, and it does not follow from means, scales and
-    losses, which are coarse or do not depend on it. Consider two things before you distribute a
-    model. With `k=1`, and for a record shared by `k` or more people, the centroid *is* the record.
+    neither the release nor the model has that one. Unless the scaler is one of your own, it does
+    not follow from means, scales and losses either, which are coarse or do not depend on it: this
+    holds for "standard", "target", None, StandardScaler and :class:`TargetScaler`, their plain
+    subclasses and pipelines of these. With any other scaler, a warning says so. Consider two things
+    before you distribute a model. With `k=1`, and for a record shared by `k` or more people, the
+    centroid *is* the record.
     And a scaler keeps statistics of the columns: StandardScaler means and variances, others also
     single values (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians,
-    QuantileTransformer quantiles); those other than "standard", "target", StandardScaler and
-    :class:`TargetScaler` also exact ones of columns with missing values.
+    QuantileTransformer quantiles), also of columns with missing values.
     With a nonlinear scaler, such as a logarithm, the means in both spaces together reveal more than
     the release: distribute the release only, or use a linear scaler.
 
@@ -353,6 +355,7 @@ class MicroAggregator(
             warn_if_homogeneous(labels, y, "scaler='target'")
         # Means that would tell the only known value of a group are not kept, nor do losses tell it.
         single_values = space.single_values(records, labels, rules.units)
+        space.warn_if_exact(records, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, scaled, labels)
         sse, total = groups.sse, total_sum_of_squares(scaled)
         if len(single_values[0]):

@@ -3,10 +3,19 @@
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from warnings import warn
 
 import numpy as np
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
 
+from sk_microagg._utils._deadline import user_stacklevel
 from sk_microagg._utils._missing import coarse_moments
 from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._typing import Array, Floats
@@ -43,24 +52,68 @@ def make_scaler(scaler: Any, has_target: bool = False) -> Any:
 
 def standardizes(scaler: Any) -> bool:
     """Whether scaled columns have a variance of 1, or of their weight."""
-    if type(scaler) is StandardScaler:
-        return scaler.with_std
-    return type(scaler) is TargetScaler
+    return _inherits(scaler, TargetScaler) or (
+        _inherits(scaler, StandardScaler) and scaler.with_std
+    )
 
 
-def coarsen(scaler: Any, records: Floats, units: Array | None = None) -> None:
-    """Round what a fitted scaler that standardizes keeps of columns with missing values."""
-    if type(scaler) not in (StandardScaler, TargetScaler) or scaler.mean_ is None:
-        return
+def _inherits(scaler: Any, base: type) -> bool:
+    """Whether a scaler fits and transforms as a class does: it is of it, or of a plain subclass."""
+    names = ("fit", "partial_fit", "transform")
+    return isinstance(scaler, base) and all(
+        getattr(type(scaler), name, None) is getattr(base, name, None) for name in names
+    )
+
+
+def coarsen(scaler: Any, records: Floats, units: Array | None = None, y: Any = None) -> bool:
+    """Round what a fitted scaler that standardizes keeps of columns with missing values.
+
+    Returns whether no exact statistic of these is left, as far as the scaler is known.
+    """
+    if scaler is None or type(scaler) is FunctionTransformer or not np.isnan(records).any():
+        return True
+    if type(scaler) is Pipeline:
+        return _coarsen_steps(scaler, records, units, y)
+    is_target = _inherits(scaler, TargetScaler)
+    if not is_target and not _inherits(scaler, StandardScaler):
+        return False
+    if scaler.mean_ is None:
+        return True
     for column in np.flatnonzero(np.isnan(records).any(axis=0)):
         center, scale = coarse_moments(records[:, column], units)
         if scale == 0.0:
             continue
         scaler.mean_[column] = center
-        if type(scaler) is TargetScaler:
+        if is_target:
             scaler.scale_[column] = scale / np.sqrt(scaler.weights_[column])
         elif scaler.with_std:
             scaler.var_[column], scaler.scale_[column] = scale**2, scale
+    return True
+
+
+def _coarsen_steps(scaler: Any, records: Floats, units: Array | None, y: Any) -> bool:
+    """Coarsen each step of a pipeline, fitted on what coarse steps before it return."""
+    is_coarse = True
+    for place, (_, step) in enumerate(scaler.steps):
+        if step is None or isinstance(step, str):  # "passthrough"
+            continue
+        if place:
+            step.fit(records, y)
+        is_coarse &= coarsen(step, records, units, y)
+        records = np.asarray(step.transform(records.copy()), dtype=np.float64)
+    return is_coarse
+
+
+def warn_of_exact_scaler(scaler: Any) -> None:
+    """Warn that numbers which no group tells may follow from what a scaler keeps."""
+    warn(
+        f"scaler is a {type(scaler).__name__}, which may keep exact statistics of columns with "
+        "missing values: numbers that only one person of a group has, and that the release does "
+        "not tell, may then be computed from the model. Use 'standard', 'target' or None, or "
+        "share the release only.",
+        UserWarning,
+        stacklevel=user_stacklevel(),
+    )
 
 
 def own_floats(scaler: Any, records: Array) -> Floats:

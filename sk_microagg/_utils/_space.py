@@ -6,7 +6,14 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._utils._missing import MissingCoordinates, n_people, take_units
-from sk_microagg._utils._scaling import coarsen, own_floats, rounding_of, scale, standardizes
+from sk_microagg._utils._scaling import (
+    coarsen,
+    own_floats,
+    rounding_of,
+    scale,
+    standardizes,
+    warn_of_exact_scaler,
+)
 from sk_microagg._utils._typing import Array, Floats, Labels
 
 # How far the only known value of a group is from missing ones, compared with other known values:
@@ -30,6 +37,7 @@ class ScaledSpace:
     def __init__(self, scaler: Any, min_known: int = FEWEST_KNOWN) -> None:
         self._scaler = scaler
         self._min_known = min_known
+        self.is_coarse = True
 
     def fit(self, records: Array, units: Array | None = None, y: Any = None) -> Floats:
         """Fit the scaler, and return the points of the records."""
@@ -43,8 +51,10 @@ class ScaledSpace:
             target = {"y": y} if has_fit_parameter(self._scaler, "y") else {}
             floats = own_floats(self._scaler, records)
             self._scaler.fit(floats, **target)
-            coarsen(self._scaler, floats, units)
+            self.is_coarse = coarsen(self._scaler, floats, units, y)
         scaled = scale(self._scaler, records)
+        # Of a scaler that imputes values, no group hides the only one that it has.
+        self.is_coarse &= np.isnan(records).any(axis=1).sum() == np.isnan(scaled).any(axis=1).sum()
         self._missing = MissingCoordinates(scaled, standardizes(self._scaler), units)
         self.with_missing = self._missing.columns
         parts = self._missing.parts(scaled)
@@ -71,17 +81,14 @@ class ScaledSpace:
         self, records: Array, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:
         """Where a single value of a group is known, so that its mean in the space would tell it."""
-        scaled = scale(self._scaler, self._without_unused(records))
-        found = [np.empty((0, 2), dtype=np.intp)]
-        n_groups = int(labels.max()) + 1
-        has_several = n_people(labels, n_groups, units) > 1
-        for column in np.flatnonzero(np.isnan(scaled).any(axis=0)):
-            known = ~np.isnan(scaled[:, column])
-            of_one = n_people(labels[known], n_groups, take_units(units, known)) == 1
-            groups = np.flatnonzero(of_one & has_several)
-            found.append(np.column_stack([groups, np.full(len(groups), column)]))
-        groups, columns = np.concatenate(found).T
+        records = self._without_unused(records)
+        groups, columns = _known_once(scale(self._scaler, records), labels, units)
         return groups, columns, self._missing.places[columns]
+
+    def warn_if_exact(self, records: Array, labels: Labels, units: Array | None = None) -> None:
+        """Warn if what the scaler keeps may tell the only known value of a group."""
+        if not self.is_coarse and len(_known_once(records, labels, units)[0]):
+            warn_of_exact_scaler(self._scaler)
 
     def stand_ins(
         self, records: Array, labels: Labels, groups: Labels, columns: Labels
@@ -106,6 +113,20 @@ class ScaledSpace:
     def rounding(self, records: Array, points: Floats) -> Floats:
         """How much coordinates may differ if records become points in another batch or order."""
         return rounding_of(self._scaler, records, points, self.points)
+
+
+def _known_once(records: Array, labels: Labels, units: Array | None) -> tuple[Labels, Labels]:
+    """Groups and columns in which only one of several people has a value."""
+    found = [np.empty((0, 2), dtype=np.intp)]
+    n_groups = int(labels.max()) + 1
+    has_several = n_people(labels, n_groups, units) > 1
+    for column in np.flatnonzero(np.isnan(records).any(axis=0)):
+        known = ~np.isnan(records[:, column])
+        of_one = n_people(labels[known], n_groups, take_units(units, known)) == 1
+        groups = np.flatnonzero(of_one & has_several)
+        found.append(np.column_stack([groups, np.full(len(groups), column)]))
+    groups, columns = np.concatenate(found).T
+    return groups, columns
 
 
 def fewest_known(k: int) -> int:

@@ -118,7 +118,7 @@ def attribute_inference(
         original column away; any other value must be guessed exactly.
 
     max_records : int, default=10_000
-        Of more records, so many are asked about, which are drawn at random and always the same.
+        Of more records, `max_records` are asked about, drawn at random and always the same.
 
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.

@@ -33,7 +33,8 @@ def cell_enumeration(aggregator: Any, values: Sequence[ArrayLike]) -> float:
     aggregator : MicroAggregator
         A fitted model, without strata. Of :meth:`release_only
         <sk_microagg.MicroAggregator.release_only>`, all possible records are candidates for every
-        group: this is what the release itself tells.
+        group: the release itself tells at least this. Whoever knows that groups of one column are
+        intervals between neighboring centroids finds a few groups more.
 
     values : sequence of array-like
         For each column, the values that a record may have: multiples of one step, such as

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg.privacy import LDiversity
@@ -86,6 +88,12 @@ def _parameters(options):
     return {"refiner": refiner} | given
 
 
+class Renamed(StandardScaler):
+    """A scaler of a user, with which nothing is different."""
+
+
+STEPS = make_pipeline(StandardScaler(), FunctionTransformer(), Renamed(with_mean=False))
+
 FITS = {
     "numbers": (fit_numbers, {}),
     "numbers, default": (fit_numbers, {"refiner": "auto"}),
@@ -94,6 +102,9 @@ FITS = {
     "numbers, LDiversity": (fit_numbers, {"privacy": LDiversity(2)}),
     "numbers, target": (fit_numbers, {"scaler": "target"}),
     "numbers, unscaled": (fit_numbers, {"scaler": None}),
+    "numbers, subclass": (fit_numbers, {"scaler": Renamed()}),
+    "numbers, pipeline": (fit_numbers, {"scaler": make_pipeline(StandardScaler())}),
+    "numbers, steps": (fit_numbers, {"scaler": STEPS}),
     "numbers, blocks": (fit_numbers, {"block_size": 20}),
     "table": (fit_table, {}),
     "table, default": (fit_table, {"refiner": "auto"}),
@@ -174,6 +185,11 @@ def remainder(model, column):
     scaler = space._scaler
     if scaler is None:
         return left
+    if hasattr(scaler, "steps"):
+        # The last steps of pipelines here, if any, only divide by a scale.
+        for step in scaler[1:]:
+            left = left * getattr(step, "scale_", np.ones(column + 1))[column]
+        scaler = scaler[0]
     return left * scaler.scale_[column] + n_known[is_hiding].sum() * scaler.mean_[column]
 
 

@@ -5,11 +5,14 @@ import pickle
 import numpy as np
 import pytest
 from attacks.sums import FITS, UNIT, changed_numbers, draw, fitted, hidden_values, remainder
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, RobustScaler, StandardScaler
 
 from sk_microagg import MicroAggregator
 from sk_microagg.refiners import IteratedLocalSearch
 
-# In all, 212 tables.
+# In all, 254 tables.
 N_TABLES = dict.fromkeys(FITS, 14) | {
     name: 2 if "target" in name else 3 for name in FITS if "target" in name or "Dask" in name
 }
@@ -59,3 +62,31 @@ def test_searches_keep_no_trace_of_errors_that_would_tell():
     assert hidden_values(data["X"], model.labels_)
     assert not hasattr(pickle.loads(pickle.dumps(model)).refiner_, "trace_")
     assert hasattr(model.fit(np.nan_to_num(data["X"])).refiner_, "trace_")
+
+
+class Remembering(StandardScaler):
+    """A scaler that keeps more than its base does."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.sums_ = np.nansum(X, axis=0)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        MinMaxScaler(),
+        Remembering(),
+        FunctionTransformer(np.nan_to_num, kw_args={"nan": 50.0}),
+        make_pipeline(StandardScaler(), RobustScaler()),
+        make_pipeline(StandardScaler(), SimpleImputer()),
+    ],
+)
+def test_a_warning_says_that_a_scaler_may_tell(scaler):
+    X = draw(0)["X"]
+    model = MicroAggregator(k=4, scaler=scaler)
+    with pytest.warns(UserWarning, match="may keep exact statistics") as said:
+        model.fit(X)
+    assert len(said) == 1
+    assert hidden_values(X, model.labels_)
+    model.fit(np.nan_to_num(X))  # Nothing is hidden: no warning.

@@ -152,6 +152,51 @@ def test_dates_are_numbers(people):
     assert determined_columns(ages, as_text(in_a_zone)) == [(("born",), "age")]
 
 
+@pytest.mark.parametrize("n_extreme", [1, 10, 60])
+@pytest.mark.parametrize("value", [1e4, -9999.0])
+def test_few_people_do_not_decide_it(n_extreme, value):
+    """Neither one who is extreme in both columns, nor codes for missing values in both."""
+    numbers = np.random.default_rng(0).normal(size=(500, 3))
+    numbers[:n_extreme] = value
+    assert determined_columns(numbers[:, :1], numbers[:, 1:]) == []
+
+
+@pytest.mark.parametrize("n_extreme", [1, 10])
+def test_few_people_do_not_decide_it_for_related_columns(n_extreme):
+    numbers = np.random.default_rng(0).normal(size=(500, 1))
+    numbers[:n_extreme] = 1e4
+    related = numbers[:, :1] + np.random.default_rng(1).normal(scale=0.5, size=(500, 1))
+    assert determined_columns(numbers, related) == []
+
+
+def test_rounded_skewed_numbers_determine_a_column():
+    """Their ranks have many ties."""
+    income = np.random.default_rng(0).lognormal(sigma=1.5, size=500)
+    rounded = pd.DataFrame({"rounded": income.round(0)})
+    assert rounded["rounded"].corr(pd.Series(income), "spearman") < 0.98
+    assert determined_columns(income[:, None], rounded) == [(("rounded",), "x0")]
+
+
+@pytest.mark.parametrize("outliers", [0, 5])
+def test_sums_and_quotients(outliers):
+    rng = np.random.default_rng(0)
+    parts = pd.DataFrame(rng.lognormal(size=(300, 3)), columns=["a", "b", "c"])
+    X = pd.DataFrame({"total": parts.sum(axis=1), "bmi": parts["a"] / parts["b"] ** 2})
+    X[: 2 * outliers] *= 100
+    others = parts.assign(noise=rng.normal(size=300), sex=rng.integers(0, 2, 300))
+    others.loc[:outliers, "c"] = np.nan
+    found = determined_columns(X, others)
+    assert found == [(("a", "b", "c"), "total"), (("a", "b"), "bmi")]
+    assert determined_columns(X, others.drop(columns="b")) == []
+
+
+@pytest.mark.parametrize("n_columns", [10, 90, 150])
+def test_many_columns_are_no_sum(n_columns):
+    """As many columns as records fit everything, but predict nothing."""
+    numbers = np.random.default_rng(0).normal(size=(100, 1 + n_columns))
+    assert determined_columns(numbers[:, :1], numbers[:, 1:]) == []
+
+
 @pytest.mark.parametrize("n", [3, 10, 30, 100, 400])
 def test_no_false_alarms(n):
     for seed in range(5):
