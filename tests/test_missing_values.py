@@ -151,6 +151,7 @@ def test_a_table_aggregator_makes_the_same_release(X):
     assert_array_equal(tables.labels_, aggregator.labels_)
 
 
+@pytest.mark.filterwarnings("ignore:scaler is a:UserWarning")
 @every_scaler
 def test_every_scaler_that_takes_missing_values(X, scaler):
     aggregator = MicroAggregator(k=5, scaler=scaler)
@@ -160,6 +161,7 @@ def test_every_scaler_that_takes_missing_values(X, scaler):
     assert_array_equal(aggregator.transform(X), release)
 
 
+@pytest.mark.filterwarnings("ignore:scaler is a:UserWarning")
 def test_imputed_values_are_like_known_ones(X):
     scaler = make_pipeline(SimpleImputer(), StandardScaler())
     points = scaler.fit_transform(X)
