@@ -22,8 +22,8 @@ ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
 WEIGHT_OF_CATEGORIES = 0.75
 
 # With more than MAX_DENSE coordinates, points are sparse; in large tables, if all records together
-# have more than MAX_DENSE_CELLS coordinates of categories. Columns with more than MAX_FOR_ROUTING do
-# not divide records into blocks value by value, but by the order of their values.
+# have more than MAX_DENSE_CELLS coordinates of categories. Columns with more than MAX_FOR_ROUTING
+# do not divide records into blocks value by value, but by the order of their values.
 MAX_DENSE = 512
 MAX_DENSE_CELLS = 16_000_000
 MAX_FOR_ROUTING = 32
