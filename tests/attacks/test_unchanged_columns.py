@@ -163,7 +163,7 @@ def test_the_command_line_counts_people(tmp_path, capsys):
     arguments = ["anonymize", *paths, "--columns", "age", "--unit", "person"]
     assert main(arguments) == 0
     out, err = capsys.readouterr()
-    few = "records of maybe fewer than 5 people are unique by"
+    few = "at most 5% of the records are unique by"
     assert f"{few} what comes out unchanged, sex;" in err
     assert f"singled out       {few} sex together with the" in out
     assert f"{few} it alone\n" in out
