@@ -242,7 +242,7 @@ def test_sensitive_columns_without_a_constraint(anonymize, visits, engine):
     share = homogeneity(release[KNOWN], visits["diagnosis"])
     assert share > 0
     line = f"diagnosis: {share:.0%} of the records are in groups that share one value"
-    assert facts_of(outcome.out)["homogeneity"][0] == line
+    assert facts_of(outcome.out)["homogeneity"][0].startswith(line)
 
 
 @every_engine
@@ -406,7 +406,8 @@ def test_same_release_and_summary_on_both_engines(run, visits, tmp_path, strata)
     assert memory["floor"].equals(dask["floor"])
     assert len(summaries[1]["columns"]) == len(KNOWN)
     differ = {name for name in summaries[0] if summaries[0][name] != summaries[1][name]}
-    assert differ <= {"method", "seconds", "written"}
+    # With units, Dask does not measure what unchanged columns single out, and says so.
+    assert differ <= {"method", "seconds", "singled out", "written"}
     assert summaries[0].keys() == summaries[1].keys()
 
 

@@ -219,7 +219,8 @@ def test_suppressed_records(report):
         ),
         (
             np.repeat([[1.0, 2.0]], 10, axis=0),
-            "k = 1 protects nobody: each row is shared by at least 10 records",
+            "k = 1 protects nobody: each combination of the anonymized columns is shared by at "
+            "least 10 records",
         ),
     ],
 )
