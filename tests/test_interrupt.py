@@ -23,8 +23,8 @@ from sk_microagg.refiners import (
     Recombination,
     _anneal,
     _auto,
+    _iterated_local_search,
     _neighborhoods,
-    _starts,
 )
 from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
@@ -134,8 +134,8 @@ def test_a_search_ends_with_the_best_so_far(X, labels, n_jobs):
 
 @pytest.mark.parametrize("n_init", [1, 3])
 def test_an_interrupt_in_a_start_goes_on_with_what_there_is(X, labels, monkeypatch, n_init):
-    first, *others = _starts.STARTS
-    monkeypatch.setattr(_starts, "STARTS", (pressing(first), *others))
+    first, *others = _iterated_local_search.STARTS
+    monkeypatch.setattr(_iterated_local_search, "STARTS", (pressing(first), *others))
     search = endless_search(0, n_init=n_init)
     with pytest.warns(UserWarning, match=SO_FAR):
         refined = search.refine(X, labels, 4, random_state=0)
