@@ -141,7 +141,7 @@ def test_engine(fails, tmp_path):
 
 @pytest.mark.slow
 def test_a_certificate_that_is_not_shown_is_refused(fails, run, numbers, tmp_path):
-    arguments = [*CHOSEN, "--quiet", "--certificate", 0.1]
+    arguments = [*CHOSEN, "--sensitive", "class", "--quiet", "--certificate", 0.1]
     line = fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
     assert line.startswith("--certificate 0.1 with --quiet needs --report")
     arguments += ["--report", tmp_path / "report.html"]

@@ -14,6 +14,7 @@ from sk_microagg.refiners import IteratedLocalSearch
 from sk_microagg.refiners._exchange import FinalExchange
 
 COLUMNS = ["count", "size"]
+ROLES = ["--columns", ",".join(COLUMNS), "--sensitive", "class"]
 SEARCH = "interrupted       Ctrl-C ended the search early: the groups are the best found by then\n"
 PROOF = (
     "interrupted       Ctrl-C ended the proof early: the certificate is what was proven by then\n"
@@ -40,15 +41,15 @@ def press_before(monkeypatch):
 @pytest.fixture
 def search(numbers, tmp_path):
     """Arguments of a command that searches."""
-    arguments = ["--columns", ",".join(COLUMNS), "--refiner", "iterated_local_search"]
-    return ["anonymize", numbers, tmp_path / "out.csv", *arguments, "-k", 4, "--jobs", 1]
+    arguments = ["--refiner", "iterated_local_search"]
+    return ["anonymize", numbers, tmp_path / "out.csv", *ROLES, *arguments, "-k", 4, "--jobs", 1]
 
 
 @pytest.fixture
 def certify(numbers, tmp_path):
     """Arguments of a command that proves for longer than a test may take."""
-    arguments = ["--columns", ",".join(COLUMNS), "--refiner", "exchange", "--certificate", 3600]
-    return ["anonymize", numbers, tmp_path / "out.csv", *arguments, "-k", 4]
+    arguments = ["--refiner", "exchange", "--certificate", 3600]
+    return ["anonymize", numbers, tmp_path / "out.csv", *ROLES, *arguments, "-k", 4]
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 import datetime
 import json
+import re
 import sys
 from collections import Counter
 from decimal import Decimal
@@ -45,7 +46,8 @@ CHOICE = ["--columns", "age,height", "--drop", "name", "--engine", "dask"]
 
 def test_a_folder(run, folder, visits, tmp_path):
     output = tmp_path / "release.parquet"
-    outcome = run("anonymize", folder, output, *CHOICE, "-k", 4)
+    sensitive = ["--sensitive", "ward,missing,answers"]
+    outcome = run("anonymize", folder, output, *CHOICE, *sensitive, "-k", 4)
     assert outcome.code == 0
     assert outcome.err == ""
     assert "DaskMicroAggregator, builder mdav, refiner auto" in outcome.out
@@ -119,6 +121,8 @@ def test_same_release_as_in_memory_for_columns_of_any_type(run, patients, tmp_pa
         assert outcome.code == 0
         # Hints at codes need all values of a column together.
         lines = [line for line in outcome.err.splitlines() if "may be codes" not in line]
+        # On Dask, it is not known how much of the whole table somebody has.
+        lines = [re.sub(r"(?<=right that often\.).*", "", line) for line in lines]
         warnings.add("\n".join(lines))
         releases.append(pq.read_table(tmp_path / target))
     memory, dask = releases

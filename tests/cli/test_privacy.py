@@ -153,7 +153,7 @@ def test_figures_are_rounded_to_the_safe_side(constraint, figure, words):
 
 @every_engine
 def test_units(anonymize, visits, engine):
-    options = ["--unit", "patient", "-k", 4, "--sensitive", "diagnosis,cost"]
+    options = ["--unit", "patient", "-k", 4, "--sensitive", "diagnosis,cost,ward"]
     outcome, release = anonymize(engine, *options)
     assert "patient" not in release
     assert min(len(set(group)) for group in groups_of(release, visits["patient"])) == 4
@@ -179,7 +179,7 @@ def test_a_bound_on_the_share_of_one_unit(run, visits, tmp_path, engine):
     arguments = ["people.parquet", "out.parquet", *COLUMNS, "--unit", "patient", *ENGINES[engine]]
     arguments = [tmp_path / each if each.endswith(".parquet") else each for each in arguments]
     options = ["--unit-share", 0.25, "-k", 4, "--sensitive", "diagnosis", "--t", 0.5]
-    outcome = run("anonymize", *arguments, *options, "--drop", "cost")
+    outcome = run("anonymize", *arguments, *options, "--drop", "cost,ward")
     assert (outcome.code, outcome.err) == (0, "")
     release = pd.read_parquet(tmp_path / "out.parquet")
     assert unit_share(release[KNOWN], people["patient"]) <= 0.25
