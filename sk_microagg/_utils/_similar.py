@@ -32,7 +32,8 @@ def warn_of_spellings(words: str) -> None:
 def texts_of(column: Any) -> set[str]:
     """The different texts of a Series or array of any type."""
     if getattr(column.dtype, "kind", "O") not in "biufcmM":
-        with suppress(TypeError):  # Others say what is wrong with cells that have no hash.
+        # Others say what is wrong with cells that have no hash, or are lists or structs of Arrow.
+        with suppress(TypeError, NotImplementedError):
             values = column.unique() if hasattr(column, "unique") else column.tolist()
             return {value for value in values if isinstance(value, str)}
     return set()

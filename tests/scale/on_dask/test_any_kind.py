@@ -84,6 +84,19 @@ def level_of(release, names=COLUMNS):
     return release.groupby(names, dropna=False, observed=True).size().min()
 
 
+def without_unused_categories(release):
+    """A release of Dask with the types that TableAggregator gives it.
+
+    On Dask, the type of an anonymized column keeps categories that no row of the table has, while
+    TableAggregator drops them unless they are ordered. The values are the same.
+    """
+    kinds = release.select_dtypes("category")
+    unordered = [name for name in kinds if not kinds[name].cat.ordered]
+    return release.assign(
+        **{name: release[name].cat.remove_unused_categories() for name in unordered}
+    )
+
+
 @pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("block_size", [None, 100])
@@ -94,7 +107,8 @@ def test_the_release_is_that_of_table_aggregator(shuffle, block_size):
     X = dd.from_pandas(table, npartitions=3)
     release = on_dask.fit_transform(X)
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters)
-    assert_frame_equal(release.compute(), in_memory.fit_transform(table))
+    expected = in_memory.fit_transform(table)
+    assert_frame_equal(without_unused_categories(release.compute()), expected)
     assert list(release.dtypes) == list(release.compute().dtypes)
     assert on_dask.n_blocks_ == in_memory.n_blocks_
     assert on_dask.kinds_ == in_memory.kinds_
@@ -143,7 +157,8 @@ def test_roles():
     X = dd.from_pandas(table, npartitions=3)
     release = DaskMicroAggregator(columns=COLUMNS, **parameters).fit_transform(X, **roles)
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters, **roles)
-    assert_frame_equal(release.compute(), in_memory.fit_transform(table))
+    expected = in_memory.fit_transform(table)
+    assert_frame_equal(without_unused_categories(release.compute()), expected)
 
 
 def of_few_people(n, seed=0):
