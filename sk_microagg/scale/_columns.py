@@ -91,7 +91,7 @@ class Categories:
         like = with_room(self.like) if is_missing.any() else self.like
         if self.categories is not None:
             people = _people_by_category(self.categories, self.values, self.people)
-            stay = (people == 0) | (people >= self.k)
+            stay = (people >= self.k) | ((people == 0) & self.like.dtype.ordered)
             stay[self.categories.get_indexer(released)] = True
             kind = pd.CategoricalDtype(self.categories[stay], ordered=self.like.dtype.ordered)
             like = pd.Series([], dtype=kind, name=self.like.name)

@@ -84,19 +84,6 @@ def level_of(release, names=COLUMNS):
     return release.groupby(names, dropna=False, observed=True).size().min()
 
 
-def without_unused_categories(release):
-    """A release of Dask with the types that TableAggregator gives it.
-
-    On Dask, the type of an anonymized column keeps categories that no row of the table has, while
-    TableAggregator drops them unless they are ordered. The values are the same.
-    """
-    kinds = release.select_dtypes("category")
-    unordered = [name for name in kinds if not kinds[name].cat.ordered]
-    return release.assign(
-        **{name: release[name].cat.remove_unused_categories() for name in unordered}
-    )
-
-
 @pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("block_size", [None, 100])
@@ -108,7 +95,7 @@ def test_the_release_is_that_of_table_aggregator(shuffle, block_size):
     release = on_dask.fit_transform(X)
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters)
     expected = in_memory.fit_transform(table)
-    assert_frame_equal(without_unused_categories(release.compute()), expected)
+    assert_frame_equal(release.compute(), expected)
     assert list(release.dtypes) == list(release.compute().dtypes)
     assert on_dask.n_blocks_ == in_memory.n_blocks_
     assert on_dask.kinds_ == in_memory.kinds_
@@ -158,7 +145,7 @@ def test_roles():
     release = DaskMicroAggregator(columns=COLUMNS, **parameters).fit_transform(X, **roles)
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters, **roles)
     expected = in_memory.fit_transform(table)
-    assert_frame_equal(without_unused_categories(release.compute()), expected)
+    assert_frame_equal(release.compute(), expected)
 
 
 def of_few_people(n, seed=0):
@@ -303,6 +290,8 @@ def test_a_larger_table(tmp_path):
         assert aggregator.information_loss_ == pytest.approx(_loss(table, releases[-1]), rel=0.02)
     assert_frame_equal(*releases)
     read = pd.read_parquet(tmp_path / "table.parquet")
+    # Unordered categories that nobody has are not released.
+    read["blood"] = read["blood"].cat.remove_unused_categories()
     assert list(releases[0].dtypes) == list(read.dtypes)
     assert_frame_equal(releases[0].drop(columns=COLUMNS), read.drop(columns=COLUMNS))
     kept = b"".join(file.read_bytes() for file in (tmp_path / "model").rglob("*.*"))
