@@ -412,9 +412,8 @@ def test_good_jobs_and_verbosities(X, parameters):
 
 
 def test_column_names_of_mixed_types(X):
-    # Found out last, after the partition: nothing may have been set by then.
     frame = pd.DataFrame(X, columns=["age", 1, 2])
-    assert_fit_fails(MicroAggregator(), frame, TypeError, "Feature names are only supported if all")
+    assert_fit_fails(MicroAggregator(), frame, TypeError, "all names must be str")
 
 
 # What a builder or a refiner of one's own may return

@@ -35,7 +35,7 @@ def use(model):
 @pytest.mark.parametrize(
     ("model", "part"),
     [
-        (MicroAggregator(k=4), "_cells"),
+        (MicroAggregator(k=4), "_space"),
         (MicroAggregator(k=4), "n_jobs"),
         (KAIM(k=4, random_state=0), "_groups"),
         (KMember(k=4, random_state=0), "_training_digest"),
