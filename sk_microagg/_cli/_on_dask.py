@@ -41,7 +41,7 @@ from sk_microagg._cli._privacy import (
 from sk_microagg._cli._release_on_dask import CommandRelease
 from sk_microagg._cli._unchanged import fact_of, warn_of_determined, warn_of_singled_out
 from sk_microagg._utils._formatting import fewest_records
-from sk_microagg.metrics._unchanged import SAMPLE_SIZE
+from sk_microagg.metrics._determined import SAMPLE_SIZE
 from sk_microagg.scale import DaskMicroAggregator
 from sk_microagg.scale._release import read_parquet, schema_of
 

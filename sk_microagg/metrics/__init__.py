@@ -9,6 +9,7 @@ from sk_microagg.metrics._attributes import (
     correlation_change,
 )
 from sk_microagg.metrics._cell_enumeration import cell_enumeration
+from sk_microagg.metrics._determined import determined_columns
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
 from sk_microagg.metrics._diversity import (
     closeness,
@@ -29,7 +30,6 @@ from sk_microagg.metrics._propensity import propensity_mse
 from sk_microagg.metrics._risk_utility import risk_utility
 from sk_microagg.metrics._unchanged import (
     UnchangedUniqueness,
-    determined_columns,
     unchanged_uniqueness,
 )
 

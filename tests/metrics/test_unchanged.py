@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from sk_microagg.metrics import (
+    _determined,
     _unchanged,
     determined_columns,
     record_linkage,
@@ -225,6 +226,6 @@ def test_rows_of_one_person_are_alike_anyway(people):
 
 
 def test_a_sample_of_many_records_is_enough(monkeypatch, people):
-    monkeypatch.setattr(_unchanged, "SAMPLE_SIZE", 200)
+    monkeypatch.setattr(_determined, "SAMPLE_SIZE", 200)
     others = pd.DataFrame({"expersq": people.exper**2, "noise": people.wage[::-1].to_numpy()})
     assert determined_columns(people, others) == [(("expersq",), "exper")]
