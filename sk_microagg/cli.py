@@ -7,9 +7,9 @@ import threading
 from contextlib import suppress
 from importlib import import_module
 
-from sk_microagg._cli._errors import CommandError, one_line, require_tables
 from sk_microagg._cli._parser import make_parser
 from sk_microagg._utils._formatting import printable
+from sk_microagg.files._errors import CommandError, one_line, require_tables
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -3,11 +3,11 @@
 import sys
 import time
 
-from sk_microagg._cli._errors import CommandError, require_dask
-from sk_microagg._cli._facts import Fact, print_facts, print_facts_as_json
-from sk_microagg._cli._in_memory import anonymize_in_memory
-from sk_microagg._cli._paths import is_standard, name_of_input
-from sk_microagg._cli._progress import WARNING, CommandProgress
+from sk_microagg._cli._terminal import WARNING, CommandProgress
+from sk_microagg.files._errors import CommandError, require_dask
+from sk_microagg.files._format import is_standard, name_of_input
+from sk_microagg.release._in_memory import anonymize_in_memory
+from sk_microagg.release._summary import Fact, print_facts, print_facts_as_json
 
 OPTIONS_IN_MEMORY = ("ordinal", "date", "number", "categories", "na", "sheet", "sep", "thousands")
 
@@ -19,7 +19,9 @@ def run(options):
     if options.engine == "dask":
         _check_options_on_dask(options)
         require_dask()
-        from sk_microagg._cli._on_dask import anonymize_on_dask as anonymize  # Dask is an extra.
+        from sk_microagg.release._out_of_memory import (
+            anonymize_on_dask as anonymize,  # Dask is an extra.
+        )
     is_shown = not options.quiet and not options.json
     with CommandProgress(is_shown, options.json) as progress:
         facts = anonymize(options, progress)

@@ -6,12 +6,11 @@ import time
 from sklearn.datasets import load_diabetes
 
 from sk_microagg import MicroAggregator
-from sk_microagg._cli._decimals import decimals_of
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._paths import check_target
-from sk_microagg._utils._formatting import percent, printable
+from sk_microagg._utils._formatting import decimals_of, percent, printable
 from sk_microagg._utils._writing import released_file
 from sk_microagg.datasets._visits import visits_csv
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import check_target
 from sk_microagg.metrics import anonymity_level
 
 N_ROWS = 6

@@ -8,25 +8,79 @@ from sk_microagg._cli._arguments import (
     Once,
     at_least_1,
     diversity,
+    encoding,
     jobs,
+    mark,
     positive,
     positive_share,
     seed,
+    separator,
     share,
-)
-from sk_microagg._cli._descriptions import ANONYMIZE, DEMO, EXPLORE, FILES, RISK
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._table_options import (
-    add_format_options,
-    add_kind_options,
-    add_release_options,
+    texts,
 )
 from sk_microagg._utils._base import __version__
 from sk_microagg._utils._formatting import printable
 from sk_microagg.builders import BUILDERS
+from sk_microagg.files._errors import CommandError
 from sk_microagg.refiners import REFINERS
 
 WRONG_USAGE = 2
+
+FILES = """\
+files:
+  Tables are CSV (.csv, .tsv, also .gz; with a header), Excel (.xlsx) or Parquet (.parquet), by the
+  suffix. A pipe, /dev/stdin or - is CSV; with OUT -, the summary goes to stderr.
+  In CSV files, a column holds numbers if all its known cells do, maybe with the same symbol, as %
+  or $; but codes if one of them has a leading zero, as zip codes have, or is too long for a
+  measurement. It holds dates if all are ISO dates. Missing values are: empty cells, NA, N/A, n/a,
+  NaN, nan, null, NULL, ? and *, and what --na names. If most cells are numbers or dates, but not
+  all, that is an error, until --na, --decimal, --thousands, --categorical or --date settles it.
+
+columns:
+  Options that name columns may be repeated, and take names separated by commas. A name that
+  contains a comma is alone in its option, as in --drop 'income, yearly', or in double quotes; an
+  empty one is --drop ''. Spaces around names do not matter.
+"""
+
+ANONYMIZE = """\
+Make a table k-anonymous: every combination of the chosen columns occurs at least K times in OUT.
+
+In a group of rows, numbers and dates are replaced by their mean, rounded to the decimals that the
+column has, and categories by the most frequent one, or as --categories says (TableAggregator). A
+cell is empty where most of a group are. With --method kaim, values are replaced by intervals, nodes
+of hierarchies and * instead. Other columns are released unchanged, so choose all columns by which a
+person could be recognized, and drop names and personal numbers. Those that are not named by
+--sensitive are assumed to be known to intruders: the summary says whom they single out.
+
+k says nothing of what a group shares, and counts rows: --sensitive with --l or --t demands
+different values in each group, --unit counts people, and --strata keeps parts of the table apart.
+"""
+
+RISK = """\
+Compare a release with the original, row by row: its level of anonymity, the records that an
+intruder who knows the original values can re-identify, and the changes. Name the columns that were
+anonymized: of other columns of the release it prints whom they single out. With --sensitive, also
+what classes of equal rows disclose about other columns, which intruders are assumed not to know,
+and with --unit, how many people share a row.
+"""
+
+EXPLORE = """\
+Serve a page on this machine only, and open it in the browser: choose what each column is, see what
+k costs and which risk remains, and write release and report next to the table. The page shows the
+command line that does the same. It ends with Ctrl-C, or when the page is closed.
+"""
+
+DEMO = """\
+Anonymize a table that ships with scikit-learn and show the result; or, with --write, write a
+made-up table of 300 patients to try the other commands on.
+"""
+
+KINDS = {
+    "categorical": "columns of categories, whatever they look like",
+    "ordinal": "columns of values in an order: that of numbers, or as in 'size=small<medium<large'",
+    "date": "columns of dates in a common format, or in a given one, as in 'born=%%d/%%m/%%Y'",
+    "number": "columns of numbers, even if some have leading zeros",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -329,3 +383,93 @@ def _add_jobs(parser):
 def _add_demo(parser):
     parser.add_argument("--write", metavar="CSV", help="write a made-up table to this new file")
     parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
+
+
+def add_format_options(parser):
+    """Add the options that say how tables are written."""
+    parser.add_argument(
+        "--na",
+        type=texts,
+        action="extend",
+        default=[],
+        metavar="TEXT,TEXT",
+        help="more texts that mean that a value is missing",
+    )
+    parser.add_argument(
+        "--decimal", type=mark, default=".", metavar="MARK", help="decimal mark; default: a point"
+    )
+    parser.add_argument(
+        "--thousands",
+        type=mark,
+        metavar="MARK",
+        help="what separates groups of three digits, as a comma in 1,200; default: nothing",
+    )
+    parser.add_argument(
+        "--encoding",
+        type=encoding,
+        default="utf-8",
+        help="encoding of CSV files, such as latin-1; default: %(default)s",
+    )
+    parser.add_argument(
+        "--sheet", metavar="NAME", help="sheet of an Excel file; default: the first"
+    )
+    parser.add_argument(
+        "--sep",
+        type=separator,
+        help=r"separator of the cells of .csv files, such as ';', '|' or \t; default: a comma",
+    )
+    header = parser.add_mutually_exclusive_group()
+    header.add_argument(
+        "--header",
+        action="store_const",
+        const="given",
+        dest="header",
+        help="the first row of CSV files holds names, even if they look like values; by default, "
+        "it is an error if a name is a number or a date, or a value of its own column",
+    )
+    header.add_argument(
+        "--no-header",
+        action="store_const",
+        const="none",
+        dest="header",
+        help="CSV files have no header: columns are named c1, c2, ...",
+    )
+    parser.set_defaults(header="check")
+
+
+def add_kind_options(parser):
+    """Add the options that say what single columns hold."""
+    for kind, help in KINDS.items():
+        parser.add_argument(
+            f"--{kind}",
+            action="append",
+            default=[],
+            metavar="A,B",
+            help=help,
+        )
+
+
+def add_release_options(parser):
+    """Add the options that say how much columns count, and how they are released."""
+    parser.add_argument(
+        "--weights",
+        action="append",
+        default=[],
+        metavar="A=2,B=0.5",
+        help="how much columns count when groups are made; default: 1 each",
+    )
+    parser.add_argument(
+        "--categories",
+        choices=["mode", "shares", "generalize"],
+        help="what is released of categories: the most frequent one of a group, one column of "
+        "shares per category, for models, or the lowest common node of their hierarchy, * without "
+        "one; default: mode",
+    )
+    parser.add_argument(
+        "--round",
+        action="append",
+        default=[],
+        metavar="A=1,N",
+        help="decimals of released means, for single columns or, as a number alone, for all "
+        "others; default: as many as the column has",
+    )

@@ -59,7 +59,7 @@ def typed_command(options):
 
     Examples
     --------
-    >>> from sk_microagg._cli._named import named_columns
+    >>> from sk_microagg._cli._arguments import named_columns
     >>> from sk_microagg._cli._parser import make_parser
     >>> from sk_microagg._cli._typed_command import typed_command
     >>> arguments = ["anonymize", "/home/ann/in.csv", "out.csv", "--ordinal", "size=S<M<L"]

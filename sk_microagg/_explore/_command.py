@@ -3,11 +3,11 @@
 import sys
 import webbrowser
 
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._paths import is_standard, suffix_of_input
-from sk_microagg._cli._progress import CommandProgress
+from sk_microagg._cli._terminal import CommandProgress
 from sk_microagg._utils._formatting import printable
 from sk_microagg._utils._tables import check_report_extra
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import is_standard, suffix_of_input
 
 
 def run(options):

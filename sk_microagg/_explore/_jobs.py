@@ -1,27 +1,18 @@
 """What is computed for the page, each in a process of its own: see `_workers`."""
 
+import io
+import os
+import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._in_memory import (
-    anonymize_in_memory,
-    check_level,
-    check_options,
-    check_targets,
-    group,
-    warn_of_columns,
-)
-from sk_microagg._cli._plan import Plan
-from sk_microagg._cli._privacy import warn_of_large_units
+from sk_microagg._cli._terminal import WARNING
 from sk_microagg._cli._typed_command import command_line
-from sk_microagg._cli._unchanged import of_plan
-from sk_microagg._explore._drafts import Drafts
 from sk_microagg._explore._measures import (
     about_sensitive,
     columns_before_and_after,
@@ -33,9 +24,8 @@ from sk_microagg._explore._measures import (
     rounded_loss,
     rounded_unit_share,
 )
-from sk_microagg._explore._progress import SentProgress
 from sk_microagg._explore._settings import parsed
-from sk_microagg._explore._state import state_of
+from sk_microagg._explore._tables import state_of
 from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._formatting import (
     fewest_records,
@@ -44,11 +34,30 @@ from sk_microagg._utils._formatting import (
     share_in_words,
 )
 from sk_microagg._utils._progress import seconds_left
+from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 from sk_microagg.cli import clean_up_when_ended
+from sk_microagg.files._errors import CommandError
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.release._cautions import of_plan
+from sk_microagg.release._demands import warn_of_large_units
+from sk_microagg.release._in_memory import (
+    anonymize_in_memory,
+    check_level,
+    check_options,
+    check_targets,
+    group,
+    warn_of_columns,
+)
+from sk_microagg.release._plan import Plan
 
 NO_TRACE = np.empty((0, 2))
+
+# Where the release is named among the arguments of `anonymize`.
+RELEASE = 2
+
+# How a search ends a line, if it knows.
+LEFT = re.compile(r", (\d+) s left$")
 
 
 def preview(send, table, arguments, is_sample, hidden):
@@ -269,3 +278,115 @@ def _point(table, arguments, k):
         point["homogeneity"] = rounded_share(share)
         point["words"]["homogeneity"] = share_in_words(share, len(records), fewest_records(k))
     return point
+
+
+class Drafts:
+    """The files that a command writes, in a folder of their own until they are published.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The arguments of `anonymize`.
+
+    folder : str
+        A new folder, next to the files.
+
+    Attributes
+    ----------
+    arguments : list of str
+        The same arguments, for files in the folder.
+    """
+
+    def __init__(self, arguments, folder):
+        self._folder = Path(folder)
+        self._folder.mkdir(PRIVATE_FOLDER)
+        places = [RELEASE]
+        if "--report" in arguments:
+            places.append(arguments.index("--report") + 1)
+        self._targets = [Path(arguments[place]) for place in places]
+        self.arguments = list(arguments)
+        for place, target in zip(places, self._targets, strict=True):
+            self.arguments[place] = str(self._folder / target.name)
+
+    def publish(self):
+        """Move the files to where they belong."""
+        for target in self._targets:
+            os.replace(self._folder / target.name, target)
+
+    def hidden(self, message):
+        """Return a message whose text names the files, and not where their drafts are."""
+        return {**message, "text": message["text"].replace(f"{self._folder}{os.sep}", "")}
+
+    def remove(self):
+        """Remove the folder, and what is left in it."""
+        remove_folder(self._folder)
+
+
+class SentProgress:
+    """Stands for `CommandProgress`, and sends what that would print.
+
+    Parameters
+    ----------
+    send : callable
+        Takes messages for the page.
+
+    Attributes
+    ----------
+    is_shown : bool
+        Whether the user sees it, which is so.
+
+    said : list of str
+        The warnings.
+    """
+
+    is_shown = True
+
+    def __init__(self, send):
+        self._send = send
+        self.said = []
+
+    def show(self, step):
+        """Send the current step."""
+        self._send({"text": step})
+
+    def say(self, text):
+        """Keep a warning."""
+        self.said.append(on_the_page(text.removeprefix(WARNING)))
+
+    @contextmanager
+    def of_search(self):
+        """Send the lines that a search prints, and how far it is, if it says so."""
+        with redirect_stdout(_SentLines(self._send)):
+            yield
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+class _SentLines(io.TextIOBase):
+    """A terminal whose current line is sent."""
+
+    def __init__(self, send):
+        self._send = send
+        self._start = time.monotonic()
+
+    def write(self, text):
+        line = text.replace("\r", "\n").strip("\n").rpartition("\n")[2].strip()
+        if line:
+            self._send({"text": LEFT.sub("", line), **self._how_far(line)})
+        return len(text)
+
+    def isatty(self):
+        return True
+
+    def _how_far(self, line):
+        """The share that is done and the seconds that are left, as a line says; maybe nothing."""
+        found = LEFT.search(line)
+        if found is None:
+            return {}
+        gone, left = time.monotonic() - self._start, int(found[1])
+        # Less than half a second is written as 0.
+        return {"share": gone / (gone + max(left, 0.5)), "seconds_left": left}

@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg import TableAggregator
-from sk_microagg._cli._facts import Fact
-from sk_microagg._cli._released import describe
-from sk_microagg._explore._distributions import distributions
+from sk_microagg._explore._description import distributions
 from sk_microagg._utils._formatting import (
     at_most,
     expected_matches,
@@ -25,6 +23,7 @@ from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.metrics._risk_utility import linkage_of_release
 from sk_microagg.plotting._released_groups import ReleasedGroups
+from sk_microagg.release._summary import Fact, describe
 
 # Groups are placed in steps of this share of the picture.
 STEP_IN_PLANE = 0.02

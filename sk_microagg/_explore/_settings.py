@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from sk_microagg._cli._columns import choose_by_options
-from sk_microagg._cli._declared import KINDS, Declared
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._named import named_columns
+from sk_microagg._cli._arguments import named_columns
 from sk_microagg._cli._parser import make_parser
+from sk_microagg.files._declared import KINDS, Declared
+from sk_microagg.files._errors import CommandError
+from sk_microagg.release._plan import choose_by_options
 
 # Roles of columns, and the options that name them. Those to keep are named by none.
 ROLES = {

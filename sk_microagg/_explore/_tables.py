@@ -5,14 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._format import Format
-from sk_microagg._cli._hierarchies import read_hierarchies
-from sk_microagg._cli._paths import suffix_of_input
-from sk_microagg._cli._tables import read_table
 from sk_microagg._explore._description import K, describe_table, sampled_rows
 from sk_microagg._explore._settings import Source, arguments_of
-from sk_microagg._explore._state import state_of
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import Format, suffix_of_input
+from sk_microagg.files._table import read_table
+from sk_microagg.release._plan import read_hierarchies
 
 # By the kinds that are recognized, those that can be declared.
 KINDS_TO_DECLARE = {
@@ -135,3 +133,12 @@ class OpenTable:
             "report": f"{stem}_report.html",
             "overwrite": False,
         }
+
+
+def state_of(path):
+    """Return what changes when a file does; raise CommandError if there is no such file."""
+    try:
+        state = os.stat(path)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    return state.st_mtime_ns, state.st_size, state.st_ino

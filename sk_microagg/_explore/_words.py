@@ -2,7 +2,7 @@
 
 import re
 
-from sk_microagg._cli._mistyped import SMALLEST_SHARE
+from sk_microagg.files._mistyped import SMALLEST_SHARE
 
 # A name as the shell wants it.
 NAME = r"('(?:[^']|'\"'\"')*'|[^\s;,]*[^\s;,.])"

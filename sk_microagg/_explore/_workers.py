@@ -9,10 +9,10 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-from sk_microagg._cli._errors import CommandError, one_line
 from sk_microagg._explore import _jobs
 from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._writing import remove_folder
+from sk_microagg.files._errors import CommandError, one_line
 
 # Seconds that a process has to remove what it was writing.
 SECONDS_TO_END = 5.0

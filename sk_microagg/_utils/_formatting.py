@@ -23,6 +23,9 @@ COARSE_PERCENTS = 5, 10, 25, 50, 75, 100
 MOST_LINES = 5
 MOST_NAMES = 8
 
+# Beyond this number of decimals, floats have digits that nobody wrote.
+MOST_DECIMALS = 15
+
 
 def percent(share: float, digits: int = 2) -> str:
     """A share in percent.
@@ -366,3 +369,24 @@ def printable(text: object) -> str:
 def shown(name: str) -> str:
     """A name in a list of names, in quotes if it would not be seen or could be several."""
     return repr(name) if not name.strip() or name != name.strip() or "," in name else name
+
+
+def decimals_of(floats):
+    """The smallest number of decimals with which floats are written exactly; None if too many.
+
+    Parameters
+    ----------
+    floats : ndarray
+        The floats, maybe with NaN.
+
+    Returns
+    -------
+    decimals : int or None
+        Number of decimals.
+    """
+    known = floats[np.isfinite(floats)]
+    wide = known.astype(np.float64)
+    for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2)):
+        if np.array_equal(np.round(wide, decimals).astype(known.dtype), known):
+            return decimals
+    return None

@@ -1,7 +1,7 @@
 import pytest
 
-from sk_microagg._cli._columns import choose_columns
-from sk_microagg._cli._errors import CommandError
+from sk_microagg.files._errors import CommandError
+from sk_microagg.release._plan import choose_columns
 
 NAMES = ["a", "b", "c", "d"]
 

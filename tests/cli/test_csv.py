@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sk_microagg._cli._csv import ROWS_AT_A_TIME, read_csv, write_csv
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._format import FileStyle, Format
+from sk_microagg.files._csv_files import ROWS_AT_A_TIME, read_csv, write_csv
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import FileStyle, Format
 
 
 def read(path, sep=None, is_compressed=False, encoding="utf-8"):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sk_microagg._cli._columns import choose_columns
-from sk_microagg._cli._declared import Declared
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._named import named_columns
+from sk_microagg._cli._arguments import named_columns
 from sk_microagg._cli._parser import make_parser
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._errors import CommandError
+from sk_microagg.release._plan import choose_columns
 
 NAMES = ["age", "zip", "born", "size", "ill"]
 

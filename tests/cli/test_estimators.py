@@ -3,16 +3,16 @@ import pandas as pd
 import pytest
 
 from sk_microagg import KAIM, TableAggregator
-from sk_microagg._cli._declared import Declared
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._estimators import check_method, make_estimator, make_refiner
-from sk_microagg._cli._kinds import Column
-from sk_microagg._cli._named import named_columns
-from sk_microagg._cli._numbers import NumberNotation
+from sk_microagg._cli._arguments import named_columns
 from sk_microagg._cli._parser import make_parser
-from sk_microagg._cli._roles import Roles
+from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._number_notation import NumberNotation
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
+from sk_microagg.release._demands import Roles
+from sk_microagg.release._estimators import check_method, make_estimator, make_refiner
 
 NUMBER = Column("a", "number", "", np.array([1.0, np.nan]), NumberNotation(2))
 TEXT = Column("b", "category", "", np.array(["x", None], dtype=object))

@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._format import Format
-from sk_microagg._cli._tables import read_table
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import Format
+from sk_microagg.files._table import read_table
 
 NUMBERS = [f"{i},{i % 7 * 1.5},{'ab'[i % 2]}" for i in range(4001, 4031)]
 # Each cell but the last occurs once in its column.

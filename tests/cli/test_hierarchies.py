@@ -1,7 +1,7 @@
 import pytest
 
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._hierarchies import read_hierarchies
+from sk_microagg.files._errors import CommandError
+from sk_microagg.release._plan import read_hierarchies
 
 TOWNS = "Bari;coast;*\nNaples;coast;*\nRome;inland;*\n"
 

@@ -4,12 +4,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sk_microagg._cli._identifiers import identifiers
-from sk_microagg._cli._tables import Table
+from sk_microagg.files._table import Table
+from sk_microagg.release._cautions import identifiers
 
 dd = pytest.importorskip("dask.dataframe")
 from sk_microagg._cli import _identifiers_on_dask  # noqa: E402
-from sk_microagg._cli._identifiers_on_dask import count_on_dask, identifiers_on_dask  # noqa: E402
+from sk_microagg.release._columns_on_dask import count_on_dask, identifiers_on_dask  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")

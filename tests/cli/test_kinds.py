@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sk_microagg._cli._declared import Declared
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._format import Format
-from sk_microagg._cli._kinds import column_of_text, why_no_numbers
+from sk_microagg.files._column_kinds import column_of_text, why_no_numbers
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import Format
 
 GERMAN = Format(decimal=",", thousands=".")
 AMERICAN = Format(thousands=",")

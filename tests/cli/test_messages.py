@@ -4,10 +4,10 @@ import gzip
 
 import pytest
 
-from sk_microagg._cli._format import Format
 from sk_microagg._cli._parser import make_parser
 from sk_microagg._utils._writing import SUFFIXES_OF_PAGES
 from sk_microagg.cli import main
+from sk_microagg.files._format import Format
 
 TABLE = "age,town\n" + "".join(f"{i},{'AB'[i % 2]}\n" for i in range(12))
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sk_microagg._cli._dates import DateNotation
-from sk_microagg._cli._kinds import Column
-from sk_microagg._cli._mistyped import hints_about
-from sk_microagg._cli._numbers import NumberNotation
+from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._date_notation import DateNotation
+from sk_microagg.files._mistyped import hints_about
+from sk_microagg.files._number_notation import NumberNotation
 
 AGES = [*range(18, 80)]
 
@@ -196,7 +196,7 @@ def test_the_page_says_it_beside_the_column(write):
     numbers = [*AGES, 73_941]
     rows = [f"{age},{age % 4 + 1},{x}" for age, x in zip([*AGES, 999], numbers, strict=True)]
     path = write("t.csv", "\n".join(["a: age,q: st.code,x", *rows, ""]))
-    from sk_microagg._cli._tables import read_table
+    from sk_microagg.files._table import read_table
 
     described = describe_table(read_table(str(path)), shows_rows=False)
     assert [column["hint"] for column in described["columns"]] == [

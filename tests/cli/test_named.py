@@ -2,9 +2,9 @@
 
 import pytest
 
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._named import named_columns
+from sk_microagg._cli._arguments import named_columns
 from sk_microagg._cli._parser import make_parser
+from sk_microagg.files._errors import CommandError
 
 NAMES = ["", "age", " pay ", "income, yearly", "income", "a=b", "a", 'say "hi"', "two\nlines"]
 

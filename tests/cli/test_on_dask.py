@@ -237,7 +237,7 @@ def test_metadata_of_the_table_is_removed(run, visits, tmp_path):
 
 
 def test_nothing_is_written_below_k(fails, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("sk_microagg._cli._release_on_dask.anonymity_level", lambda release: 4)
+    monkeypatch.setattr("sk_microagg.release._out_of_memory.anonymity_level", lambda release: 4)
     line = fails("anonymize", folder, tmp_path / "out", *CHOICE)
     assert line.startswith("A row of the release occurs 4 times, fewer than k=5: nothing was")
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._cli._order import rows_correspond
+from sk_microagg._cli._compared import rows_correspond
 
 rng = np.random.default_rng(0)
 SYNTHETIC = {

@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._paths import check_target, suffix_of
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import check_target, suffix_of
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg._cli._privacy import privacy_facts
 from sk_microagg._utils._formatting import rounded_up
 from sk_microagg.metrics import closeness, homogeneity, unit_share
 from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.release._demands import privacy_facts
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")

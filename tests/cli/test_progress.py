@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from terminals import Terminal
 
-from sk_microagg._cli._progress import CommandProgress
+from sk_microagg._cli._terminal import CommandProgress
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
 

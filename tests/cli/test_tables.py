@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._format import Format
-from sk_microagg._cli._tables import read_table, write_table
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import Format
+from sk_microagg.files._table import read_table, write_table
 
 
 def by_column(release):

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sk_microagg._cli._declared import Declared
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._format import Format
-from sk_microagg._cli._typed import column_of_type
-from sk_microagg._cli._written import written_cells
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._errors import CommandError
+from sk_microagg.files._format import Format
+from sk_microagg.files._typed_columns import column_of_type
+from sk_microagg.files._written import written_cells
 
 
 def column(cells, kind=None, **kinds):

@@ -14,9 +14,9 @@ import psutil
 import pytest
 from servers import COMMAND, PATIENT, OpenPage, serve, wait_until
 
-from sk_microagg._cli._errors import CommandError
 from sk_microagg._explore._workers import JOBS
 from sk_microagg.cli import main
+from sk_microagg.files._errors import CommandError
 
 # Seconds of a search or proof that no test waits for.
 LONG = 3600

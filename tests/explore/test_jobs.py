@@ -12,9 +12,9 @@ import pytest
 from marks import slow_but_first
 from servers import serve
 
-from sk_microagg._cli._errors import CommandError
 from sk_microagg._explore import _description, _workers
 from sk_microagg.cli import main
+from sk_microagg.files._errors import CommandError
 from sk_microagg.metrics import closeness, diversity
 
 

@@ -9,10 +9,10 @@ import pytest
 from marks import slow_but_first
 from servers import serve
 
-from sk_microagg._cli._errors import CommandError
 from sk_microagg._explore import _description
 from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._formatting import expected_matches
+from sk_microagg.files._errors import CommandError
 from sk_microagg.metrics import RecordLinkage
 
 N = 60

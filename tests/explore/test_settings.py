@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from sk_microagg._cli._columns import choose_by_options
-from sk_microagg._cli._declared import Declared
-from sk_microagg._cli._errors import CommandError
-from sk_microagg._cli._named import named_columns
+from sk_microagg._cli._arguments import named_columns
 from sk_microagg._cli._parser import make_parser
 from sk_microagg._explore._settings import OPTIONS_OF_KINDS, ROLES, Source, arguments_of, parsed
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._errors import CommandError
+from sk_microagg.release._plan import choose_by_options
 
 HOSTILE = ["", " ", ",", ",,", '"', '""', "'", "=", "a=2", "a=b=c", "-", "--", "--drop", "-k", "k"]
 HOSTILE += ["--force", "--drop=a", "a,b", 'a"b', '"a"', '"a,b"', " a", "a ", "a", "b", "a\nb", "\n"]

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from sk_microagg._cli._errors import CommandError
 from sk_microagg._explore._words import on_the_page
+from sk_microagg.files._errors import CommandError
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Files as tables of typed columns, and releases written as the files were."""

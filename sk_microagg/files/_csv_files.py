@@ -1,0 +1,272 @@
+"""Tables in CSV files: all cells as text, exactly as they are in the file."""
+
+import csv
+import gzip
+import io
+import re
+import sys
+from contextlib import contextmanager
+from itertools import chain, islice
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sk_microagg._utils._csv import CSVError, EncodingError, opened_csv
+from sk_microagg._utils._formatting import counted
+from sk_microagg.files._errors import CommandError, one_line
+from sk_microagg.files._format import FileStyle, Format, is_standard, name_of_input
+
+ROWS_AT_A_TIME = 50_000
+
+MADE_NAME = re.compile(r"c([1-9]\d*)")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT")
+
+
+def read_csv(path, format, *, sep, is_compressed):
+    """Read a table from a CSV file, a pipe or standard input.
+
+    Unlike pandas, it neither fills rows that are too short nor changes duplicate names.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    format : Format
+        Its encoding, and what is known about its header.
+
+    sep : str or None
+        Separator of cells; None for a comma, unless that looks wrong.
+
+    is_compressed : bool
+        Whether it is a gzip file.
+
+    Returns
+    -------
+    cells : pyarrow.Table
+        The cells, as text.
+
+    style : FileStyle
+        How its lines are written.
+    """
+    source = sys.stdin.buffer if is_standard(path) else path
+    path = name_of_input(path)
+    try:
+        with opened_csv(
+            source, sep=sep or ",", is_compressed=is_compressed, encoding=format.encoding
+        ) as rows:
+            cells = _read_rows(rows, path, sep, format.header)
+    except EncodingError as error:
+        advice = "Name its encoding by --encoding, such as latin-1, cp1252 or utf-16."
+        if format.encoding != Format.encoding:
+            advice = f"Name another encoding by --encoding, or leave it out for {Format.encoding}."
+        raise CommandError(f"{one_line(error)} {advice}") from error
+    except CSVError as error:
+        raise CommandError(str(error)) from error
+    if format.header == "check":
+        check_header(path, cells)
+    return cells, FileStyle(rows.has_mark, rows.line_end)
+
+
+def _read_rows(rows, path, sep, header):
+    # Blank lines are skipped; the only cell of a record that is missing is written as "".
+    records = (row for row in rows if row)
+    first = next(records, None)
+    if first is None:
+        raise CommandError(f"{path} is empty.")
+    n_columns = len(first)
+    if sep is None and n_columns == 1:
+        _check_separator(path, first[0])
+    if holds_names(first, header):
+        names = first
+        while names[-2:] == ["", ""]:  # One column without a name is a column; several end lines.
+            names.pop()
+    else:
+        names = made_names(n_columns)
+        records = chain([first], records)
+    chunks = [[] for _ in names]
+    while batch := list(islice(_of_length(names, records, rows, path), ROWS_AT_A_TIME)):
+        for chunk, column in zip(chunks, zip(*batch, strict=True), strict=True):
+            chunk.append(pa.array(column, pa.string()))
+    return pa.Table.from_arrays([pa.chunked_array(c, pa.string()) for c in chunks], names=names)
+
+
+def _check_separator(path, cell):
+    for other in (";", "\t", "|"):
+        if other in cell:
+            # The message does not quote the cell, which may be a whole record.
+            raise CommandError(
+                f"{path} has one column, and {other!r} in its first row: is it --sep {other!r}? If "
+                "not, say --sep ','."
+            )
+
+
+def _of_length(names, records, rows, path):
+    """The records, with as many cells as there are names.
+
+    Some programs end every row with a separator: empty cells at the end that have no name count for
+    nothing.
+    """
+    n_cells = len(names)
+    n_named = next((n for n in range(n_cells, 0, -1) if names[n - 1]), n_cells)
+    for record in records:
+        if len(record) != n_cells:
+            if len(record) < n_named or any(record[n_cells:]):
+                raise CommandError(
+                    f"{path}, line {rows.line_num}: a row has {counted(len(record), 'cell')}, but "
+                    f"the first row has {n_cells}."
+                )
+            record = (record + [""] * n_cells)[:n_cells]
+        yield record
+
+
+def write_csv(cells, path, encoding, style, *, sep, is_compressed):
+    """Write a CSV file; nulls and NaN are empty cells.
+
+    Parameters
+    ----------
+    cells : pyarrow.Table
+        The table.
+
+    path : path
+        The file, or "-" for standard output.
+
+    encoding : str
+        Its encoding.
+
+    style : FileStyle
+        How its lines are written.
+
+    sep : str or None
+        Separator of cells; None for a comma.
+
+    is_compressed : bool
+        Whether to write a gzip file.
+    """
+    columns = [_without_nan(column) for column in cells.columns]
+    cells = pa.Table.from_arrays(columns, names=cells.column_names)
+    # Before Python 3.13, the csv module does not quote carriage returns.
+    quoting = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
+    if style.has_mark and encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        encoding = "utf-8-sig"
+    with _opened(path, is_compressed, encoding) as file:
+        writer = csv.writer(
+            file, delimiter=sep or ",", lineterminator=style.line_end, quoting=quoting
+        )
+        writer.writerow(cells.column_names)
+        for batch in cells.to_batches(max_chunksize=ROWS_AT_A_TIME):
+            columns = [column.to_pylist() for column in batch.columns]
+            writer.writerows(zip(*columns, strict=True))
+
+
+def _without_nan(column):
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+
+
+def _has_carriage_return(cells):
+    return any("\r" in name for name in cells.column_names) or any(
+        pc.any(pc.match_substring(column, "\r")).as_py()
+        for column in cells.columns
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    )
+
+
+@contextmanager
+def _opened(path, is_compressed, encoding):
+    if is_standard(path):
+        sys.stdout.flush()
+        file = io.TextIOWrapper(sys.stdout.buffer, encoding=encoding, newline="")
+        try:
+            yield file
+            file.flush()
+        finally:
+            file.detach()
+        return
+    with open(path, "wb") as binary:
+        if is_compressed:
+            # Without name and time, so that the same release has the same bytes.
+            with (
+                gzip.GzipFile("", "wb", fileobj=binary, mtime=0) as compressed,
+                io.TextIOWrapper(compressed, encoding=encoding, newline="") as file,
+            ):
+                yield file
+        else:
+            with io.TextIOWrapper(binary, encoding=encoding, newline="") as file:
+                yield file
+
+
+def made_names(n_columns):
+    """Names for the columns of a file without a header."""
+    return [f"c{number}" for number in range(1, n_columns + 1)]
+
+
+def holds_names(row, header):
+    """Whether the first row of a file is its header, according to the user.
+
+    Parameters
+    ----------
+    row : list of str
+        The row.
+
+    header : {"check", "given", "none", "none or made"}
+        What the user says. "none or made": it is a header only if it holds names of `made_names`.
+
+    Returns
+    -------
+    is_header : bool
+        Whether it is the header.
+    """
+    if header == "none or made":
+        matches = [MADE_NAME.fullmatch(cell) for cell in row]
+        numbers = [int(match[1]) for match in matches if match]
+        return len(numbers) == len(row) and numbers == sorted(set(numbers))
+    return header != "none"
+
+
+def header_of_release(header):
+    """What is known about the header of a release, given that of the original.
+
+    The release of a file without a header has names of `made_names`, without the dropped columns.
+    """
+    return "none or made" if header == "none" else header
+
+
+def check_header(path, cells):
+    """Raise if a name looks like a value: the first record would be released as names.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    cells : pyarrow.Table
+        Its columns, of text.
+    """
+    for place, (name, column) in enumerate(zip(cells.column_names, cells.columns, strict=True), 1):
+        name = name.strip()
+        if _is_number_or_date(name):
+            what = "a number or a date"
+        elif name and pc.any(pc.equal(pc.utf8_trim_whitespace(column), name)).as_py():
+            what = "what a later row holds as a value"
+        else:
+            continue
+        # The message does not quote the cell, which may belong to a person.
+        raise CommandError(
+            f"{path} seems to have no header: in column {place} of {cells.num_columns} its first "
+            f"row holds {what}. If that row is a record, say --no-header, which names the columns "
+            "c1, c2, ...; if it holds names, say --header."
+        )
+
+
+def _is_number_or_date(cell):
+    if not any(map(str.isdigit, cell)):
+        return False
+    if not any(map(str.isalpha, cell)) or TIME.match(cell):
+        return True
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

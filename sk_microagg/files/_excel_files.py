@@ -1,0 +1,195 @@
+"""Tables in Excel files, through openpyxl."""
+
+import datetime
+import io
+import re
+from collections import Counter
+from importlib import import_module
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import pyarrow as pa
+
+from sk_microagg.files._csv_files import check_header, holds_names, made_names
+from sk_microagg.files._errors import CommandError, one_line
+from sk_microagg.files._format import FileStyle
+
+# Formats of new dates; openpyxl has none for columns that it did not read.
+DATE_FORMAT, TIME_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
+
+# A format that shows digits, parts of dates and marks, and no words, which may be about one person.
+FORMAT_WITHOUT_TEXT = re.compile(r"General|@|[#0?.,%ymdhsE+/: _()$€;-]*")
+
+MOST_ROWS = 1_048_576
+
+# When files were written, as they say: the same release has to be the same file at any time.
+WRITTEN = datetime.datetime(1980, 1, 1)
+
+# What a column may hold to be of a type; the first that fits is its type.
+TYPES = [
+    ((bool,), pa.bool_()),
+    ((int,), pa.int64()),
+    ((int, float), pa.float64()),
+    ((datetime.datetime,), pa.timestamp("us")),
+]
+
+
+def require_openpyxl(path):
+    """Import openpyxl; raise if it is not installed."""
+    try:
+        return import_module("openpyxl")
+    except ImportError as error:
+        raise CommandError(
+            f"{path}: Excel files need openpyxl: install sk-microagg[table]."
+        ) from error
+
+
+def read_xlsx(path, format):
+    """Read a sheet of an Excel file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    format : Format
+        The sheet, texts that mean missing, and what is known about the header.
+
+    Returns
+    -------
+    cells : pyarrow.Table
+        The cells: columns of numbers, dates or truth values, and all others as text.
+
+    style : FileStyle
+        The formats in which Excel shows them.
+    """
+    openpyxl = require_openpyxl(path)
+    try:
+        book = openpyxl.load_workbook(path, data_only=True)
+    except OSError:
+        raise
+    except Exception as error:  # Broken files raise errors of several libraries.
+        raise CommandError(f"{path} is not an Excel file: {one_line(error)}") from error
+    rows = _rows(book, path, format)
+    if not rows:
+        raise CommandError(f"{path} is empty.")
+    first = [_text(cell.value) for cell in rows[0]]
+    has_names = holds_names(first, format.header)
+    names = first if has_names else made_names(len(first))
+    columns = [[row[place] for row in rows[has_names:]] for place in range(len(names))]
+    values = [[cell.value for cell in column] for column in columns]
+    if format.header == "check":
+        texts = [pa.array(map(_text, column), pa.string()) for column in values]
+        check_header(path, pa.Table.from_arrays(texts, names=names))
+    cells = [_typed(column, format.missing) for column in values]
+    found = [_number_format(column, format.fewest) for column in columns]
+    number_formats = dict(zip(names, found, strict=True))
+    return pa.Table.from_arrays(cells, names=names), FileStyle(number_formats=number_formats)
+
+
+def _rows(book, path, format):
+    """The rows of the sheet that are not blank, up to the last column that is used."""
+    if format.sheet is not None and format.sheet not in book.sheetnames:
+        sheets = ", ".join(map(repr, book.sheetnames))
+        raise CommandError(f"--sheet {format.sheet} is not in {path}, which has {sheets}.")
+    sheet = book[format.sheet or book.sheetnames[0]]
+    rows = [row for row in sheet.iter_rows() if any(cell.value is not None for cell in row)]
+    used = [place for row in rows for place, cell in enumerate(row) if cell.value is not None]
+    return [row[: max(used) + 1] for row in rows]
+
+
+def _number_format(cells, fewest):
+    """The most frequent format of a column; it has text in it only if so many cells have it."""
+    formats = Counter(cell.number_format for cell in cells if cell.value is not None)
+    for found, n_cells in formats.most_common(1):
+        if n_cells >= fewest or FORMAT_WITHOUT_TEXT.fullmatch(found):
+            return found
+    return "General"
+
+
+def _typed(values, missing):
+    """The cells of a column as one type; as text if they have several, or some mean missing."""
+    known = [value for value in values if value is not None]
+    if known and not any(_text(value).strip() in missing for value in known):
+        if all(map(_is_midnight, known)):
+            days = [None if value is None else value.date() for value in values]
+            return pa.array(days, pa.date32())
+        for classes, kind in TYPES:
+            if all(type(value) in classes for value in known):
+                return pa.array(values, kind)
+    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+
+
+def _is_midnight(value):
+    return isinstance(value, datetime.datetime) and value.time() == datetime.time()
+
+
+def _text(value):
+    """The text of a cell, as a CSV file would have it."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if _is_midnight(value):
+        return str(value.date())
+    return str(value)
+
+
+def write_xlsx(cells, path, style):
+    """Write an Excel file; nulls are empty cells.
+
+    Parameters
+    ----------
+    cells : pyarrow.Table
+        The table.
+
+    path : path
+        The file.
+
+    style : FileStyle
+        The formats in which Excel shows the columns.
+    """
+    openpyxl = require_openpyxl(path)
+    if cells.num_rows >= MOST_ROWS:
+        raise CommandError(f"An Excel file has at most {MOST_ROWS} rows: write CSV or Parquet.")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    try:
+        for place, name in enumerate(cells.column_names, 1):
+            _write_cell(sheet.cell(1, place), name, "General")
+            number_format = (style.number_formats or {}).get(name, "General")
+            for row, value in enumerate(cells[name].to_pylist(), 2):
+                _write_cell(sheet.cell(row, place), value, number_format)
+    except openpyxl.utils.exceptions.IllegalCharacterError as error:
+        raise CommandError(
+            "A cell has a control character, which Excel files cannot hold: write CSV or Parquet."
+        ) from error
+    with open(path, "wb") as file:
+        _save(book, file)
+
+
+def _save(book, file):
+    """Write a workbook as openpyxl does, without the time of writing."""
+    properties = import_module("openpyxl.xml.constants").ARC_CORE
+    written = io.BytesIO()
+    book.save(written)
+    book.properties.created = book.properties.modified = WRITTEN
+    with ZipFile(written) as dated, ZipFile(file, "w", ZIP_DEFLATED) as undated:
+        for name in dated.namelist():
+            content = dated.read(name)
+            if name == properties:
+                tree = book.properties.to_tree()
+                content = import_module("openpyxl.xml.functions").tostring(tree)
+            entry = ZipInfo(name, WRITTEN.timetuple()[:6])
+            undated.writestr(entry, content, ZIP_DEFLATED)
+
+
+def _write_cell(cell, value, number_format):
+    if value is None or value != value:
+        return
+    cell.value = value
+    if isinstance(value, str):
+        cell.data_type = "s"  # also what looks like a formula
+        return
+    if number_format in ("General", "@") and isinstance(value, datetime.date):
+        number_format = TIME_FORMAT if isinstance(value, datetime.datetime) else DATE_FORMAT
+    cell.number_format = number_format

@@ -1,0 +1,203 @@
+"""What a user is told about a request: a code, the column and the facts, in the terms of a front.
+
+Shell, page and Python name the same parameters in their own ways: `--categorical town`, "choose the
+kind category", `categorical=['town']`. So a message is an object, and a voice puts it into words.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+
+from sk_microagg._utils._formatting import shown
+
+
+class Option:
+    """A parameter of a request that a message names, or that it advises to use.
+
+    Parameters
+    ----------
+    name : str
+        Its name in Python, or the name of another remedy that the voices know.
+
+    value : object, default=None
+        The value that is meant; None for the parameter itself.
+
+    column : str or None, default=None
+        The column that it is used for.
+    """
+
+    def __init__(self, name: str, value: object = None, column: str | None = None):
+        self.name, self.value, self.column = name, value, column
+
+    def __repr__(self) -> str:
+        return f"Option({self.name!r}, {self.value!r}, {self.column!r})"
+
+
+class Voice:
+    """How Python's users name parameters; the shell and the page have voices of their own."""
+
+    verb = "pass "
+
+    # What to do where that is no parameter alone, by the name of an `Option`.
+    phrases = {
+        "complete_order": "complete the order",
+        "leave_out": "leave out {value}",
+        "name_missing": "name texts that mean missing in na",
+        "generalize": "drop it, or generalize it: pass hierarchies, with categories='generalize'",
+        "not_in_order": "pass the order of its values, as in ordinal={{{column!r}: ['low', 'high']}}",
+        "say_pattern": "pass the pattern of its dates, as in date={{{column!r}: '%d %b %Y'}}",
+    }
+
+    def option(self, option: Option) -> str:
+        """The name of a parameter, maybe with a value."""
+        name, value, column = option.name, option.value, option.column
+        if column is not None:
+            return f"{name}={[column] if value is None else {column: value}!r}"
+        return name if value is None else f"{name}={value!r}"
+
+    def advice(self, options: tuple) -> str:
+        """What to do: one of some options."""
+        parts, is_after_verb = [], False
+        for option in options:
+            phrase = self.phrases.get(option.name)
+            if phrase is not None:
+                value = self.option(Option(option.value)) if option.value else ""
+                parts.append(phrase.format(value=value, column=option.column))
+                is_after_verb = False
+            else:
+                parts.append(("" if is_after_verb else self.verb) + self.option(option))
+                is_after_verb = True
+        return ", or ".join(parts)
+
+
+PYTHON = Voice()
+
+
+class Message:
+    """One thing to tell a user.
+
+    Parameters
+    ----------
+    code : str
+        What it is about, for programs.
+
+    text : str
+        A text with gaps, as for `str.format`: `{column}`, and one for each fact.
+
+    column : str or None, default=None
+        The column that it is about.
+
+    **facts : object
+        What fills the gaps: numbers and texts as they are, an `Option` as the front names it, and a
+        tuple of some as advice.
+    """
+
+    def __init__(self, code: str, text: str, column: str | None = None, **facts: object):
+        self.code, self.text, self.column, self.facts = code, text, column, facts
+
+    def in_words(self, voice: Voice = PYTHON) -> str:
+        """The whole text in the terms of a front."""
+        words = {name: self._fact(fact, voice) for name, fact in self.facts.items()}
+        column = None if self.column is None else shown(self.column)
+        return self.text.format(column=column, **words)
+
+    @staticmethod
+    def _fact(fact: object, voice: Voice) -> object:
+        if isinstance(fact, Option):
+            return voice.option(fact)
+        if isinstance(fact, Message):
+            return fact.in_words(voice)
+        return voice.advice(fact) if isinstance(fact, tuple) else fact
+
+    def __str__(self) -> str:
+        return self.in_words()
+
+
+class RequestError(ValueError):
+    """A request that cannot be fulfilled, or a file that cannot be read or written.
+
+    Its parameters are those of `Message`; `str` has the terms of Python.
+
+    Attributes
+    ----------
+    message : Message
+        What is wrong, to be put into the words of another front.
+
+    Examples
+    --------
+    >>> from sk_microagg.release import RequestError, release_file
+    >>> try:
+    ...     release_file("visits.csv", "release.csv", k=5)
+    ... except RequestError as error:
+    ...     print(error.code, "|", error)
+    cannot_read | visits.csv cannot be read: No such file or directory.
+    """
+
+    def __init__(self, code: str, text: str, column: str | None = None, **facts: object):
+        super().__init__(code, text, column, facts)
+        self.message = Message(code, text, column, **facts)
+
+    @property
+    def code(self) -> str:
+        """What is wrong, for programs."""
+        return self.message.code
+
+    @property
+    def column(self) -> str | None:
+        """The column that it is about, or None."""
+        return self.message.column
+
+    @property
+    def facts(self) -> dict:
+        """What was found."""
+        return self.message.facts
+
+    def in_words(self, voice: Voice = PYTHON) -> str:
+        """What is wrong in the terms of a front."""
+        return self.message.in_words(voice)
+
+    def __str__(self) -> str:
+        return self.in_words()
+
+    def __reduce__(self) -> tuple:
+        return _remade, (self.code, self.message.text, self.column, self.facts)
+
+
+def _remade(code: str, text: str, column: str | None, facts: dict) -> RequestError:
+    return RequestError(code, text, column, **facts)
+
+
+def one_line(error: BaseException) -> str:
+    """The first line of an error message; further lines are advice to programmers."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def bad_input_as_request_error(about: str = "") -> Iterator[None]:
+    """Report bad input in the words of the estimators, after the words `about`."""
+    try:
+        yield
+    except RequestError:
+        raise
+    except ValueError as error:
+        raise RequestError("bad_input", "{about}{why}", about=about, why=one_line(error)) from error
+
+
+def reason(error: BaseException) -> str:
+    """Why a file cannot be read or written, without the error number and the path."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return getattr(error, "strerror", None) or one_line(error)
+
+
+def require(packages: tuple, extra: str, what: str) -> None:
+    """Raise unless some packages are installed, which an extra brings."""
+    for package in packages:
+        try:
+            import_module(package)
+        except ImportError as error:
+            text = "{what} needs {package}: install sk-microagg[{extra}]."
+            raise RequestError(
+                "missing_extra", text, what=what, package=package.partition(".")[0], extra=extra
+            ) from error

@@ -1,0 +1,1 @@
+"""Releases of files: a request, and what fulfills it for shell, page and Python."""
