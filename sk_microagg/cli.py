@@ -8,8 +8,9 @@ from contextlib import suppress
 from importlib import import_module
 
 from sk_microagg._cli._parser import make_parser
+from sk_microagg._cli._voice import SHELL
 from sk_microagg._utils._formatting import printable
-from sk_microagg.files._errors import CommandError, one_line, require_tables
+from sk_microagg.files._messages import RequestError, one_line, require
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -44,16 +45,16 @@ def main(arguments=None):
     0
     """
     options = make_parser().parse_args(arguments)
-    options.arguments = sys.argv[1:] if arguments is None else list(arguments)
     clean_up_when_ended()
     try:
         if options.needs_tables:
-            require_tables()
+            require(("pandas", "pyarrow"), "table", "Reading tables")
         # Imported only now, since other commands work without its dependencies.
-        import_module(options.module).run(options)
+        module, name = options.run
+        getattr(import_module(module), name)(options)
         sys.stdout.flush()
-    except CommandError as error:
-        return _fail(error)
+    except RequestError as error:
+        return _fail(error.in_words(SHELL))
     except MemoryError:
         return _fail("There is not enough memory; --engine dask takes larger Parquet tables.")
     except KeyboardInterrupt:

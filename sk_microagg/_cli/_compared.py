@@ -11,7 +11,7 @@ import pyarrow as pa
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.files._column_kinds import DECLARED, column_of_text
 from sk_microagg.files._declared import Declared
-from sk_microagg.files._errors import CommandError
+from sk_microagg.files._messages import RequestError
 
 # The ends are separated as the notation of the column says.
 INTERVAL = re.compile(r"\[(.+?)[,;] (.+)[\])]")
@@ -79,7 +79,7 @@ def with_middles(old, new, format):
         marks = {"decimal": old.notation.decimal, "thousands": old.notation.thousands or None}
         format = replace(format, **marks)
     for declared in _declared_by(old):
-        with suppress(CommandError):
+        with suppress(RequestError):
             column = column_of_text(cells, old.name, format, declared, is_strict=True)
             low, high = column.values.reshape(2, -1)
             return replace(column, values=(low + high) / 2) if column.kind == old.kind else None
@@ -89,7 +89,7 @@ def with_middles(old, new, format):
 def _read_as(old, table):
     """A column of a table as the kind that it has in the original, or as it is recognized."""
     for declared in _declared_by(old):
-        with suppress(CommandError):
+        with suppress(RequestError):
             return table.columns([old.name], declared, is_strict=True)[0]
     return table.columns([old.name])[0]
 

@@ -21,7 +21,6 @@ from sk_microagg._cli._arguments import (
 from sk_microagg._utils._base import __version__
 from sk_microagg._utils._formatting import printable
 from sk_microagg.builders import BUILDERS
-from sk_microagg.files._errors import CommandError
 from sk_microagg.refiners import REFINERS
 
 WRONG_USAGE = 2
@@ -89,7 +88,6 @@ class Parser(argparse.ArgumentParser):
     It also says which option may be meant by one that it does not know.
     """
 
-    raises = False
     about_help = "shows all options"
 
     def error(self, message):
@@ -97,8 +95,6 @@ class Parser(argparse.ArgumentParser):
             unknown = message.split()[2].partition("=")[0]
             near = get_close_matches(unknown, self._options_of_commands(), n=1)
             message += f" (did you mean {near[0]}?)" if near else ""
-        if self.raises:
-            raise CommandError(f"{message}.")
         # The usage has one line for each few options, and would hide the message.
         hint = f"{self.prog} --help {self.about_help}."
         self.exit(WRONG_USAGE, f"{self.prog}: error: {printable(message)}\n{hint}\n")
@@ -113,27 +109,9 @@ class Parser(argparse.ArgumentParser):
         ]
 
 
-class RaisingParser(Parser):
-    """A parser that raises CommandError, where others print a message and exit."""
-
-    raises = True
-
-
-def make_parser(*, raises=False):
-    """Make the parser of the command line.
-
-    Parameters
-    ----------
-    raises : bool, default=False
-        Whether wrong usage raises CommandError, rather than to print a message and exit.
-
-    Returns
-    -------
-    parser : argparse.ArgumentParser
-        The parser. Its result has the `module` of the command, and whether that `needs_tables`.
-    """
-    kind = RaisingParser if raises else Parser
-    parser = kind(
+def make_parser():
+    """The parser of the command line; its result has the `run` of the command as module and name."""
+    parser = Parser(
         prog="sk-microagg",
         description="Make tables k-anonymous with little information loss.",
         epilog="Exit codes: 0 success; 1 bad input, explained in one line on stderr; "
@@ -160,8 +138,9 @@ def _command(commands, name, help, description=None, epilog=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    module = "sk_microagg._explore._command" if name == "explore" else f"sk_microagg._cli._{name}"
-    parser.set_defaults(module=module, needs_tables=epilog is FILES)
+    module = {"explore": "_explore._command", "risk": "_cli._risk"}.get(name, "_cli._commands")
+    run = (f"sk_microagg.{module}", name)
+    parser.set_defaults(run=run, needs_tables=epilog is FILES)
     return parser
 
 
@@ -183,7 +162,14 @@ def _add_anonymize(parser):
     add_release_options(parser)
     _add_roles(parser)
     _add_method(parser)
-    parser.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
+    parser.add_argument(
+        "--seed",
+        type=seed,
+        default=0,
+        dest="random_state",
+        metavar="N",
+        help="default: %(default)s",
+    )
     _add_jobs(parser)
     _add_hierarchies(parser)
     parser.add_argument(
@@ -273,7 +259,9 @@ def _add_output(parser):
         action="store_true",
         help="write the rows in random order, which --seed does not determine; default: as in IN",
     )
-    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+    parser.add_argument(
+        "--force", action="store_true", dest="overwrite", help="overwrite files that exist"
+    )
     summary = parser.add_mutually_exclusive_group()
     summary.add_argument("--quiet", action="store_true", help="print warnings and errors only")
     summary.add_argument(
@@ -371,12 +359,17 @@ def _add_risk(parser):
 
 
 def _add_columns(parser, help):
-    parser.add_argument("--columns", action="append", metavar="A,B", help=help)
+    parser.add_argument("-q", "--quasi-identifiers", action="append", metavar="A,B", help=help)
 
 
 def _add_jobs(parser):
     parser.add_argument(
-        "--jobs", type=jobs, default=-1, metavar="N", help="threads; default: one per processor"
+        "--jobs",
+        type=jobs,
+        default=-1,
+        dest="n_jobs",
+        metavar="N",
+        help="threads; default: one per processor",
     )
 
 
@@ -454,6 +447,7 @@ def add_release_options(parser):
     parser.add_argument(
         "--weights",
         action="append",
+        dest="column_weights",
         default=[],
         metavar="A=2,B=0.5",
         help="how much columns count when groups are made; default: 1 each",
@@ -468,6 +462,7 @@ def add_release_options(parser):
     parser.add_argument(
         "--round",
         action="append",
+        dest="decimals",
         default=[],
         metavar="A=1,N",
         help="decimals of released means, for single columns or, as a number alone, for all "

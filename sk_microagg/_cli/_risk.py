@@ -1,13 +1,16 @@
 """The command `risk`."""
 
+from __future__ import annotations
+
+from argparse import Namespace
 from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from sk_microagg import metrics
-from sk_microagg._cli._arguments import check_names, named_columns
 from sk_microagg._cli._compared import (
     are_comparable,
     comparable_values,
@@ -16,6 +19,8 @@ from sk_microagg._cli._compared import (
     known_to_intruder,
     rows_correspond,
 )
+from sk_microagg._cli._terminal import print_facts
+from sk_microagg._cli._typed_request import found_columns
 from sk_microagg._utils._formatting import (
     at_most,
     determined_in_words,
@@ -28,14 +33,14 @@ from sk_microagg._utils._formatting import (
 from sk_microagg.files._column_kinds import why_no_numbers
 from sk_microagg.files._csv_files import header_of_release
 from sk_microagg.files._declared import Declared
-from sk_microagg.files._errors import CommandError, bad_input_as_command_error
 from sk_microagg.files._format import Format
-from sk_microagg.files._table import read_table
+from sk_microagg.files._messages import RequestError, bad_input_as_request_error
+from sk_microagg.files._table import Table, read_table
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.metrics._mixed import check_pair
 from sk_microagg.release._demands import RIGHT_THAT_OFTEN
-from sk_microagg.release._summary import print_facts
+from sk_microagg.release._request import check_names, check_one_role
 
 NOT_IN_ORDER = (
     "unknown: columns agree as a whole, but not row by row. Linkage, interval and rank need the "
@@ -48,24 +53,36 @@ AS_TEXT = (
 )
 
 
-def run(options):
+NAMED = ("quasi_identifiers", "sensitive", "unit", "categorical", "ordinal", "date", "number")
+
+
+def risk(options: Namespace) -> None:
     """Compare a release with the original and print the result."""
-    format = Format.of(options)
+    format = Format.from_request(options)
     original = read_table(options.original, format)
     release = read_table(options.release, replace(format, header=header_of_release(options.header)))
     names = dict.fromkeys([*original.cells.column_names, *release.cells.column_names])
-    options = named_columns(options, list(names))
-    check_roles(options)
+    typed = {name: getattr(options, name) for name in NAMED}
+    options = Namespace(**vars(options) | found_columns(typed, list(names)))
+    check_one_role(
+        {
+            "quasi_identifiers": options.quasi_identifiers or [],
+            "sensitive": options.sensitive,
+            "unit": [] if options.unit is None else [options.unit],
+        }
+    )
     columns = _common_columns(original, release, options)
-    declared = Declared.of_kinds(options)
+    declared = Declared.kinds_from_request(options)
     declared.check_kinds([*columns, *options.sensitive], "compared")
     pairs = compared_columns(original, release, columns, declared)
     before, after = map(_values, zip(*pairs, strict=True))
     if len(before) != len(after):
-        raise CommandError(
-            f"{options.original} has {len(before)} rows, but {options.release} has {len(after)}: "
-            "they are compared row by row."
+        text = (
+            "{original} has {n_before} rows, but {release} has {n_after}: they are compared row by "
+            "row."
         )
+        facts = {"n_before": len(before), "n_after": len(after), **_paths(options)}
+        raise RequestError("other_rows", text, **facts)
     numeric = _numeric(before, after, pairs)
     are_in_order = _rows_correspond(original, release, before, after, numeric)
     of_roles = original, release, are_in_order, options
@@ -73,13 +90,13 @@ def run(options):
     units = values_of_roles([] if options.unit is None else [options.unit], *of_roles)
     linkage, as_text = None, []
     # Before anything is printed, since the numbers may be bad.
-    with bad_input_as_command_error():
+    with bad_input_as_request_error():
         if numeric:
             check_pair(before[numeric], after[numeric])
         if are_in_order:
             pair = known_to_intruder(original, release, pairs)
             unit = None if units.empty else units[options.unit]
-            linkage = metrics.record_linkage(*pair, n_jobs=options.jobs, unit=unit)
+            linkage = metrics.record_linkage(*pair, n_jobs=options.n_jobs, unit=unit)
             as_text = compared_as_text(pairs, pair[0])
     classes = row_classes(after, "release")
     unchanged = _unchanged(release, columns, options)
@@ -106,34 +123,35 @@ def run(options):
         _print_numbers(before[numeric], after[numeric], are_in_order)
 
 
-def _common_columns(original, release, options):
+def _common_columns(original: Table, release: Table, options: Namespace) -> list:
     names, released = original.cells.column_names, release.cells.column_names
-    if options.columns is not None:
-        check_names(f"{options.original}: --columns", options.columns, names)
-        check_names(f"{options.release}: --columns", options.columns, released)
-        return options.columns
+    if options.quasi_identifiers is not None:
+        for columns in (names, released):
+            check_names("quasi_identifiers", options.quasi_identifiers, columns)
+        return options.quasi_identifiers
     others = {*options.sensitive, options.unit}
     columns = [name for name in names if name in released and name not in others]
     if not columns:
         other = "other " if others & {*names} & {*released} else ""
-        raise CommandError(
-            f"{options.original} and {options.release} have no {other}column in common."
-        )
+        text = "{original} and {release} have no {other}column in common."
+        raise RequestError("no_common_column", text, other=other, **_paths(options))
     return columns
 
 
-def _unchanged(release, columns, options):
+def _unchanged(release: Table, columns: list, options: Namespace) -> pd.DataFrame:
     """Cells of released columns that an intruder may know, besides those that are compared."""
     others = {*columns, *options.sensitive, options.unit}
     return release.as_text([name for name in release.cells.column_names if name not in others])
 
 
-def _assumed(sensitive):
+def _assumed(sensitive: list) -> dict:
     words = f"{', '.join(map(shown, sensitive))}  (assumed to be unknown to intruders)"
     return {"sensitive": words} if sensitive else {}
 
 
-def _print_unchanged(classes, before, unchanged, unit):
+def _print_unchanged(
+    classes: np.ndarray, before: pd.DataFrame | None, unchanged: pd.DataFrame, unit: Any
+) -> None:
     """Print what other columns of the release single out, and what they determine."""
     found = metrics.unchanged_uniqueness(classes, unchanged, unit)
     print("\nColumns of the release that are not compared, and that an intruder may know")
@@ -146,15 +164,15 @@ def _print_unchanged(classes, before, unchanged, unit):
             print_facts({"determined": determined_in_words(determined, shown)})
 
 
-def _share(share, of=""):
+def _share(share: float, of: str = "") -> str:
     return percent(share) + of
 
 
-def _values(columns):
+def _values(columns: tuple) -> pd.DataFrame:
     return pd.DataFrame({column.name: comparable_values(column) for column in columns})
 
 
-def _numeric(before, after, pairs):
+def _numeric(before: pd.DataFrame, after: pd.DataFrame, pairs: list) -> list:
     """Columns of numbers or dates without missing values, both before and after."""
     return [
         old.name
@@ -165,17 +183,19 @@ def _numeric(before, after, pairs):
     ]
 
 
-def _have_numbers(*columns):
+def _have_numbers(*columns: pd.Series) -> bool:
     return all(why_no_numbers(column) is None for column in columns)
 
 
-def _rows_correspond(original, release, before, after, numeric):
+def _rows_correspond(
+    original: Table, release: Table, before: pd.DataFrame, after: pd.DataFrame, numeric: list
+) -> bool:
     """Whether rows are in the same order, by all columns that the tables have in common."""
     before, after, numeric = before.copy(), after.copy(), [*numeric]
     for name in original.cells.column_names:
         if name in before or name not in release.cells.column_names:
             continue
-        with suppress(CommandError):  # Columns that are not compared may be of any type.
+        with suppress(RequestError):  # Columns that are not compared may be of any type.
             columns = original.values([name]), release.values([name])
             before[name], after[name] = (column[name] for column in columns)
             if _have_numbers(before[name], after[name]):
@@ -183,7 +203,7 @@ def _rows_correspond(original, release, before, after, numeric):
     return rows_correspond(before, after, numeric)
 
 
-def _print_linkage(linkage, as_text):
+def _print_linkage(linkage: Any, as_text: list) -> None:
     print(
         "\nRe-identification by an intruder who knows the original values of the compared columns"
     )
@@ -201,7 +221,7 @@ def _print_linkage(linkage, as_text):
         print_facts({"as text": f"{', '.join(map(shown, as_text))}: {AS_TEXT}"})
 
 
-def _print_numbers(before, after, are_in_order):
+def _print_numbers(before: pd.DataFrame, after: pd.DataFrame, are_in_order: bool) -> None:
     print("\nColumns in which all cells are numbers or dates")
     print_facts({"columns": ", ".join(map(shown, before))})
     by_row = {}
@@ -227,7 +247,7 @@ def _print_numbers(before, after, are_in_order):
     _print_columns(before.columns, by_row, metrics.attribute_changes(before, after))
 
 
-def _print_columns(names, by_row, changes):
+def _print_columns(names: Any, by_row: dict, changes: Any) -> None:
     names = [printable(shown(name)) for name in names]
     width = max(map(len, ("column", *names)))
     widths = {name: max(8, len(name) + 2) for name in by_row}
@@ -242,80 +262,38 @@ def _print_columns(names, by_row, changes):
     print("Mean changes are in standard deviations of the original column.")
 
 
-def check_roles(options):
-    """Raise if a column is named by several options.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The options of the user, with the names of the tables.
-    """
-    named = {
-        "--columns": options.columns or [],
-        "--sensitive": options.sensitive,
-        "--unit": [] if options.unit is None else [options.unit],
-    }
-    for one, other in combinations(named, 2):
-        for name in named[one]:
-            if name in named[other]:
-                raise CommandError(f"Column {name!r} is named by {one} and by {other}.")
+def _paths(options: Namespace) -> dict:
+    return {"original": options.original, "release": options.release}
 
 
-def values_of_roles(columns, original, release, are_in_order, options, declared=None):
+def values_of_roles(
+    columns: list,
+    original: Table,
+    release: Table,
+    are_in_order: bool,
+    options: Namespace,
+    declared: Declared | None = None,
+) -> pd.DataFrame:
     """Values of some columns, from the release if they are there, otherwise from the original.
 
-    Parameters
-    ----------
-    columns : list of str
-        Their names.
-
-    original, release : Table
-        The tables.
-
-    are_in_order : bool
-        Whether the rows of both correspond, without which the original says nothing.
-
-    options : argparse.Namespace
-        The options of the user.
-
-    declared : Declared or None, default=None
-        What the user says about the columns, whose kinds must be clear; None if these do not
-        matter.
-
-    Returns
-    -------
-    values : pandas.DataFrame
-        The values.
+    Their kinds must be clear if something is `declared`; without, they do not matter.
     """
     values = {}
     for name in columns:
         is_released = name in release.cells.column_names
         if not is_released and not are_in_order:
-            raise CommandError(
-                f"Column {name!r} is only in {options.original}, whose rows are in another order "
-                f"than those of {options.release}."
+            text = (
+                "Column {name!r} is only in {original}, whose rows are in another order than those "
+                "of {release}."
             )
+            raise RequestError("other_order", text, name, name=name, **_paths(options))
         table = release if is_released else original
         values[name] = table.values([name], declared, is_strict=declared is not None)[name]
     return pd.DataFrame(values)
 
 
-def units_per_class(classes, units):
-    """How many people share a row.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_rows,)
-        Class of each row.
-
-    units : pandas.DataFrame
-        Who each row belongs to, in one column, or no column.
-
-    Returns
-    -------
-    facts : dict
-        The fact by its name, or nothing.
-    """
+def units_per_class(classes: np.ndarray, units: pd.DataFrame) -> dict:
+    """How many people share a row: the facts, or nothing without units."""
     if units.empty:
         return {}
     (name,) = units
@@ -330,20 +308,8 @@ def units_per_class(classes, units):
     }
 
 
-def print_sensitive(classes, sensitive, has_units=False):
-    """Print what classes of equal released rows disclose about each sensitive column.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_rows,)
-        Class of each row.
-
-    sensitive : pandas.DataFrame
-        The sensitive columns.
-
-    has_units : bool, default=False
-        Whether people have several rows.
-    """
+def print_sensitive(classes: np.ndarray, sensitive: pd.DataFrame, has_units: bool = False) -> None:
+    """Print what classes of equal released rows disclose about each sensitive column."""
     names = [printable(shown(name)) for name in sensitive]
     width = max(map(len, ("column", *names)))
     print("\nDisclosure of sensitive values by classes of equal released rows")

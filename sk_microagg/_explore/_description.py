@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from sk_microagg._explore._words import on_the_page
+from sk_microagg._explore._settings import PAGE
 from sk_microagg._utils._formatting import share_in_words
 from sk_microagg._utils._tables import DATE, FIRST_DAY, LAST_DAY, text_of_day
-from sk_microagg.files._errors import CommandError
+from sk_microagg.files._messages import RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
 from sk_microagg.files._written import written_cells
 from sk_microagg.plotting._distributions import compare_columns
@@ -121,8 +121,8 @@ def _hint(column, role, n_distinct, n_known):
     )
 
 
-def _worded(line):
-    return None if line is None else on_the_page(line)
+def _worded(hint):
+    return None if hint is None else hint.in_words(PAGE)
 
 
 def _distribution(column, rows, hides_values):
@@ -141,8 +141,8 @@ def _recognized(table, name):
     """The column, and why its kind is not clear, or None."""
     try:
         return table.columns([name], is_strict=True)[0], None
-    except CommandError as error:
-        return table.columns([name])[0], on_the_page(error)
+    except RequestError as error:
+        return table.columns([name])[0], error.in_words(PAGE)
 
 
 def _suggested_role(column, problem, n_distinct, n_known):

@@ -4,29 +4,28 @@ import io
 import os
 import re
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
-from sk_microagg._cli._terminal import WARNING
-from sk_microagg._cli._typed_command import command_line
+from sk_microagg._cli._command_line import command_line
 from sk_microagg._explore._measures import (
     about_sensitive,
     columns_before_and_after,
     demands_met,
     groups_in_plane,
-    lines_of,
     risk_of,
     rounded_bound,
     rounded_loss,
     rounded_unit_share,
 )
-from sk_microagg._explore._settings import parsed
+from sk_microagg._explore._settings import PAGE
 from sk_microagg._explore._tables import state_of
-from sk_microagg._explore._words import on_the_page
 from sk_microagg._utils._formatting import (
     fewest_records,
     is_share_large,
@@ -36,70 +35,48 @@ from sk_microagg._utils._formatting import (
 from sk_microagg._utils._progress import seconds_left
 from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 from sk_microagg.cli import clean_up_when_ended
-from sk_microagg.files._errors import CommandError
+from sk_microagg.files._messages import RequestError
+from sk_microagg.files._table import Table
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._diversity import homogeneity_of_both
-from sk_microagg.release._cautions import of_plan
+from sk_microagg.release._cautions import singled_out
+from sk_microagg.release._checks import check_level, check_request, check_targets
 from sk_microagg.release._demands import warn_of_large_units
-from sk_microagg.release._in_memory import (
-    anonymize_in_memory,
-    check_level,
-    check_options,
-    check_targets,
-    group,
-    warn_of_columns,
-)
+from sk_microagg.release._in_memory import group, warn_of_columns
 from sk_microagg.release._plan import Plan
+from sk_microagg.release._release import Progress, release_file
+from sk_microagg.release._request import ReleaseRequest
+from sk_microagg.release._summary import lines_of
+
+# Takes messages for the page.
+Send = Callable[[dict], None]
 
 NO_TRACE = np.empty((0, 2))
-
-# Where the release is named among the arguments of `anonymize`.
-RELEASE = 2
 
 # How a search ends a line, if it knows.
 LEFT = re.compile(r", (\d+) s left$")
 
 
-def preview(send, table, arguments, is_sample, hidden):
-    """Group the records of a table, and measure what a release would be; write nothing.
-
-    Parameters
-    ----------
-    send : callable
-        Takes messages for the page.
-
-    table : Table
-        The table, or a sample of it.
-
-    arguments : list of str
-        The arguments of `anonymize`.
-
-    is_sample : bool
-        Whether it is a sample.
-
-    hidden : list of str
-        Names of columns whose categories are not shown.
-
-    Returns
-    -------
-    result : dict
-        What the page expects.
-    """
-    with SentProgress(send) as progress, _about_sample(table, is_sample):
-        plan = Plan.of(table, parsed(arguments))
+def preview(
+    send: Send, table: Table, request: ReleaseRequest, is_sample: bool, hidden: list
+) -> dict:
+    """Group the records of a table, maybe a sample, and measure what a release would be."""
+    progress = SentProgress(send)
+    with _about_sample(table, is_sample):
+        plan = Plan.from_request(request, table)
         estimator, records, released = _grouped(plan, progress, warns=True)
         release = plan.release(released, estimator)
         level = anonymity_level(release.classes)
-        check_level(level, plan.options.k)
+        check_level(level, plan.request.k)
         progress.show("measuring risk and loss")
-        share, words = risk_of(records, released, estimator, plan.roles.units())
-        k = plan.options.k
-        privacy = plan.roles.check(release.labels, plan.choice, k)
-        of_one = plan.roles.share(release.labels)
+        share, words = risk_of(records, released, estimator, plan.demands.units())
+        k = plan.request.k
+        held = plan.demands.check(release.labels, k)
+        of_one = plan.demands.share(release.labels)
         if of_one is not None and is_share_large(of_one, k):
-            of_one, least = rounded_unit_share(of_one), plan.roles.least_share()
-            warn_of_large_units(plan.choice, of_one, k, progress, least)
-        singled_out = of_plan(plan, release, progress)
+            of_one, least = rounded_unit_share(of_one), plan.demands.least_share()
+            warn_of_large_units(plan.roles.unit, of_one, k, progress, least)
+        unchanged = singled_out(plan, release.labels, progress)
         return {
             "k": k,
             "n_records": len(records),
@@ -107,68 +84,44 @@ def preview(send, table, arguments, is_sample, hidden):
             "n_groups": int(estimator.n_groups_),
             "smallest_group": int(estimator.group_sizes_.min()),
             "level": int(level),
-            "level_of": "together with its stratum" if plan.choice.strata else "",
+            "level_of": "together with its stratum" if plan.roles.strata else "",
             "loss": rounded_loss(estimator.information_loss_, len(records)),
             "expected_matches": share,
             "words": {"expected_matches": words},
-            "warnings": progress.said,
+            "warnings": progress.said(),
             "columns": columns_before_and_after(
                 plan, estimator, records, released, release, hidden
             ),
             "groups": groups_in_plane(released[[c.name for c in plan.known]], k),
             "sensitive": about_sensitive(plan, release),
-            "privacy": demands_met(privacy),
-            "singled_out": [line for fact in singled_out.values() for line in lines_of(fact)],
-            "assumed_unknown": list(plan.choice.sensitive),
+            "privacy": demands_met(held),
+            "singled_out": [line for fact in unchanged.values() for line in lines_of(fact)],
+            "assumed_unknown": list(plan.roles.sensitive),
         }
 
 
-def curve(send, table, arguments, ks):
-    """Measure loss and risk for several values of k, each of which is sent as soon as it is known.
-
-    Parameters
-    ----------
-    send, table, arguments
-        As in `preview`.
-
-    ks : list of int
-        The values of k.
-
-    Returns
-    -------
-    result : dict
-        All points.
-    """
+def curve(send: Send, table: Table, request: ReleaseRequest, ks: list) -> dict:
+    """Measure loss and risk for several values of k, each of which is sent as soon as it is known."""
     start, points = time.monotonic(), []
     for number, k in enumerate(ks, start=1):
-        points.append(_point(table, [*arguments, "-k", str(k)], k))
+        points.append(_point(table, request.replace(k=k)))
         share = number / len(ks)
         left = seconds_left(time.monotonic() - start, share)
         send({"point": points[-1], "share": share, "seconds_left": left})
     return {"points": points}
 
 
-def certificate(send, table, arguments, is_sample, seconds):
-    """Prove how far the groups are from the optimum, and send each bound as soon as it is proven.
-
-    Parameters
-    ----------
-    send, table, arguments, is_sample
-        As in `preview`.
-
-    seconds : float
-        Seconds that the proof may take.
-
-    Returns
-    -------
-    result : dict
-        What was proven.
-    """
-    with SentProgress(send) as progress, _about_sample(table, is_sample):
-        plan = Plan.of(table, parsed(arguments))
+def certificate(
+    send: Send, table: Table, request: ReleaseRequest, is_sample: bool, seconds: float
+) -> dict:
+    """Prove how far the groups are from the optimum, and send each bound as soon as it is proven."""
+    progress = SentProgress(send)
+    with _about_sample(table, is_sample):
+        plan = Plan.from_request(request, table)
         estimator, records, _ = _grouped(plan, progress)
         if not isinstance(estimator, TableAggregator):
-            raise CommandError("A bound is proven for groups that are released as averages.")
+            text = "A bound is proven for groups that are released as averages."
+            raise RequestError("not_for_method", text)
         loss, n_records = float(estimator.information_loss_), len(records)
 
         def figures(bound):
@@ -185,69 +138,51 @@ def certificate(send, table, arguments, is_sample, seconds):
     return {**figures(proven.bound), "verdict": proven.verdict(), "is_sample": is_sample}
 
 
-def export(send, arguments, read_state, folder):
-    """Anonymize the file, by the code of the command line; write both files or none.
+def export(send: Send, request: ReleaseRequest, read_state: tuple, folder: str) -> dict:
+    """Release the file as the command line does; write both files or none.
 
-    Parameters
-    ----------
-    send : callable
-        Takes messages for the page.
-
-    arguments : list of str
-        The arguments of `anonymize`.
-
-    read_state : tuple
-        The state of the file that the page shows, see `state_of`.
-
-    folder : str
-        A new folder for drafts next to the table. It does not stay.
-
-    Returns
-    -------
-    result : dict
-        What was done.
+    `read_state` is that of the file which the page shows, and `folder` a new one next to it, for
+    drafts: it does not stay.
     """
     clean_up_when_ended()
-    options = parsed(arguments)
-    check_options(options)
-    drafts = Drafts(arguments, folder)
+    check_request(request)
+    drafts = Drafts(request, folder)
+    progress = SentProgress(lambda message: send(drafts.hidden(message)))
     try:
-        with SentProgress(lambda message: send(drafts.hidden(message))) as progress:
-            facts = anonymize_in_memory(parsed(drafts.arguments), progress)
+        summary = release_file(drafts.request, progress=progress)
         # What was read may not be what the page shows, and a file may have been written meanwhile.
-        if state_of(options.input) != read_state:
-            raise CommandError(
-                f"{options.input} has changed since the page read it: no file was written. Read it "
-                "again."
-            )
-        check_targets(options)
+        if state_of(request.input) != read_state:
+            text = "{path} has changed since the page read it: no file was written. Read it again."
+            raise RequestError("changed", text, path=request.input)
+        check_targets(request)
         drafts.publish()
     finally:
         drafts.remove()
+    hidden = ("row order", "seconds", "written", "report")
+    facts = {name: fact for name, fact in summary.facts.items() if name not in hidden}
     return {
-        "facts": [[name, "\n".join(lines_of(fact))] for name, fact in facts.items()],
-        "warnings": progress.said,
-        "release": Path(options.output).name,
-        "report": options.report and Path(options.report).name,
-        "command": command_line(arguments),
+        "facts": [[name, "\n".join(lines_of(fact, PAGE))] for name, fact in facts.items()],
+        "warnings": progress.said(),
+        "release": Path(request.output).name,
+        "report": request.report and Path(request.report).name,
+        "command": command_line(request),
     }
 
 
 @contextmanager
-def _about_sample(table, is_sample):
+def _about_sample(table: Table, is_sample: bool) -> Iterator[None]:
     """Say that something is not possible for a sample: it may be for the whole table."""
     try:
         yield
-    except CommandError as error:
+    except RequestError as error:
         if not is_sample:
             raise
-        n_rows = table.cells.num_rows
-        raise CommandError(
-            f"In the sample of {n_rows:,} rows that previews use: {on_the_page(error)}"
-        ) from error
+        text = "In the sample of {n_rows:,} rows that previews use: {why}"
+        facts = {"n_rows": table.cells.num_rows, "why": error.message}
+        raise RequestError(error.code, text, error.column, **facts) from error
 
 
-def _grouped(plan, progress, *, warns=False):
+def _grouped(plan: Plan, progress: Any, *, warns: bool = False) -> tuple:
     """The fitted estimator, the records, and what it made of them."""
     estimator = plan.make_estimator(verbose=1)
     if warns:
@@ -257,113 +192,76 @@ def _grouped(plan, progress, *, warns=False):
     return estimator, records, released
 
 
-def _point(table, arguments, k):
+def _point(table: Table, request: ReleaseRequest) -> dict:
     """Loss and risk for one value of k, or why it is not possible."""
+    k = request.k
     try:
-        plan = Plan.of(table, parsed(arguments))
-        with SentProgress(lambda message: None) as silent:
-            estimator, records, released = _grouped(plan, silent)
-    except CommandError as error:
-        return {"k": k, "error": on_the_page(error)}
-    share, words = risk_of(records, released, estimator, plan.roles.units())
+        plan = Plan.from_request(request, table)
+        estimator, records, released = _grouped(plan, SentProgress(lambda message: None))
+    except RequestError as error:
+        return {"k": k, "error": error.in_words(PAGE)}
+    share, words = risk_of(records, released, estimator, plan.demands.units())
     point = {
         "k": k,
         "loss": rounded_loss(estimator.information_loss_, len(records)),
         "expected_matches": share,
         "words": {"expected_matches": words},
     }
-    if len(plan.roles.sensitive.columns):
+    if len(plan.demands.sensitive.columns):
         labels = plan.release(released, estimator).labels
-        share = homogeneity_of_both(labels, plan.roles.sensitive).max()
+        share = homogeneity_of_both(labels, plan.demands.sensitive).max()
         point["homogeneity"] = rounded_share(share)
         point["words"]["homogeneity"] = share_in_words(share, len(records), fewest_records(k))
     return point
 
 
 class Drafts:
-    """The files that a command writes, in a folder of their own until they are published.
+    """The files of a request, in a folder of their own until all of them are complete."""
 
-    Parameters
-    ----------
-    arguments : list of str
-        The arguments of `anonymize`.
-
-    folder : str
-        A new folder, next to the files.
-
-    Attributes
-    ----------
-    arguments : list of str
-        The same arguments, for files in the folder.
-    """
-
-    def __init__(self, arguments, folder):
+    def __init__(self, request: ReleaseRequest, folder: str):
         self._folder = Path(folder)
         self._folder.mkdir(PRIVATE_FOLDER)
-        places = [RELEASE]
-        if "--report" in arguments:
-            places.append(arguments.index("--report") + 1)
-        self._targets = [Path(arguments[place]) for place in places]
-        self.arguments = list(arguments)
-        for place, target in zip(places, self._targets, strict=True):
-            self.arguments[place] = str(self._folder / target.name)
+        paths = {"output": request.output, "report": request.report}
+        self._targets = {name: Path(path) for name, path in paths.items() if path is not None}
+        drafts = {name: self._folder / target.name for name, target in self._targets.items()}
+        self.request = request.replace(**drafts)
 
-    def publish(self):
+    def publish(self) -> None:
         """Move the files to where they belong."""
-        for target in self._targets:
+        for target in self._targets.values():
             os.replace(self._folder / target.name, target)
 
-    def hidden(self, message):
-        """Return a message whose text names the files, and not where their drafts are."""
+    def hidden(self, message: dict) -> dict:
+        """A message whose text names the files, and not where their drafts are."""
         return {**message, "text": message["text"].replace(f"{self._folder}{os.sep}", "")}
 
-    def remove(self):
+    def remove(self) -> None:
         """Remove the folder, and what is left in it."""
         remove_folder(self._folder)
 
 
-class SentProgress:
-    """Stands for `CommandProgress`, and sends what that would print.
-
-    Parameters
-    ----------
-    send : callable
-        Takes messages for the page.
-
-    Attributes
-    ----------
-    is_shown : bool
-        Whether the user sees it, which is so.
-
-    said : list of str
-        The warnings.
-    """
+class SentProgress(Progress):
+    """Sends the current step and the progress of a search to the page."""
 
     is_shown = True
 
-    def __init__(self, send):
+    def __init__(self, send: Send):
+        super().__init__()
         self._send = send
-        self.said = []
 
-    def show(self, step):
+    def show(self, step: str) -> None:
         """Send the current step."""
         self._send({"text": step})
 
-    def say(self, text):
-        """Keep a warning."""
-        self.said.append(on_the_page(text.removeprefix(WARNING)))
+    def said(self) -> list[str]:
+        """The warnings in the words of the page."""
+        return [message.in_words(PAGE) for message in self.warnings]
 
     @contextmanager
-    def of_search(self):
+    def of_search(self) -> Iterator[None]:
         """Send the lines that a search prints, and how far it is, if it says so."""
         with redirect_stdout(_SentLines(self._send)):
             yield
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
 
 
 class _SentLines(io.TextIOBase):

@@ -11,6 +11,7 @@ import pandas as pd
 
 from sk_microagg import TableAggregator
 from sk_microagg._explore._description import distributions
+from sk_microagg._explore._settings import PAGE
 from sk_microagg._utils._formatting import (
     at_most,
     expected_matches,
@@ -23,7 +24,7 @@ from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.metrics._risk_utility import linkage_of_release
 from sk_microagg.plotting._released_groups import ReleasedGroups
-from sk_microagg.release._summary import Fact, describe
+from sk_microagg.release._summary import describe, lines_of
 
 # Groups are placed in steps of this share of the picture.
 STEP_IN_PLANE = 0.02
@@ -45,7 +46,7 @@ def columns_before_and_after(plan, estimator, records, released, release, hidden
 
     Categories of the columns in `hidden` are not shown.
     """
-    drawn = distributions(records, released, plan.known, plan.roles.units(), hidden)
+    drawn = distributions(records, released, plan.known, plan.demands.units(), hidden)
     drawn = dict(zip([column.name for column in plan.known], drawn, strict=True))
     return [
         {
@@ -77,9 +78,9 @@ def about_sensitive(plan, release):
     """What the groups disclose about each sensitive column."""
     labels, about = release.labels, []
     sizes = np.bincount(labels)
-    for name, values in plan.roles.sensitive.items():
+    for name, values in plan.demands.sensitive.items():
         shares = homogeneity_of_both(labels, values.to_frame())[0]
-        words = homogeneity_in_words(shares, len(labels), plan.options.k)
+        words = homogeneity_in_words(shares, len(labels), plan.request.k)
         distance = "ordered" if values.dtype.kind in "iuf" else "equal"
         about.append(
             {
@@ -119,14 +120,8 @@ def demands_met(privacy):
                 for about in fact.value
             ]
         else:
-            sentences += lines_of(fact)
+            sentences += lines_of(fact, PAGE)
     return sentences
-
-
-def lines_of(fact):
-    """The lines of a fact, as the command line prints them."""
-    fact = fact.text if isinstance(fact, Fact) else fact
-    return [str(line) for line in (fact if isinstance(fact, list) else [fact])]
 
 
 def rounded_unit_share(share):

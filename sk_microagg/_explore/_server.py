@@ -13,14 +13,13 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from sk_microagg._cli._typed_command import command_line
+from sk_microagg._cli._command_line import command_line
 from sk_microagg._explore._guard import Guard
-from sk_microagg._explore._settings import arguments_of, parsed
+from sk_microagg._explore._settings import PAGE, request_of
 from sk_microagg._explore._tables import OpenTable
-from sk_microagg._explore._words import on_the_page
 from sk_microagg._explore._workers import JOBS, Worker, warm_up
-from sk_microagg.files._errors import CommandError
-from sk_microagg.release._in_memory import check_options
+from sk_microagg.files._messages import RequestError
+from sk_microagg.release._checks import check_request
 
 ADDRESS = "127.0.0.1"
 
@@ -94,14 +93,12 @@ class Site:
         """Say which command does what was chosen, or why that is not possible."""
         self.table.check_unchanged(settings)
         try:
-            arguments = arguments_of(settings, self.table.source)
-            options = parsed(arguments)
-            options.force = True  # Files that exist are told apart from errors.
-            check_options(options)
-        except CommandError as error:
-            return {"command": None, "error": on_the_page(error), "exists": []}
+            request = request_of(settings, self.table.source)
+            check_request(request.replace(overwrite=True))  # Files that exist are no errors yet.
+        except RequestError as error:
+            return {"command": None, "error": error.in_words(PAGE), "exists": []}
         return {
-            "command": command_line(arguments),
+            "command": command_line(request),
             "error": None,
             "exists": self.table.existing(settings),
         }
@@ -146,8 +143,8 @@ def _in_json(answer):
     async def answer_in_json(request):
         try:
             return _Json(await answer(await request.json()))
-        except CommandError as error:
-            return _Json({"error": on_the_page(error)}, status_code=409)
+        except RequestError as error:
+            return _Json({"error": error.in_words(PAGE)}, status_code=409)
         except NOT_UNDERSTOOD:
             reason = "The request is not what this version expects: load the page again."
             return _Json({"error": reason}, status_code=400)
@@ -257,7 +254,7 @@ class Pages:
     async def start(self, name, what, arguments):
         """Start a job for a page, in the place of one of the same kind."""
         if name not in self._pages or self._is_ending:
-            raise CommandError(NOT_CONNECTED)
+            raise RequestError("not_connected", NOT_CONNECTED)
         await self._pages[name].start(what, arguments)
 
     def cancel(self, name, what):
@@ -297,7 +294,7 @@ class _Page:
         while what in self.workers:
             await self.stop(what)
         if self.is_closed:
-            raise CommandError(NOT_CONNECTED)
+            raise RequestError("not_connected", NOT_CONNECTED)
         loop = asyncio.get_running_loop()
 
         def hear(message):

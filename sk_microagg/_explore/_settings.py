@@ -1,4 +1,6 @@
-"""What a user chooses on the page, as the arguments of `anonymize` that mean the same."""
+"""What a user chooses on the page, as the request that means the same, and the words of the page."""
+
+from __future__ import annotations
 
 import json
 import re
@@ -6,16 +8,18 @@ from argparse import Namespace
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from sk_microagg._cli._arguments import named_columns
-from sk_microagg._cli._parser import make_parser
-from sk_microagg.files._declared import KINDS, Declared
-from sk_microagg.files._errors import CommandError
-from sk_microagg.release._plan import choose_by_options
+from sk_microagg._cli._command_line import command_line
+from sk_microagg._cli._voice import SHELL
+from sk_microagg.files._declared import levels_of
+from sk_microagg.files._messages import Option, RequestError, Voice
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
+from sk_microagg.release._request import ReleaseRequest
 
-# Roles of columns, and the options that name them. Those to keep are named by none.
+# Roles of columns, and the parameters that name them. Those to keep are named by none.
 ROLES = {
-    "quasi_identifier": "columns",
+    "quasi_identifier": "quasi_identifiers",
     "sensitive": "sensitive",
     "unit": "unit",
     "stratum": "strata",
@@ -23,14 +27,57 @@ ROLES = {
     "drop": "drop",
 }
 
-# The options that name kinds of columns.
-OPTIONS_OF_KINDS = {kind: option for option, kind in KINDS.items()}
+# Kinds that can be chosen, and the parameters that name them.
+KINDS = {"category": "categorical", "ordinal": "ordinal", "date": "date", "number": "number"}
 
-# Options that say how files are written, which `explore` shares with `anonymize`.
-FORMAT = ("decimal", "thousands", "encoding", "sheet", "sep")
+# What `explore` was started with holds for the release, too.
+STARTED_WITH = (
+    "na",
+    "decimal",
+    "thousands",
+    "encoding",
+    "sheet",
+    "sep",
+    "header",
+    "hierarchies",
+    "n_jobs",
+)
 
-# A name that needs no quotes, neither in a list of names nor in a shell.
-SIMPLE_NAME = re.compile(r"\w[\w.]*")
+
+class PageVoice(Voice):
+    """Parameters as what one chooses on the page."""
+
+    verb = "choose "
+    texts = {"no_quasi_identifier": "No column is a quasi-identifier: choose one."}
+    phrases = {
+        "complete_order": "complete the order",
+        "leave_out": "choose another kind",
+        "name_missing": "start explore with --na for missing values",
+        "generalize": "Drop it, or generalize it: start explore with --hierarchies, and release of "
+        "categories only what a group shares",
+        "drop": "drop it",
+        "drop_or_anonymize": "drop it, or make it a quasi-identifier",
+        "drop_or_hide": "drop columns, or make them quasi-identifiers, or sensitive if no intruder "
+        "can know them",
+        "overwrite": "choose to overwrite it",
+        "unit": "make the column a unit",
+    }
+
+    def option(self, option: Option) -> str:
+        """What one chooses."""
+        name, value = option.name, option.value
+        if name in STARTED_WITH:
+            return f"to start explore with {SHELL.option(option)}"
+        kind = next((kind for kind, parameter in KINDS.items() if parameter == name), None)
+        if kind is not None:
+            return f"the kind {kind}" if value is None else f"the kind {kind}, {value}"
+        if name == "unit_share" and value is not None:
+            return f"at most {value:g} as rows of one unit in a group"
+        words = name.replace("_", " ")
+        return words if value is None else f"{words} {value}"
+
+
+PAGE = PageVoice()
 
 
 @dataclass(frozen=True)
@@ -41,223 +88,105 @@ class Source:
     names: list
 
     @property
-    def version(self):
+    def version(self) -> str:
         """What changes when the columns do."""
         return sha256(json.dumps(self.names).encode()).hexdigest()[:16]
 
-    def beside(self, name):
-        """Return the path of a file next to the table; raise if that is no name of a file."""
+    def beside(self, name: Any) -> str:
+        """The path of a file next to the table; raise if that is no name of a file."""
         if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\:\0]", name):
-            raise CommandError(f"{name!r} must be the name of a file, without a folder.")
-        return _path(str(Path(self.options.input).parent / name))
+            text = "{name!r} must be the name of a file, without a folder."
+            raise RequestError("no_file_name", text, name=name)
+        return str(Path(self.options.input).parent / name)
 
 
-def arguments_of(settings, source):
-    """Return the arguments of `anonymize` that mean the same as what a user has chosen.
+def request_of(settings: dict, source: Source) -> ReleaseRequest:
+    """The request that means the same as what a user has chosen.
 
-    Parameters
-    ----------
-    settings : dict
-        What the page sends: `k`, `method`, `categories`, `l`, `t`, `unit_share`, `time_limit`,
-        `certificate`, `shuffle`, `release`, `report`, `overwrite`, and in `columns` the `role`,
-        `kind` and `weight` of each column of the table, and maybe as `detail` the order of its
-        values or the pattern of its dates.
-
-    source : Source
-        The table.
-
-    Returns
-    -------
-    arguments : list of str
-        The arguments, which were parsed to see that they name the same columns.
+    The page sends `k`, `method`, `categories`, `l`, `t`, `unit_share`, `time_limit`, `certificate`,
+    `shuffle`, `release`, `report`, `overwrite`, and in `columns` the `role`, `kind` and `weight` of
+    each column of the table, and maybe as `detail` the order of its values or the pattern of its
+    dates.
     """
     try:
         columns = dict(zip(source.names, settings["columns"], strict=True))
-        arguments = [
-            "anonymize",
-            _path(source.options.input),
+        started = {name: getattr(source.options, name) for name in STARTED_WITH}
+        report = settings["report"]
+        request = ReleaseRequest(
+            source.options.input,
             source.beside(settings["release"]),
-            *_option("-k", settings["k"]),
-            *_roles(columns),
-            *_kinds(columns),
-            *_weights(columns, settings["method"]),
-            *_demands(settings),
-            *_method(settings),
-            *_output(settings, source),
-            *_format(source.options),
-        ]
+            k=settings["k"],
+            **_roles(columns),
+            **_kinds(columns),
+            column_weights=_weights(columns, settings["method"]),
+            privacy=_constraints(settings),
+            method=settings["method"],
+            categories=None if settings["categories"] == "mode" else settings["categories"],
+            time_limit=settings["time_limit"],
+            certificate=settings["certificate"],
+            report=None if report is None else source.beside(report),
+            shuffle=settings["shuffle"] is True,
+            overwrite=settings["overwrite"] is True,
+            **started,
+        )
+    except RequestError:
+        raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CommandError("The settings are incomplete: load the page again.") from error
-    # To a command that names none, all columns are quasi-identifiers.
+        text = "The settings are incomplete: load the page again."
+        raise RequestError("incomplete", text) from error
+    # To a request that names none, all columns are quasi-identifiers.
     if not any(column["role"] == "quasi_identifier" for column in columns.values()):
-        raise CommandError("No column is a quasi-identifier: choose one.")
-    _check_columns(arguments, columns)
-    return arguments
+        raise RequestError("no_quasi_identifier", PAGE.texts["no_quasi_identifier"])
+    return request.replace(command=command_line(request, hides=True))
 
 
-def parsed(arguments):
-    """Return the options of arguments; raise CommandError if they are not possible."""
-    options = make_parser(raises=True).parse_args(arguments)
-    options.arguments = arguments
-    return options
-
-
-def _path(path):
-    """The path, which would be an option if it began with a dash."""
-    return f"./{path}" if path.startswith("-") else path
-
-
-def _option(name, value):
-    """An option with a value, or nothing if there is no value."""
-    if value is None:
-        return []
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    # Values that begin with a dash must be joined to the option.
-    return [f"{name}={text}"] if text.startswith("-") else [name, text]
-
-
-def _roles(columns):
-    named = {role: [] for role in ROLES}
+def _roles(columns: dict) -> dict:
+    named: dict[str, Any] = {role: [] for role in ROLES}
     for name, column in columns.items():
         named[column["role"]].append(name)
-    if not named["keep"]:  # All other columns are anonymized.
-        named["quasi_identifier"] = []
-    arguments = []
-    for role, option in ROLES.items():
-        if role == "unit":
-            arguments += [f"--unit={_not_dashes(name)}" for name in named[role]]
-        elif option is not None:
-            arguments += _list(option, named[role])
-    return arguments
+    # Without columns to keep, all others are anonymized, and the command is shorter.
+    chosen = named["quasi_identifier"] if named["keep"] else None
+    units = named["unit"]
+    if len(units) > 1:
+        text = "{one!r} and {other!r} are units: choose one of them."
+        raise RequestError("two_units", text, units[1], one=units[0], other=units[1])
+    return {
+        "quasi_identifiers": chosen,
+        "sensitive": named["sensitive"],
+        "unit": units[0] if units else None,
+        "strata": named["stratum"],
+        "drop": named["drop"],
+    }
 
 
-def _list(option, names):
-    if not names:
-        return []
-    joined = ",".join(names)
-    if all(map(SIMPLE_NAME.fullmatch, names)):
-        return [f"--{option}", joined]
-    return [f"--{option}={_quoted(name)}" for name in names]
+def _kinds(columns: dict) -> dict:
+    """The kinds that were chosen, where they matter: other columns are not even read."""
+    chosen: dict[str, Any] = {"categorical": [], "number": [], "ordinal": {}, "date": {}}
+    for name, column in columns.items():
+        kind = column["kind"] if column["role"] in ("quasi_identifier", "sensitive") else None
+        if kind is None:
+            continue
+        parameter = KINDS[kind]
+        detail = str(column.get("detail") or "").strip()
+        if parameter == "ordinal":
+            chosen["ordinal"][name] = levels_of(name, detail) if detail else None
+        elif parameter == "date":
+            chosen["date"][name] = detail or None
+        else:
+            chosen[parameter].append(name)
+    return chosen
 
 
-def _quoted(name):
-    """A name as a list of one name."""
-    is_plain = name == name.strip() and not re.search(r'[,"\r\n]', name)
-    return _not_dashes(name) if is_plain else _in_quotes(name)
-
-
-def _not_dashes(name):
-    """A name, but -- in quotes: some versions of argparse leave that out."""
-    return _in_quotes(name) if name == "--" else name
-
-
-def _in_quotes(name):
-    return '"{}"'.format(name.replace('"', '""'))
-
-
-def _kinds(columns):
-    arguments = []
-    for kind, option in OPTIONS_OF_KINDS.items():
-        chosen = {name: _detail(c) for name, c in columns.items() if _kind(c) == kind}
-        arguments += _list(option, [name for name, detail in chosen.items() if not detail])
-        arguments += [f"--{option}={_quoted(f'{n}={d}')}" for n, d in chosen.items() if d]
-    return arguments
-
-
-def _kind(column):
-    """The kind that was chosen, if it matters: other columns are not even read."""
-    return column["kind"] if column["role"] in ("quasi_identifier", "sensitive") else None
-
-
-def _detail(column):
-    """What is said of a kind that was chosen: the order of values, or how dates are written."""
-    is_told = _kind(column) in ("ordinal", "date")
-    return str(column.get("detail") or "").strip() if is_told else ""
-
-
-def _details(declared, name):
-    """The same, as it was understood."""
-    return declared.date_patterns.get(name) or "<".join(declared.orders.get(name, []))
-
-
-def _weights(columns, method):
+def _weights(columns: dict, method: str) -> dict:
     if method == "kaim":
-        return []
-    weights = {
+        return {}
+    return {
         name: float(column["weight"])
         for name, column in columns.items()
         if column["role"] == "quasi_identifier" and column["weight"] != 1
     }
-    if all(map(SIMPLE_NAME.fullmatch, weights)):
-        return _option("--weights", ",".join(f"{n}={w:g}" for n, w in weights.items()) or None)
-    return [f"--weights={name}={weight:g}" for name, weight in weights.items()]
 
 
-def _demands(settings):
-    options = {"--l": "l", "--t": "t", "--unit-share": "unit_share"}
-    return [text for option, name in options.items() for text in _option(option, settings[name])]
-
-
-def _method(settings):
-    method = None if settings["method"] == "aggregate" else settings["method"]
-    categories = None if settings["categories"] == "mode" else settings["categories"]
-    return [
-        *_option("--method", method),
-        *_option("--categories", categories),
-        *_option("--time-limit", settings["time_limit"]),
-    ]
-
-
-def _output(settings, source):
-    report = settings["report"]
-    return [
-        *_option("--certificate", settings["certificate"]),
-        *_option("--report", None if report is None else source.beside(report)),
-        *(["--shuffle"] if settings["shuffle"] else []),
-        *(["--force"] if settings["overwrite"] is True else []),
-    ]
-
-
-def _format(options):
-    """The options that say how files are written, as the user gave them to `explore`."""
-    usual = make_parser().parse_args(["explore", "table.csv"])
-    arguments = [f"--na={_quoted(text)}" for text in options.na]
-    for name in FORMAT:
-        if getattr(options, name) != getattr(usual, name):
-            arguments += _option(f"--{name}", getattr(options, name))
-    arguments += {"given": ["--header"], "none": ["--no-header"]}.get(options.header, [])
-    return [
-        *arguments,
-        *_option("--hierarchies", options.hierarchies),
-        *([] if options.jobs == usual.jobs else _option("--jobs", options.jobs)),
-    ]
-
-
-def _check_columns(arguments, columns):
-    """Raise unless the arguments name the columns as they were chosen.
-
-    Otherwise a name that is read in another way would release a column that was to be dropped.
-    """
-    options = named_columns(parsed(arguments), list(columns))
-    choice, declared = choose_by_options(list(columns), options), Declared.of(options)
-    found = {
-        **dict.fromkeys(choice.names, "drop"),
-        **dict.fromkeys(choice.unchanged, "keep"),
-        **dict.fromkeys(choice.anonymized, "quasi_identifier"),
-        **dict.fromkeys(choice.sensitive, "sensitive"),
-        **dict.fromkeys(choice.strata, "stratum"),
-        **({} if choice.unit is None else {choice.unit: "unit"}),
-    }
-    for name, column in columns.items():
-        is_weighed = column["role"] == "quasi_identifier" and options.method != "kaim"
-        weight = float(column["weight"]) if is_weighed else 1.0
-        if (
-            found[name] != column["role"]
-            or declared.kinds.get(name) != _kind(column)
-            or _details(declared, name) != re.sub(r"\s*<\s*", "<", _detail(column))
-            or abs(declared.weights.get(name, 1.0) - weight) > 1e-5 * weight
-        ):
-            raise CommandError(
-                f"Column {name!r} cannot be named on a command line together with the other "
-                "columns: rename it."
-            )
+def _constraints(settings: dict) -> list[Constraint]:
+    made = {"unit_share": UnitShare, "l": LDiversity, "t": TCloseness}
+    return [make(settings[name]) for name, make in made.items() if settings[name] is not None]

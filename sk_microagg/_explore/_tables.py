@@ -6,9 +6,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from sk_microagg._explore._description import K, describe_table, sampled_rows
-from sk_microagg._explore._settings import Source, arguments_of
-from sk_microagg.files._errors import CommandError
+from sk_microagg._explore._settings import Source, request_of
 from sk_microagg.files._format import Format, suffix_of_input
+from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import read_table
 from sk_microagg.release._plan import read_hierarchies
 
@@ -46,7 +46,7 @@ class OpenTable:
     def __init__(self, options):
         self.options = options
         self._read_state = state_of(options.input)
-        table = read_table(options.input, Format.of(options))
+        table = read_table(options.input, Format.from_request(options))
         cells = table.cells
         self._hierarchies = set()
         if options.hierarchies is not None:  # It is better to say what is wrong with them now.
@@ -65,35 +65,32 @@ class OpenTable:
         }
 
     def check_unchanged(self, settings):
-        """Raise CommandError if the file is no longer what was read for some settings."""
+        """Raise RequestError if the file is no longer what was read for some settings."""
         if state_of(self.options.input) != self._read_state:
-            raise CommandError(
-                f"{self.options.input} has changed since it was read: read it again."
-            )
+            text = "{path} has changed since it was read: read it again."
+            raise RequestError("changed", text, path=self.options.input)
         # Another page may have read it again. Columns are named by their positions.
         if settings["version"] != self.source.version:
-            raise CommandError(
-                f"The columns of {self.options.input} have changed since this page read them: read "
-                "them again."
-            )
+            text = "The columns of {path} have changed since this page read them: read them again."
+            raise RequestError("changed", text, path=self.options.input)
 
     def arguments_of_job(self, what, settings):
         """Return the arguments of a job, after what it sends to: see `_jobs`."""
         if what == "export":
             folder = self.source.beside(f".{uuid4().hex}")
-            return arguments_of(settings, self.source), self._read_state, folder
+            return request_of(settings, self.source), self._read_state, folder
         is_sample = self.description["n_sample"] < self.description["n_records"]
         # Previews do not wait for a long search.
         settings = {**settings, "time_limit": None}
         if is_sample:
             settings["columns"] = self._with_kinds(settings["columns"])
-        arguments = arguments_of(settings, self.source)
+        request = request_of(settings, self.source)
         about = {
             "preview": (is_sample, self._hidden),
             "curve": (self.description["ks"],),
             "certificate": (is_sample, settings["certificate"] or 10.0),
         }[what]
-        return self.sample, arguments, *about
+        return self.sample, request, *about
 
     def _with_kinds(self, columns):
         """What was chosen for columns, with the kinds that the whole table has.

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from sk_microagg._explore import _jobs
-from sk_microagg._explore._words import on_the_page
+from sk_microagg._explore._settings import PAGE
 from sk_microagg._utils._writing import remove_folder
-from sk_microagg.files._errors import CommandError, one_line
+from sk_microagg.files._messages import RequestError, one_line
 
 # Seconds that a process has to remove what it was writing.
 SECONDS_TO_END = 5.0
@@ -163,8 +163,8 @@ def _work(what, arguments, pipe):
 
     try:
         last = {"state": "done", "result": JOBS[what](send, *arguments)}
-    except CommandError as error:
-        last = {"state": "failed", "error": on_the_page(error)}
+    except RequestError as error:
+        last = {"state": "failed", "error": error.in_words(PAGE)}
     except MemoryError:
         last = {"state": "failed", "error": "There is not enough memory."}
     except OSError as error:

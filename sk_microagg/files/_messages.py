@@ -38,6 +38,9 @@ class Voice:
 
     verb = "pass "
 
+    # Other texts than those of messages, by their codes.
+    texts: dict[str, str] = {}
+
     # What to do where that is no parameter alone, by the name of an `Option`.
     phrases = {
         "complete_order": "complete the order",
@@ -99,7 +102,7 @@ class Message:
         """The whole text in the terms of a front."""
         words = {name: self._fact(fact, voice) for name, fact in self.facts.items()}
         column = None if self.column is None else shown(self.column)
-        return self.text.format(column=column, **words)
+        return voice.texts.get(self.code, self.text).format(column=column, **words)
 
     @staticmethod
     def _fact(fact: object, voice: Voice) -> object:

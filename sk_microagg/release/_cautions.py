@@ -1,9 +1,14 @@
-"""Columns that may identify people."""
+"""What to think of before a release is published: columns that may identify people."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sk_microagg._cli._terminal import WARNING
 from sk_microagg._utils._formatting import (
     bound_in_words,
     determined_in_words,
@@ -16,7 +21,8 @@ from sk_microagg._utils._formatting import (
     singled_out_lines,
     singles_out,
 )
-from sk_microagg.files._mistyped import shell
+from sk_microagg.files._messages import Message, Option
+from sk_microagg.files._table import Table
 from sk_microagg.metrics import determined_columns, unchanged_uniqueness
 from sk_microagg.release._summary import Fact
 
@@ -32,61 +38,30 @@ INTEGER = r"^[+-]?\d+$"
 DATE = r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})"
 
 
-def warn_of_identifiers(names, progress):
-    """Warn of columns that may identify people.
-
-    Parameters
-    ----------
-    names : list of str
-        Their names.
-
-    progress : CommandProgress
-        Where to print the warnings.
-    """
+def warn_of_identifiers(names: Sequence[str], progress: Any) -> None:
+    """Warn of columns that may identify people."""
     for name in names[:N_LINES]:
-        progress.say(
-            f"sk-microagg: warning: column {name!r} comes out unchanged, with a different value in "
-            "almost every row; use --drop, or name it in --columns"
+        text = (
+            "column {name!r} comes out unchanged, with a different value in almost every row; "
+            "{advice}"
         )
-    if len(names) > N_LINES:
-        progress.say(f"sk-microagg: warning: and {len(names) - N_LINES} more")
+        advice = (Option("drop_or_anonymize"),)
+        progress.warn(Message("identifier", text, name, name=name, advice=advice))
+    _warn_of_more(len(names), progress)
 
 
-def identifiers(table, columns):
-    """Columns in which almost all known values differ, as patient numbers do.
+def _warn_of_more(n_lines: int, progress: Any) -> None:
+    if n_lines > N_LINES:
+        progress.warn(Message("more", "and {n_more} more", n_more=n_lines - N_LINES))
 
-    Parameters
-    ----------
-    table : Table
-        The table.
 
-    columns : list of str
-        Columns that are released unchanged.
-
-    Returns
-    -------
-    names : list of str
-        Those in which more than 90% of the known values are distinct.
-    """
+def identifiers(table: Table, columns: Sequence[str]) -> list[str]:
+    """Columns in which almost all known values differ, as patient numbers do."""
     return [name for name in columns if is_identifier(*count_distinct(table.known(name)))]
 
 
-def several_rows(table, columns):
-    """Dropped columns that name people who have several rows each.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    columns : list of str
-        Columns that are dropped.
-
-    Returns
-    -------
-    lines : dict
-        By the name of a column, how many people have how many rows.
-    """
+def several_rows(table: Table, columns: Sequence[str]) -> dict[str, str]:
+    """Dropped columns that name people who have several rows each, and how many these are."""
     lines = {}
     for name in columns:
         known = table.known(name)
@@ -96,36 +71,27 @@ def several_rows(table, columns):
     return lines
 
 
-def names_people(n_distinct, n_known):
+def names_people(n_distinct: int, n_known: int) -> bool:
     """Whether values of a dropped column seem to name people, of whom some have several rows."""
     return 1 < n_distinct < n_known <= MOST_ROWS * n_distinct
 
 
-def warn_of_several_rows(lines, may_use_unit, progress):
-    """Warn that k does not count people.
-
-    Parameters
-    ----------
-    lines : dict
-        By the name of a dropped column, how many people have how many rows.
-
-    may_use_unit : bool
-        Whether `--unit` is an option for this table.
-
-    progress : CommandProgress
-        Where to print the warnings.
-    """
+def warn_of_several_rows(lines: Mapping[str, str], may_use_unit: bool, progress: Any) -> None:
+    """Warn that k does not count people."""
     for name, line in list(lines.items())[:N_LINES]:
-        advice = f" Use --unit {shell(name)}" if may_use_unit else ""
-        progress.say(f"sk-microagg: warning: {shown(name)}: {line}; k counts rows.{advice}")
+        text = "{column}: {line}; k counts rows." + (
+            " Count people: {advice}" if may_use_unit else ""
+        )
+        advice = (Option("unit", name),)
+        progress.warn(Message("several_rows", text, name, line=line, advice=advice))
 
 
-def is_identifier(n_distinct, n_known):
+def is_identifier(n_distinct: int, n_known: int) -> bool:
     """Whether almost all known values of a column are distinct."""
     return n_known > 1 and n_distinct > LARGEST_SHARE * n_known
 
 
-def _are_measured(known):
+def _are_measured(known: Any) -> bool:
     """Whether values are dates, truth values, or numbers of which some have decimals."""
     kind = known.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -139,7 +105,7 @@ def _are_measured(known):
     return pa.types.is_temporal(kind) or pa.types.is_boolean(kind)
 
 
-def count_distinct(known):
+def count_distinct(known: Any) -> tuple[int, int]:
     """Number of different values of a column, and of all that are known."""
     try:
         return pc.count_distinct(known).as_py(), len(known)
@@ -147,32 +113,38 @@ def count_distinct(known):
         return len({str(cell) for cell in known.to_pylist()}), len(known)
 
 
-def warn_of_determined(original, unchanged, progress, unit=None):
+def warn_of_determined(
+    original: pd.DataFrame, unchanged: pd.DataFrame, progress: Any, unit: Any = None
+) -> None:
     """Warn of columns that determine anonymized ones; both are tables, maybe without columns."""
     if not len(unchanged.columns):
         return
     lines = determined_in_words(determined_columns(original, unchanged, unit), shown)
     for line in lines[:N_LINES]:
-        progress.say(f"{WARNING}unchanged, {line}; use --drop, or name it in --columns")
-    if len(lines) > N_LINES:
-        progress.say(f"{WARNING}and {len(lines) - N_LINES} more")
+        advice = (Option("drop_or_anonymize"),)
+        progress.warn(
+            Message("determines", "unchanged, {line}; {advice}", line=line, advice=advice)
+        )
+    _warn_of_more(len(lines), progress)
 
 
-def of_plan(plan, release, progress):
+def singled_out(plan: Any, labels: Any, progress: Any) -> dict:
     """Measure what the unchanged columns of a plan single out, and warn: the fact, or nothing."""
-    names = plan.choice.exposed
+    names = plan.roles.exposed
     if not names:
         return {}
-    values, units = plan.unchanged[names], plan.roles.units()
-    found = unchanged_uniqueness(release.labels, values, units)
-    about = found, names, len(values), fewest_records(plan.options.k, units)
+    values, units = plan.unchanged[names], plan.demands.units()
+    found = unchanged_uniqueness(labels, values, units)
+    about = found, names, len(values), fewest_records(plan.request.k, units)
     # Without units, there is a warning of each identifier.
     if units is not None or len(names) > 1 or found.unique <= LARGEST_SHARE:
         warn_of_singled_out(*about, progress)
-    return {"singled out": fact_of(*about)}
+    return {"singled out": fact_on_singled_out(*about)}
 
 
-def warn_of_singled_out(found, names, n_records, fewest, progress):
+def warn_of_singled_out(
+    found: Any, names: Sequence[str], n_records: int, fewest: int, progress: Any
+) -> None:
     """Warn if columns that are released unchanged single people out, maybe with all others."""
     if not singles_out(found):
         return
@@ -183,22 +155,24 @@ def warn_of_singled_out(found, names, n_records, fewest, progress):
     together = "together with the anonymized columns"
     if found.unique > 0 and alone != with_release:
         together = f"and {with_release} {together}"
-    more = "" if alone == with_release else f", {together}"
-    progress.say(
-        f"{WARNING}{alone if found.unique > 0 else with_release} are unique by what comes out "
-        f"unchanged, {in_a_list([*map(shown, names)])}{more}; use --drop, or --columns, or "
-        "--sensitive for what no intruder can know"
-    )
+    facts = {
+        "share": alone if found.unique > 0 else with_release,
+        "names": in_a_list([*map(shown, names)]),
+        "more": "" if alone == with_release else f", {together}",
+        "advice": (Option("drop_or_hide"),),
+    }
+    text = "{share} are unique by what comes out unchanged, {names}{more}; {advice}"
+    progress.warn(Message("singled_out", text, **facts))
 
 
-def fact_of(found, names, n_records, fewest):
+def fact_on_singled_out(found: Any, names: Sequence[str], n_records: int, fewest: int) -> Fact:
     """What is printed about columns that are released unchanged, and what programs get."""
 
-    def rounded(share):
+    def rounded(share: float) -> float | None:
         is_hidden = bound_in_words(share, n_records, fewest) is not None
         return None if is_hidden else rounded_share(share)
 
-    def as_text(share, of=""):
+    def as_text(share: float, of: str = "") -> str:
         return share_in_words(share, n_records, fewest, of)
 
     value = {

@@ -1,5 +1,10 @@
 """The columns of Parquet tables on Dask: their types, and in words what is released of them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import dask
 import numpy as np
 import pandas as pd
@@ -8,6 +13,7 @@ import pyarrow as pa
 from sk_microagg.encoding._kinds import NANOSECONDS
 from sk_microagg.files._column_kinds import Column
 from sk_microagg.files._date_notation import DateNotation
+from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format
 from sk_microagg.files._number_notation import NumberNotation
 from sk_microagg.files._typed_columns import check_type, column_of_type
@@ -30,26 +36,8 @@ UNITS = {NANOSECONDS[unit]: word for unit, word in WORDS.items()}
 N_KEYS = 100_000
 
 
-def types_of(frame, schema, names):
-    """The types of columns in the files.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The table.
-
-    schema : pyarrow.Schema
-        The types in the files. An index without a name, and what is in names of folders only, are
-        not there.
-
-    names : list of str
-        The columns.
-
-    Returns
-    -------
-    types : dict
-        By the name of each column, its type; none that cannot be anonymized.
-    """
+def types_of(frame: Any, schema: pa.Schema, names: Sequence[str]) -> dict:
+    """The types of columns in the files; an index without a name, and folders, are not in the schema."""
     types = {}
     for name in names:
         if name in schema.names:
@@ -62,7 +50,7 @@ def types_of(frame, schema, names):
     return types
 
 
-def columns_of_first_part(frame, types, declared):
+def columns_of_first_part(frame: Any, types: dict, declared: Declared) -> list[Column]:
     """Columns of numbers and dates with the values of the first partition, to look for codes in."""
     names = [
         name
@@ -76,22 +64,8 @@ def columns_of_first_part(frame, types, declared):
     ]
 
 
-def decimals_of_types(types, declared):
-    """Decimals of the means of numbers: as the user says, or as in memory, where floats have all.
-
-    Parameters
-    ----------
-    types : dict
-        By the name of each column, its type.
-
-    declared : Declared
-        What the user says.
-
-    Returns
-    -------
-    decimals : dict
-        By the name of each column, a number of decimals or None.
-    """
+def decimals_of_types(types: dict, declared: Declared) -> dict:
+    """Decimals of the means of numbers: as the user says, or as in memory, where floats have all."""
     decimals = {}
     for name, kind in types.items():
         decimals[name] = declared.decimals_of(name)
@@ -102,32 +76,14 @@ def decimals_of_types(types, declared):
     return decimals
 
 
-def describe_on_dask(aggregator, types, declared, n_missing):
-    """Describe columns: their names, kinds, how these were recognized, and what is released.
-
-    Parameters
-    ----------
-    aggregator : DaskMicroAggregator
-        The fitted estimator.
-
-    types : dict
-        By the name of each column, its type.
-
-    declared : Declared
-        What the user says.
-
-    n_missing : dict
-        By the name of each column, how many released cells are missing.
-
-    Returns
-    -------
-    columns : list of dict
-        Text by "name", "kind", "recognized" and "released", for each column.
-    """
+def describe_on_dask(
+    aggregator: Any, types: dict, declared: Declared, n_missing: dict
+) -> list[dict]:
+    """Columns in words; `n_missing` says how many released cells of each are missing."""
     columns = []
     for encoded in aggregator._space._columns:
         name = encoded.name
-        how = "declared with --categorical" if name in declared.kinds else f"type {types[name]}"
+        how = "declared as categories" if name in declared.kinds else f"type {types[name]}"
         column = Column(name, encoded.kind, how, None, _notation(encoded))
         about = describe_averages(column, is_incomplete=n_missing[name] > 0)
         if encoded.kind == "ordinal":
@@ -138,7 +94,7 @@ def describe_on_dask(aggregator, types, declared, n_missing):
     return columns
 
 
-def _notation(encoded):
+def _notation(encoded: Any) -> NumberNotation | DateNotation | None:
     if encoded.kind == "number":
         return NumberNotation(encoded.decimals)
     if encoded.kind == "date":
@@ -146,24 +102,11 @@ def _notation(encoded):
     return None
 
 
-def count_on_dask(frame, columns):
-    """Count the distinct values of some columns of a table that may be larger than memory.
+def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
+    """How often each distinct known value of a column occurs, for up to `N_KEYS` of them.
 
     Values are compared by hashes of 64 bits, their keys. Beyond `N_KEYS` distinct ones, those with
     the smallest keys are a random sample of the values, with all occurrences of each.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The table.
-
-    columns : list of str
-        Names of the columns.
-
-    Returns
-    -------
-    counts : dict
-        By name, how often each of the distinct known values occurs, for up to `N_KEYS` of them.
     """
     if not columns:
         return {}
@@ -175,12 +118,12 @@ def count_on_dask(frame, columns):
     return {name: counts for name, (_, counts) in zip(columns, by_column, strict=True)}
 
 
-def identifiers_on_dask(counts, columns):
+def identifiers_on_dask(counts: dict, columns: Sequence[str]) -> list[str]:
     """As `identifiers`, given the counts of distinct values."""
     return [name for name in columns if is_identifier(len(counts[name]), counts[name].sum())]
 
 
-def several_rows_on_dask(counts, columns):
+def several_rows_on_dask(counts: dict, columns: Sequence[str]) -> dict[str, str]:
     """As `several_rows`, given the counts of distinct values."""
     lines = {}
     for name in columns:
@@ -194,7 +137,7 @@ def several_rows_on_dask(counts, columns):
     return lines
 
 
-def _count_keys(frame, columns):
+def _count_keys(frame: pd.DataFrame, columns: Sequence[str]) -> list:
     by_column = []
     for name in columns:
         known = frame[name].dropna()
@@ -206,7 +149,7 @@ def _count_keys(frame, columns):
     return by_column
 
 
-def _merged(parts):
+def _merged(parts: Sequence[list]) -> list:
     """Merge the counts of several parts, for the smallest keys of all."""
     by_column = []
     for one_column in zip(*parts, strict=True):

@@ -1,31 +1,34 @@
-"""What the groups of a release must satisfy beyond their size."""
+"""What the groups of a release must satisfy beyond their size, and whether they do."""
+
+from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
-from sk_microagg._cli._terminal import WARNING
 from sk_microagg._utils._formatting import (
     at_most,
     is_share_large,
     rounded_down,
     rounded_up,
-    shown,
     whole_percent,
 )
 from sk_microagg._utils._similar import SIMILAR
 from sk_microagg.encoding._encoder import ADVICE, LOST
-from sk_microagg.files._errors import CommandError, one_line
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._messages import Message, Option, RequestError, one_line
+from sk_microagg.files._table import Table
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
-from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
 from sk_microagg.privacy._codes import codes_of
+from sk_microagg.release._request import ReleaseRequest, Roles
 from sk_microagg.release._summary import Fact
-
-# What to do about a column that is lost, instead of `ADVICE`.
-ADVICE_OF_COMMAND = "Use --drop, or generalize it: --hierarchies, with --categories generalize."
 
 # What a large share of one unit in a group means.
 RIGHT_THAT_OFTEN = "an intruder who attributes all of them to that person is right that often"
@@ -34,128 +37,104 @@ RIGHT_THAT_OFTEN = "an intruder who attributes all of them to that person is rig
 STEP_OF_PROPOSALS = 0.05
 
 
-def check_privacy_options(options):
-    """Raise if options contradict each other, before anything is read."""
-    for option in ("l", "t"):
-        if getattr(options, option) is not None and not options.sensitive:
-            raise CommandError(
-                f"--{option} {getattr(options, option):g} needs --sensitive: the columns that it "
-                "is about."
-            )
-    if options.unit_share is not None and options.unit is None:
-        raise CommandError(
-            f"--unit-share {options.unit_share:g} needs --unit: the column that it is about."
-        )
-    if options.l is None and options.l_kind != "distinct":
-        raise CommandError(f"--l-kind {options.l_kind} needs --l.")
-    if not isinstance(options.l, int | None) and options.l_kind != "entropy":
-        raise CommandError(f"--l {options.l:g} must be an integer, unless --l-kind is entropy.")
-    if (options.c is None) == (options.l_kind == "recursive"):
-        raise CommandError("--l-kind recursive needs --c, and no other kind takes it.")
+def check_demands(request: ReleaseRequest) -> None:
+    """Raise if a constraint is about columns that the request does not name."""
+    for constraint in request.privacy:
+        needed = "unit" if constraint.is_about_units else "sensitive"
+        if not getattr(request, needed):
+            text = "{constraint} needs {needed}: the columns that it is about."
+            what = Option(*demand_of(constraint))
+            raise RequestError("needs", text, constraint=what, needed=Option(needed))
 
 
-def demands_beyond_k(options):
-    """The options that demand more of a group than k records, as the user writes them."""
-    return [
-        f"--{option.replace('_', '-')}"
-        for option in ("l", "t", "unit", "unit_share", "strata")
-        if getattr(options, option) not in (None, [])
-    ]
+def demand_of(constraint: Constraint) -> tuple[str, float]:
+    """The parameter by which a constraint is asked for, and its value."""
+    if isinstance(constraint, LDiversity):
+        return "l", constraint.l
+    return (
+        ("t", constraint.t)
+        if isinstance(constraint, TCloseness)
+        else ("unit_share", constraint.at_most)
+    )
 
 
-def make_privacy(options, choice, numbers):
-    """Make the constraints: that on units first, then one of a kind for each sensitive column.
+def demands_beyond_k(request: ReleaseRequest) -> list[Option]:
+    """The parameters that demand more of a group than k records."""
+    demands = [Option(demand_of(constraint)[0]) for constraint in request.privacy]
+    return demands + [Option(name) for name in ("unit", "strata") if getattr(request, name)]
 
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The options of the user.
 
-    choice : Choice
-        The columns.
-
-    numbers : list of str
-        The sensitive columns that hold numbers, which are ordered.
-
-    Returns
-    -------
-    privacy : list of Constraint or None
-        The constraints; None if there are none.
-    """
-    privacy = [] if options.unit_share is None else [UnitShare(options.unit_share)]
-    for name in choice.sensitive:
-        if options.l is not None:
-            privacy.append(LDiversity(options.l, options.l_kind, options.c, column=name))
-        if options.t is not None:
-            distance = "ordered" if name in numbers else "equal"
-            privacy.append(TCloseness(options.t, distance, column=name))
-    return privacy or None
+def make_constraints(
+    privacy: Sequence[Constraint], sensitive: Sequence[str], numbers: Sequence[str]
+) -> list[Constraint] | None:
+    """The constraints: those on units first, then those of each sensitive column."""
+    made = [clone(constraint) for constraint in privacy if constraint.is_about_units]
+    for name in sensitive:
+        for constraint in privacy:
+            if constraint.is_about_units or constraint.column not in (None, name):
+                continue
+            one = clone(constraint).set_params(column=name)
+            if getattr(one, "distance", None) == "auto":
+                one.set_params(distance="ordered" if name in numbers else "equal")
+            made.append(one)
+    return made or None
 
 
 @contextmanager
-def warnings_as_lines(progress):
-    """Print warnings of the library as lines of the command."""
+def warnings_as_messages(progress: Any) -> Iterator[None]:
+    """Pass on the warnings of the estimators."""
     with warnings.catch_warnings(record=True) as caught:
         expected = ("All records .*in one group", "k=1: nothing is anonymized", LOST, SIMILAR)
         warnings.filterwarnings("always", "|".join(expected))
         yield
     for warning in caught:
-        text = one_line(warning.message).replace(ADVICE, ADVICE_OF_COMMAND)
-        progress.say(f"{WARNING}{text}")
+        text, has_advice, _ = one_line(warning.message).partition(ADVICE)
+        if has_advice:
+            advice = (Option("generalize"),)
+            progress.warn(Message("estimator", "{text}{advice}.", text=text, advice=advice))
+        else:
+            progress.warn(Message("estimator", "{text}", text=text))
 
 
-def warn_of_large_units(choice, share, k, progress, least=None):
+def warn_of_large_units(
+    unit: str | None, share: float | None, k: int, progress: Any, least: float | None = None
+) -> None:
     """Warn if one unit has a larger share of a group than k units with one row each would have.
 
     `least` is the least share that can be demanded, None if that is not known, as on Dask.
     """
-    if share is not None and is_share_large(share, k):
-        proposed, unless = rounded_down(1 / k, 4), ""
-        if least is None:
-            unless = " unless somebody has more of the whole table"
-        elif least > proposed:
-            proposed = rounded_up(least / STEP_OF_PROPOSALS, 0) * STEP_OF_PROPOSALS
-        demand = (
-            f"Use --unit-share {proposed:g}{unless}, or release" if proposed < share else "Release"
-        )
-        progress.say(
-            f"{WARNING}{whole_percent(rounded_up(share))} of the rows of a group belong to one "
-            f"value of {shown(choice.unit)}, more than 1 in k={k}: "
-            f"{RIGHT_THAT_OFTEN}. {demand} fewer rows per person."
-        )
+    if share is None or not is_share_large(share, k):
+        return
+    proposed, unless = rounded_down(1 / k, 4), ""
+    if least is None:
+        unless = " unless somebody has more of the whole table"
+    elif least > proposed:
+        proposed = rounded_up(least / STEP_OF_PROPOSALS, 0) * STEP_OF_PROPOSALS
+    text = "{share} of the rows of a group belong to one value of {column}, more than 1 in k={k}: "
+    text += "{meaning}. "
+    text += "Bound it: {advice}{unless}, or release" if proposed < share else "Release"
+    facts = {
+        "share": whole_percent(rounded_up(share)),
+        "k": k,
+        "meaning": RIGHT_THAT_OFTEN,
+        "advice": (Option("unit_share", proposed),),
+        "unless": unless,
+    }
+    progress.warn(Message("large_unit", text + " fewer rows per person.", unit, **facts))
 
 
-def privacy_facts(choice, privacy, figures, n_units, k, share=None):
-    """Summarize what was demanded of each group, and what holds.
-
-    Parameters
-    ----------
-    choice : Choice
-        The columns.
-
-    privacy : list of Constraint or None
-        The constraints.
-
-    figures : list of float
-        The worst figure for each constraint.
-
-    n_units : int or None
-        The smallest number of different units in a group.
-
-    k : int
-        The number that was demanded.
-
-    share : float or None, default=None
-        The largest share of one unit in a group.
-
-    Returns
-    -------
-    facts : dict
-        By name, a fact or a list of several.
-    """
-    facts = {}
+def facts_on_demands(
+    unit: str | None,
+    privacy: Sequence[Constraint] | None,
+    figures: Sequence[float],
+    n_units: int | None,
+    k: int,
+    share: float | None = None,
+) -> dict:
+    """What was demanded of each group and what holds, in words by the names of facts."""
+    facts: dict[str, Any] = {}
     if n_units is not None:
-        facts["units per group"] = f"{n_units}  (different values of {choice.unit}; {k} demanded)"
+        facts["units per group"] = f"{n_units}  (different values of {unit}; {k} demanded)"
         demanded = [f"; {c.at_most:g} demanded" for c in privacy or [] if c.is_about_units]
         facts["unit share"] = (
             f"{at_most(share)} of the rows of a group belong to one of them{''.join(demanded)}"
@@ -173,20 +152,20 @@ def privacy_facts(choice, privacy, figures, n_units, k, share=None):
     return facts
 
 
-def is_worse_if_larger(constraint):
+def is_worse_if_larger(constraint: Constraint) -> bool:
     """Whether the largest figure of a group is the worst one, and not the smallest."""
     if isinstance(constraint, TCloseness | UnitShare):
         return True
     return constraint.kind == "recursive"
 
 
-def _closeness_in_words(constraint, figure):
+def _closeness_in_words(constraint: Constraint, figure: float) -> str:
     # What was demanded is a bound, too, and may be the smaller one.
     most = min(rounded_up(figure), constraint.t)
     return f"the distance of a group from the table is at most {most:g}; {constraint.t:g} demanded"
 
 
-def _diversity_in_words(constraint, figure):
+def _diversity_in_words(constraint: Constraint, figure: float) -> str:
     if constraint.kind == "distinct":
         return f"every group has at least {figure:.0f} different values; {constraint.l} demanded"
     if constraint.kind == "entropy":
@@ -202,7 +181,7 @@ def _diversity_in_words(constraint, figure):
 
 
 @dataclass(frozen=True)
-class Roles:
+class Demands:
     """Constraints, and the values of the records that they are about."""
 
     privacy: list | None
@@ -211,52 +190,39 @@ class Roles:
     strata: pd.DataFrame
 
     @classmethod
-    def of(cls, table, choice, options, declared):
+    def from_table(
+        cls, table: Table, roles: Roles, privacy: Sequence[Constraint], declared: Declared
+    ) -> Demands:
         """Take the columns from a table."""
-        sensitive = table.values(choice.sensitive, declared, is_strict=True)
+        sensitive = table.values(roles.sensitive, declared, is_strict=True)
         numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
-        unit = None if choice.unit is None else table.values([choice.unit])[choice.unit]
-        privacy = make_privacy(options, choice, numbers)
-        return cls(privacy, sensitive, unit, _strata(table, choice.strata))
+        unit = None if roles.unit is None else table.values([roles.unit])[roles.unit]
+        constraints = make_constraints(privacy, roles.sensitive, numbers)
+        return cls(constraints, sensitive, unit, _strata(table, roles.strata))
 
-    def names(self):
-        """Return the names of these columns, by their roles, as parameters of an estimator."""
-        names = {role: list(frame) for role, frame in self.of_report().items() if role != "unit"}
+    def names(self) -> dict:
+        """The names of these columns, by their roles, as parameters of an estimator."""
+        names: dict[str, Any] = {
+            role: list(frame) for role, frame in self.columns().items() if role != "unit"
+        }
         return names if self.unit is None else names | {"unit": self.unit.name}
 
-    def units(self):
-        """Return the number of the unit of each record; None without units."""
+    def units(self) -> np.ndarray | None:
+        """The number of the unit of each record; None without units."""
         return None if self.unit is None else codes_of(self.unit)[0]
 
-    def with_values(self, values):
-        """Return a table of values to anonymize, together with these columns."""
-        return pd.concat([values, *self.of_report().values()], axis=1)
+    def with_values(self, values: pd.DataFrame) -> pd.DataFrame:
+        """A table of values to anonymize, together with these columns."""
+        return pd.concat([values, *self.columns().values()], axis=1)
 
-    def of_report(self):
-        """Return the columns that a report is about, too, by their roles."""
+    def columns(self) -> dict:
+        """The columns by their roles, without those that nobody named."""
         columns = {"sensitive": self.sensitive, "strata": self.strata}
         columns = {role: frame for role, frame in columns.items() if len(frame.columns)}
         return columns if self.unit is None else columns | {"unit": self.unit}
 
-    def check(self, labels, choice, k):
-        """Raise unless a release satisfies all constraints; return the facts to print.
-
-        Parameters
-        ----------
-        labels : ndarray of int
-            The number of the class of equal rows that each row of the release is in.
-
-        choice : Choice
-            The columns.
-
-        k : int
-            Smallest number of different units.
-
-        Returns
-        -------
-        facts : dict
-            What was demanded, and what holds.
-        """
+    def check(self, labels: np.ndarray, k: int) -> dict:
+        """Raise unless classes of equal rows satisfy all constraints; return the facts."""
         if not self.privacy and self.unit is None:
             return {}
         figures = [self._figure(constraint, labels) for constraint in self.privacy or []]
@@ -267,28 +233,30 @@ class Roles:
             for constraint, figure in zip(self.privacy or [], figures, strict=True)
         ]
         if not all(are_met) or (n_units is not None and n_units < k):
-            raise CommandError(
-                "The release violates a constraint: nothing was written. Please report this."
+            raise RequestError(
+                "violated",
+                "The release violates a constraint: nothing was written. Please report this.",
             )
-        facts = privacy_facts(choice, self.privacy, figures, n_units, k, share)
+        unit = None if self.unit is None else self.unit.name
+        facts = facts_on_demands(unit, self.privacy, figures, n_units, k, share)
         values = self._values(figures, n_units) | {"unit share": share}
         return {name: Fact(text, values[name]) for name, text in facts.items()}
 
-    def share(self, labels):
-        """Return the largest share of one unit in a group; None without units."""
+    def share(self, labels: np.ndarray) -> float | None:
+        """The largest share of one unit in a group; None without units."""
         return None if self.unit is None else unit_share(labels, self.unit)
 
-    def least_share(self):
-        """Return the least such share that groups can have; 0 without units."""
+    def least_share(self) -> float:
+        """The least such share that groups can have; 0 without units."""
         if self.unit is None:
             return 0.0
         whole = np.zeros(len(self.unit), dtype=np.intp)
         # No group has a smaller one than the table, or than its stratum.
         return unit_share(self.strata if len(self.strata.columns) else whole, self.unit)
 
-    def _values(self, figures, n_units):
+    def _values(self, figures: list, n_units: int | None) -> dict:
         """The worst figures under the names of their facts, for programs."""
-        values = {"units per group": n_units}
+        values: dict[str, Any] = {"units per group": n_units}
         for constraint, figure in zip(self.privacy or [], figures, strict=True):
             if constraint.is_about_units:
                 continue
@@ -298,7 +266,7 @@ class Roles:
             values.setdefault("t-closeness" if is_close else "l-diversity", []).append(about)
         return values
 
-    def _figure(self, constraint, labels):
+    def _figure(self, constraint: Constraint, labels: np.ndarray) -> float | None:
         if constraint.is_about_units:
             return self.share(labels)
         values = self.sensitive[constraint.column]
@@ -307,7 +275,7 @@ class Roles:
         return diversity(labels, values, constraint.kind, constraint.l)
 
 
-def _strata(table, columns):
+def _strata(table: Table, columns: Sequence[str]) -> pd.DataFrame:
     """The cells of the strata exactly as they are released: those that differ are different."""
     cells = {name: table.cells[name].to_pylist() for name in columns}
     text = {name: [None if c is None else str(c) for c in column] for name, column in cells.items()}

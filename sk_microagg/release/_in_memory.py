@@ -1,27 +1,26 @@
-"""Anonymize a table that fits into memory."""
+"""Release a table that fits into memory."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sk_microagg._certificate import certify
-from sk_microagg._cli._typed_command import typed_command
 from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
 from sk_microagg._utils._tables import check_report_extra
-from sk_microagg.files._errors import CommandError, bad_input_as_command_error, one_line, reason
-from sk_microagg.files._format import (
-    Format,
-    check_exists,
-    check_report_name,
-    check_target,
-    file_of_input,
-    is_standard,
-    name_of_input,
-    suffix_of,
-    suffix_of_input,
+from sk_microagg.files._format import Format, file_of_input, name_of_input
+from sk_microagg.files._messages import (
+    Option,
+    RequestError,
+    bad_input_as_request_error,
+    one_line,
+    reason,
 )
-from sk_microagg.files._mistyped import hint_at_codes
+from sk_microagg.files._mistyped import hints_at_codes
 from sk_microagg.files._table import read_table, write_table
 from sk_microagg.files._written import shuffled
 from sk_microagg.generalization._grid import ends_of_intervals
@@ -30,55 +29,34 @@ from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.release._cautions import (
     identifiers,
-    of_plan,
     several_rows,
+    singled_out,
     warn_of_determined,
     warn_of_identifiers,
     warn_of_several_rows,
 )
-from sk_microagg.release._demands import (
-    check_privacy_options,
-    warn_of_large_units,
-    warnings_as_lines,
-)
-from sk_microagg.release._estimators import (
-    check_method,
-    check_refiner_keeps_constraints,
-)
+from sk_microagg.release._checks import check_level, check_targets
+from sk_microagg.release._demands import warn_of_large_units, warnings_as_messages
 from sk_microagg.release._plan import Plan
-from sk_microagg.release._summary import describe, facts_of
+from sk_microagg.release._request import ReleaseRequest
+from sk_microagg.release._summary import describe, summarize
 
 SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
 PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"
 
 
-def anonymize_in_memory(options, progress):
-    """Read, group, check and write.
+def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
+    """Read, group, check, write, prove and report; return the facts."""
+    format = Format.from_request(request)
+    make_report = _import_report() if request.report else None
 
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The options of the user.
-
-    progress : CommandProgress
-        Where to show the current step.
-
-    Returns
-    -------
-    facts : dict
-        What was done, to print.
-    """
-    check_options(options)
-    format = Format.of(options)
-    make_report = _import_report() if options.report else None
-
-    progress.show(f"reading {name_of_input(options.input)}")
-    plan = Plan.of(read_table(options.input, format), options)
-    choice, roles = plan.choice, plan.roles
+    progress.show(f"reading {name_of_input(request.input)}")
+    plan = Plan.from_request(request, read_table(request.input, format))
+    request, roles, demands = plan.request, plan.roles, plan.demands
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
-    hint_at_codes(plan.columns, plan.declared, progress, is_typed=not plan.table.is_text)
-    passed = plan.unchanged
+    for hint in hints_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text):
+        progress.warn(hint)
 
     records = plan.records()
     released, interrupted = group(estimator, records, progress)
@@ -86,59 +64,54 @@ def anonymize_in_memory(options, progress):
 
     progress.show("checking the release")
     level = anonymity_level(release.classes)
-    check_level(level, options.k)
-    homogeneous = homogeneity_of_both(release.classes, passed) if choice.unchanged else []
-    privacy = roles.check(release.labels, choice, options.k)
-    share = roles.share(release.labels)
-    warn_of_large_units(choice, share, options.k, progress, roles.least_share())
-    singled_out = of_plan(plan, release, progress)
+    check_level(level, request.k)
+    homogeneous = homogeneity_of_both(release.classes, plan.unchanged) if roles.unchanged else []
+    held = demands.check(release.labels, request.k)
+    share = demands.share(release.labels)
+    warn_of_large_units(roles.unit, share, request.k, progress, demands.least_share())
+    unchanged = singled_out(plan, release.labels, progress)
 
-    progress.show(f"writing {options.output}")
-    check_targets(options)  # Again, since a file may have been written in the meantime.
-    cells = shuffled(release.cells) if options.shuffle else release.cells
-    write_table(cells, options.output, format, plan.table.style, file_of_input(options.input))
-    certificate, is_complete = _prove(estimator, records, options, progress)
+    progress.show(f"writing {request.output}")
+    check_targets(request)  # Again, since a file may have been written in the meantime.
+    cells = shuffled(release.cells) if request.shuffle else release.cells
+    write_table(cells, request.output, format, plan.table.style, file_of_input(request.input))
+    certificate, is_complete = _prove(estimator, records, request.certificate, progress)
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if make_report is not None:
-        progress.show(f"writing {options.report}")
-        about = {"passed": passed, "dropped": choice.dropped, **roles.of_report()}
-        about["target"] = plan.target()
-        about["kinds"] = {column.name: column.kind for column in plan.known}
-        pair = [with_dates(frame, plan.known) for frame in (records, released)]
-        _write_report(make_report, pair, estimator, plan.options, certificate, about)
-    return facts_of(
+        progress.show(f"writing {request.report}")
+        _write_report(make_report, plan, records, released, estimator, certificate)
+    return summarize(
         estimator,
-        choice,
+        roles,
         len(records),
-        estimator.group_sizes_.min(),
         level,
         homogeneous,
-        singled_out=singled_out,
+        singled_out=unchanged,
         columns=[describe(c, release.by_column.get(c.name), estimator) for c in plan.columns],
-        privacy=privacy,
+        demands=held,
         certificate=certificate,
         interrupted=interrupted,
     )
 
 
-def warn_of_columns(plan, progress):
+def warn_of_columns(plan: Plan, progress: Any) -> None:
     """Warn of columns that may identify people, and of people with several rows."""
-    warn_of_identifiers(identifiers(plan.table, plan.choice.unchanged), progress)
+    warn_of_identifiers(identifiers(plan.table, plan.roles.unchanged), progress)
     # A group never mixes strata, so that they give nothing away.
-    others = plan.unchanged.drop(columns=list(plan.choice.strata))
+    others = plan.unchanged.drop(columns=list(plan.roles.strata))
     values = plan.records()[[column.name for column in plan.known]]
-    warn_of_determined(values, others, progress, plan.roles.units())
-    if plan.choice.unit is None:
-        lines = several_rows(plan.table, plan.choice.dropped)
-        warn_of_several_rows(lines, plan.options.method != "kaim", progress)
+    warn_of_determined(values, others, progress, plan.demands.units())
+    if plan.roles.unit is None:
+        lines = several_rows(plan.table, plan.roles.dropped)
+        warn_of_several_rows(lines, plan.request.method != "kaim", progress)
 
 
-def group(estimator, records, progress):
+def group(estimator: Any, records: pd.DataFrame, progress: Any) -> tuple[pd.DataFrame, list]:
     """Group the records; return the release, and what was interrupted."""
     progress.show(f"grouping {len(records)} records")
     with (
-        bad_input_as_command_error(),
-        warnings_as_lines(progress),
+        bad_input_as_request_error(),
+        warnings_as_messages(progress),
         progress.of_search(),
         shared_interrupt(),
     ):
@@ -149,74 +122,31 @@ def group(estimator, records, progress):
     return released, interrupted
 
 
-def check_level(level, k):
-    """Raise if a release is not k-anonymous."""
-    if level < k:
-        raise CommandError(
-            f"A row of the release occurs {level} times, fewer than k={k}: nothing was written. "
-            "Please report this."
-        )
-
-
-def _prove(estimator, records, options, progress):
+def _prove(estimator: Any, records: pd.DataFrame, seconds: float | None, progress: Any) -> tuple:
     """Prove a bound on the optimum; return it, and whether that took as long as it was to take."""
-    if options.certificate is None:
+    if seconds is None:
         return None, True
-    progress.show(f"proving for {options.certificate:g} seconds how close the optimum is")
+    progress.show(f"proving for {seconds:g} seconds how close the optimum is")
     with progress.of_search(), interruptible():
-        verbose = int(progress.is_shown)
-        certificate = certify(estimator, records, options.certificate, verbose=verbose)
+        certificate = certify(estimator, records, seconds, verbose=int(progress.is_shown))
         return certificate, not is_interrupted()
 
 
-def check_options(options):
-    """Raise an error for all that can be known before reading."""
-    check_exists(options.input)
-    suffix_of_input(options.input)
-    check_targets(options)
-    _check_certificate(options)
-    if options.target is not None and not options.report:
-        raise CommandError("--target needs --report, since it would not be shown otherwise.")
-    check_method(options)
-    check_privacy_options(options)
-    check_refiner_keeps_constraints(options)
-
-
-def check_targets(options):
-    """Raise unless the files of a command may be written."""
-    suffix_of(options.output)
-    check_target(options.output, [options.input], force=options.force)
-    if options.report:
-        if is_standard(options.report):
-            raise CommandError("--report - must be a file.")
-        if options.categories == "shares":
-            raise CommandError(
-                "--report compares column by column: use --categories mode or generalize, or leave "
-                "one of them out."
-            )
-        others = [options.input, options.output]
-        check_target(options.report, others, force=options.force)
-        check_report_name(options.report)
-
-
-def _check_certificate(options):
-    if options.certificate is not None and options.quiet and not options.report:
-        raise CommandError(
-            f"--certificate {options.certificate:g} with --quiet needs --report, since it would "
-            "not be shown otherwise."
-        )
-
-
-def _import_report():
+def _import_report() -> Callable:
     try:
         check_report_extra()
         from sk_microagg.report import make_report
     except ImportError as error:
-        raise CommandError(f"--report: {one_line(error)}") from error
+        raise _no_report(error) from error
     return make_report
 
 
-def with_dates(table, columns):
+def _no_report(error: Exception) -> RequestError:
+    facts = {"report": Option("report"), "why": one_line(error)}
+    return RequestError("missing_extra", "{report}: {why}", **facts)
+
+
+def with_dates(table: pd.DataFrame, columns: list) -> pd.DataFrame:
     """A table in which dates are dates, and not numbers, for a report to show."""
     table = table.copy()
     for column in columns:
@@ -229,20 +159,33 @@ def with_dates(table, columns):
     return table
 
 
-def _write_report(make_report, pair, estimator, options, certificate, about):
+def _write_report(
+    make_report: Callable,
+    plan: Plan,
+    records: pd.DataFrame,
+    released: pd.DataFrame,
+    estimator: Any,
+    certificate: Any,
+) -> None:
+    request = plan.request
     try:
-        with bad_input_as_command_error("--report: "):
+        with bad_input_as_request_error("report: "):
             make_report(
-                *pair,
+                *(with_dates(frame, plan.known) for frame in (records, released)),
                 estimator,
-                options.report,
-                source=Path(name_of_input(options.input)).name,
+                request.report,
+                source=Path(name_of_input(request.input)).name,
                 certificate=certificate,  # The report does not repeat the proof.
-                readers_of=file_of_input(options.input),
-                command=typed_command(options),
-                **about,
+                readers_of=file_of_input(request.input),
+                command=request.command,
+                passed=plan.unchanged,
+                dropped=plan.roles.dropped,
+                target=plan.target(),
+                kinds={column.name: column.kind for column in plan.known},
+                **plan.demands.columns(),
             )
     except ImportError as error:
-        raise CommandError(f"--report: {one_line(error)}") from error
+        raise _no_report(error) from error
     except OSError as error:
-        raise CommandError(f"{options.report} cannot be written: {reason(error)}.") from error
+        text = "{path} cannot be written: {why}."
+        raise RequestError("cannot_write", text, path=request.report, why=reason(error)) from error

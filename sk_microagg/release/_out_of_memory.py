@@ -1,6 +1,9 @@
-"""Anonymize a Parquet table that may be larger than memory."""
+"""Release a Parquet table that may be larger than memory."""
 
-from pathlib import Path
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import dask
 import numpy as np
@@ -9,24 +12,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from joblib import effective_n_jobs
 
-from sk_microagg._cli._arguments import named_columns
 from sk_microagg._utils._formatting import fewest_records
 from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.files._declared import Declared
-from sk_microagg.files._errors import CommandError, one_line, reason
-from sk_microagg.files._format import check_exists, check_target, suffix_of_input
-from sk_microagg.files._mistyped import hint_at_codes
+from sk_microagg.files._messages import Message, Option, RequestError, one_line, reason
+from sk_microagg.files._mistyped import hints_at_codes
 from sk_microagg.files._written import random_numbers, shuffled
 from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
 from sk_microagg.metrics._determined import SAMPLE_SIZE
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.release._cautions import (
-    fact_of,
+    fact_on_singled_out,
     warn_of_determined,
     warn_of_identifiers,
     warn_of_several_rows,
     warn_of_singled_out,
 )
+from sk_microagg.release._checks import check_level
 from sk_microagg.release._columns_on_dask import (
     columns_of_first_part,
     count_on_dask,
@@ -37,21 +39,15 @@ from sk_microagg.release._columns_on_dask import (
     types_of,
 )
 from sk_microagg.release._demands import (
-    check_privacy_options,
+    facts_on_demands,
     is_worse_if_larger,
-    make_privacy,
-    privacy_facts,
+    make_constraints,
     warn_of_large_units,
-    warnings_as_lines,
+    warnings_as_messages,
 )
-from sk_microagg.release._estimators import (
-    DEFAULTS,
-    check_refiner_keeps_constraints,
-    make_refiner,
-)
-from sk_microagg.release._in_memory import check_level
-from sk_microagg.release._plan import choose_by_options
-from sk_microagg.release._summary import Fact, facts_of
+from sk_microagg.release._estimators import DEFAULTS, make_refiner
+from sk_microagg.release._request import ReleaseRequest, Roles
+from sk_microagg.release._summary import Fact, summarize
 from sk_microagg.scale import DaskMicroAggregator
 from sk_microagg.scale._release import (
     Release,
@@ -64,114 +60,103 @@ from sk_microagg.scale._release import (
 )
 
 
-def anonymize_on_dask(options, progress):
-    """Read, group, check and write, part by part.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The options of the user.
-
-    progress : CommandProgress
-        Where to show the current step.
-
-    Returns
-    -------
-    facts : dict
-        What was done, to print.
-    """
-    _check_options(options)
-    frame = _read(options.input)
-    options = named_columns(options, list(frame.columns))
-    choice, declared = choose_by_options(list(frame.columns), options), Declared.of(options)
-    declared.check(choice)
-    types = types_of(frame, schema_of(options.input), choice.anonymized)
-    privacy = make_privacy(options, choice, _numbers(frame._meta[choice.sensitive], declared))
+def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
+    """Read, group, check and write, part by part; return the facts."""
+    frame = _read(request.input)
+    names = list(frame.columns)
+    request = request.resolve(names)
+    roles, declared = Roles.from_request(request, names), Declared.from_request(request)
+    declared.check(roles)
+    types = types_of(frame, schema_of(request.input), roles.quasi_identifiers)
+    numbers = _numbers(frame._meta[list(roles.sensitive)], declared)
     aggregator = DaskMicroAggregator(
-        options.k,
-        columns=choice.anonymized,
-        categorical=[name for name in choice.anonymized if name in declared.kinds],
+        request.k,
+        columns=roles.quasi_identifiers,
+        categorical=[name for name in roles.quasi_identifiers if name in declared.kinds],
         column_weights=declared.weights or None,
         decimals=decimals_of_types(types, declared),
-        builder=options.builder or DEFAULTS["builder"],
-        refiner=make_refiner(options.refiner, options.time_limit),
-        privacy=privacy,
-        random_state=options.seed,
+        builder=request.builder or DEFAULTS["builder"],
+        refiner=make_refiner(request.refiner, request.time_limit),
+        privacy=make_constraints(request.privacy, roles.sensitive, numbers),
+        random_state=request.random_state,
         verbose=int(progress.is_shown),
     )
-    release = CommandRelease(options, choice)
-    n_threads = effective_n_jobs(options.jobs)
+    release = WrittenRelease(request, roles)
+    n_threads = effective_n_jobs(request.n_jobs)
     try:
         with (
             dask.config.set(scheduler="threads", num_workers=n_threads),
-            warnings_as_lines(progress),
+            warnings_as_messages(progress),
             progress.of_search(),
         ):
-            progress.show(f"looking for identifiers in {options.input}")
-            _warn_of_columns(frame, choice, progress)
+            progress.show(f"looking for identifiers in {request.input}")
+            _warn_of_columns(frame, roles, progress)
             columns = columns_of_first_part(frame, types, declared)
-            hint_at_codes(columns, declared, progress, is_typed=True)
-            progress.show(f"grouping the records of {options.input}")
-            table = frame[choice.kept + ([] if choice.unit is None else [choice.unit])]
+            for hint in hints_at_codes(columns, declared, is_typed=True):
+                progress.warn(hint)
+            progress.show(f"grouping the records of {request.input}")
+            table = frame[roles.kept + ([] if roles.unit is None else [roles.unit])]
             aggregator._fit_transform(
-                table,
-                release,
-                sensitive=choice.sensitive,
-                unit=choice.unit,
-                strata=choice.strata,
+                table, release, sensitive=roles.sensitive, unit=roles.unit, strata=roles.strata
             )
             progress.show("looking for columns that determine others")
-            _warn_of_determined(frame, choice, aggregator.n_rows_, progress)
+            _warn_of_determined(frame, roles, aggregator.n_rows_, progress)
+    except RequestError:
+        raise
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise CommandError(one_line(error)) from error
+        raise RequestError("bad_input", "{why}", why=one_line(error)) from error
     except OSError as error:
-        raise CommandError(f"{options.output} cannot be made: {reason(error)}.") from error
-    return facts_of(
+        text = "{path} cannot be made: {why}."
+        raise RequestError("cannot_write", text, path=request.output, why=reason(error)) from error
+    return summarize(
         aggregator,
-        choice,
+        roles,
         aggregator.n_rows_,
-        aggregator.group_sizes_.min(),
         release.level,
         release.homogeneous,
-        singled_out=_singled_out(release, choice, aggregator, progress),
+        singled_out=_singled_out(release, roles, aggregator, progress),
         columns=describe_on_dask(aggregator, types, declared, release.n_missing),
-        privacy=_privacy_facts(aggregator, choice, progress),
+        demands=_facts_on_demands(aggregator, roles, progress),
     )
 
 
-def _warn_of_columns(frame, choice, progress):
-    counts = count_on_dask(frame, [*choice.unchanged, *choice.dropped])
-    warn_of_identifiers(identifiers_on_dask(counts, choice.unchanged), progress)
-    if choice.unit is None:
-        names = [name for name in choice.dropped if frame.dtypes[name].kind not in "bfmM"]
+def _warn_of_columns(frame: Any, roles: Roles, progress: Any) -> None:
+    counts = count_on_dask(frame, [*roles.unchanged, *roles.dropped])
+    warn_of_identifiers(identifiers_on_dask(counts, roles.unchanged), progress)
+    if roles.unit is None:
+        names = [name for name in roles.dropped if frame.dtypes[name].kind not in "bfmM"]
         warn_of_several_rows(several_rows_on_dask(counts, names), True, progress)
 
 
-def _warn_of_determined(frame, choice, n_rows, progress):
+def _warn_of_determined(frame: Any, roles: Roles, n_rows: int, progress: Any) -> None:
     """Warn by a sample: dependencies hold for most rows."""
-    others = [name for name in choice.unchanged if name not in choice.strata]
+    others = [name for name in roles.unchanged if name not in roles.strata]
     if others:
         share = min(SAMPLE_SIZE / n_rows, 1.0)
-        unit = [] if choice.unit is None else [choice.unit]
-        table = frame[[*choice.anonymized, *others, *unit]]
+        unit = [] if roles.unit is None else [roles.unit]
+        table = frame[[*roles.quasi_identifiers, *others, *unit]]
         rows = table.sample(frac=share, random_state=0).compute()
         text = rows[others].map(lambda cell: None if pd.isna(cell) is True else str(cell))
-        warn_of_determined(rows[choice.anonymized], text, progress, *(rows[name] for name in unit))
+        warn_of_determined(
+            rows[roles.quasi_identifiers], text, progress, *(rows[name] for name in unit)
+        )
 
 
-def _singled_out(release, choice, aggregator, progress):
+def _singled_out(release: WrittenRelease, roles: Roles, aggregator: Any, progress: Any) -> dict:
     """The fact about what unchanged columns single out; a warning if they do."""
-    if not choice.exposed:
+    if not roles.exposed:
         return {}
     if release.unchanged is None:
-        return {"singled out": Fact("not measured with --engine dask and --unit", None)}
+        text = "not measured with {dask} and {unit}"
+        facts = {"dask": Option("engine", "dask"), "unit": Option("unit")}
+        return {"singled out": Fact(Message("not_measured", text, **facts), None)}
     fewest = fewest_records(aggregator.k)
-    about = release.unchanged, choice.exposed, aggregator.n_rows_, fewest
+    about = release.unchanged, roles.exposed, aggregator.n_rows_, fewest
     warn_of_singled_out(*about, progress)
-    return {"singled out": fact_of(*about)}
+    return {"singled out": fact_on_singled_out(*about)}
 
 
-def _numbers(columns, declared):
+def _numbers(columns: Any, declared: Declared) -> list[str]:
     return [
         name
         for name, dtype in columns.dtypes.items()
@@ -179,10 +164,10 @@ def _numbers(columns, declared):
     ]
 
 
-def _privacy_facts(aggregator, choice, progress):
+def _facts_on_demands(aggregator: Any, roles: Roles, progress: Any) -> dict:
     smallest, largest = aggregator._figures.T
     n_units = share = None
-    if choice.unit is not None:
+    if roles.unit is not None:
         n_units, share = int(smallest[0]), largest[-1]
         smallest, largest = smallest[1:-1], largest[1:-1]
     privacy = aggregator.privacy or []
@@ -190,115 +175,55 @@ def _privacy_facts(aggregator, choice, progress):
         high if is_worse_if_larger(constraint) else low
         for constraint, low, high in zip(privacy, smallest, largest, strict=True)
     ]
-    warn_of_large_units(choice, share, aggregator.k, progress)
-    return privacy_facts(choice, privacy, figures, n_units, aggregator.k, share)
+    warn_of_large_units(roles.unit, share, aggregator.k, progress)
+    return facts_on_demands(roles.unit, privacy, figures, n_units, aggregator.k, share)
 
 
-def _check_options(options):
-    for option in ("hierarchies", "report", "target"):
-        if getattr(options, option) is not None:
-            raise CommandError(f"--{option} needs --engine memory.")
-    check_privacy_options(options)
-    check_refiner_keeps_constraints(options)
-    if options.certificate is not None:
-        raise CommandError(
-            f"--certificate {options.certificate:g} needs --engine memory: a proof takes all "
-            "records together."
-        )
-    check_exists(options.input, may_be_folder=True)
-    if not Path(options.input).is_dir():
-        if Path(options.input).suffix.lower() != ".parquet":
-            raise CommandError(f"{options.input}: --engine dask reads .parquet files and folders.")
-        suffix_of_input(options.input)  # It may be a pipe.
-    if Path(options.output).suffix.lower() not in ("", ".parquet"):
-        raise CommandError(f"{options.output}: --engine dask writes a .parquet folder.")
-    if Path(options.input).resolve() in Path(options.output).resolve().parents:
-        raise CommandError(f"{options.output} is inside {options.input}: choose another folder.")
-    # A folder is never overwritten: it may hold more than a release.
-    check_target(options.output, [options.input], force=False)
-
-
-def _read(path):
+def _read(path: str) -> Any:
     try:
         frame = read_parquet(path)
     except (OSError, ValueError) as error:
-        raise CommandError(f"{path} is not a Parquet table: {reason(error)}") from error
+        text = "{path} is not a Parquet table: {why}"
+        raise RequestError("no_parquet", text, path=path, why=reason(error)) from error
     # What pandas stored as an index is a column like any other, and may be dropped.
     return frame if isinstance(frame._meta.index, pd.RangeIndex) else frame.reset_index()
 
 
-class CommandRelease(Release):
-    """What the command line does with released rows.
+class WrittenRelease(Release):
+    """A release without an index, shuffled if wanted; once checked, it holds what was found."""
 
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The options of the user.
+    def __init__(self, request: ReleaseRequest, roles: Roles):
+        super().__init__(request.output, readers_of=request.input)
+        self.is_shuffled = request.shuffle
+        self.roles = roles
 
-    choice : Choice
-        The columns.
-
-    Attributes
-    ----------
-    level : int
-        The level of anonymity, once the release was checked.
-
-    homogeneous : ndarray of shape (n_unchanged, 2)
-        For each unchanged column, the share of the records in groups that share one value, and in
-        those with a single known value.
-
-    unchanged : UnchangedUniqueness or None
-        How far unchanged columns single people out; None if there are none, or with units.
-
-    n_missing : dict
-        By the name of each anonymized column, the number of released cells that are missing.
-    """
-
-    def __init__(self, options, choice):
-        super().__init__(options.output, readers_of=options.input)
-        self.is_shuffled = options.shuffle
-        self.choice = choice
-
-    def write(self, frame, folder, parts):
+    def write(self, frame: Any, folder: Any, parts: Any) -> Any:
         """Write the rows; what was an index is a column by now."""
         if self.is_shuffled:
             return write_shuffled(frame, folder)
         return write(frame, folder, keep_index=False)
 
-    def check(self, written, classes, k):
+    def check(self, written: Any, classes: Any, k: int) -> int:
         """Raise unless the rows are k-anonymous as they were written; count homogeneous groups."""
         self.level = anonymity_level(classes)
         check_level(self.level, k)
         self.homogeneous = []
-        if self.choice.unchanged:
-            self.homogeneous = homogeneity_of_both(classes, written[self.choice.unchanged])
+        if self.roles.unchanged:
+            self.homogeneous = homogeneity_of_both(classes, written[self.roles.unchanged])
         self.unchanged = None
         # Who a row belongs to is not in the release.
-        if self.choice.exposed and self.choice.unit is None:
-            self.unchanged = unchanged_uniqueness(classes, written[self.choice.exposed])
-        self.n_missing = written[self.choice.anonymized].isna().sum().compute().to_dict()
+        if self.roles.exposed and self.roles.unit is None:
+            self.unchanged = unchanged_uniqueness(classes, written[self.roles.exposed])
+        self.n_missing = written[self.roles.quasi_identifiers].isna().sum().compute().to_dict()
         return self.level
 
 
-def write_shuffled(frame, folder):
+def write_shuffled(frame: Any, folder: Any) -> Any:
     """Write the rows of a Dask DataFrame into a folder in random order, as Parquet.
 
     Each row goes to a random part, and then each part is shuffled: all orders of all rows are
     equally likely. In transit, rows are in a temporary folder, in one file per old part, sorted by
     the new one. Each thread holds no more than one part in memory.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The rows.
-
-    folder : path
-        A folder that exists.
-
-    Returns
-    -------
-    written : dask.dataframe.DataFrame
-        The rows as they were written.
     """
     n_parts = frame.npartitions
     scatter, gather = dask.delayed(_scatter, pure=False), dask.delayed(_gather, pure=False)
@@ -312,7 +237,7 @@ def write_shuffled(frame, folder):
     return read(folder)
 
 
-def _scatter(part, file, n_parts):
+def _scatter(part: pd.DataFrame, file: Any, n_parts: int) -> np.ndarray:
     """Write the rows of a part, sorted by random new parts; return the start of each of these."""
     cells = pa.Table.from_pandas(part, preserve_index=False)
     new_parts = random_numbers(len(cells)) % np.uint64(n_parts)
@@ -322,7 +247,7 @@ def _scatter(part, file, n_parts):
     return np.searchsorted(new_parts[order], np.arange(n_parts + 1))
 
 
-def _gather(pieces, part, path):
+def _gather(pieces: Sequence[tuple], part: int, path: Any) -> None:
     slices = []
     for file, starts in pieces:
         with pa.memory_map(str(file)) as source:

@@ -1,0 +1,119 @@
+"""The commands `anonymize`, `methods` and `demo`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import sys
+import time
+from argparse import Namespace
+from typing import Any
+
+from sklearn.datasets import load_diabetes
+
+from sk_microagg import MicroAggregator
+from sk_microagg._utils._formatting import decimals_of, percent, printable
+from sk_microagg._utils._writing import released_file
+from sk_microagg.builders import BUILDERS
+from sk_microagg.datasets._visits import visits_csv
+from sk_microagg.files._format import check_target
+from sk_microagg.files._messages import Option, RequestError
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.refiners import REFINERS
+
+N_ROWS = 6
+NEXT = "release.csv -k 5 --drop id --sensitive diagnosis --report report.html"
+
+
+def anonymize(options: Namespace) -> None:
+    """Release a file, and print what was done."""
+    # The other commands need no extra.
+    from sk_microagg._cli._terminal import WARNING, CommandProgress, print_as_json, print_facts
+    from sk_microagg._cli._typed_request import TypedRequest
+    from sk_microagg.release import release_file
+
+    if options.certificate is not None and options.quiet and not options.report:
+        text = "{certificate} with {quiet} needs {report}, since it would not be shown otherwise."
+        facts = {"certificate": Option("certificate", options.certificate)}
+        facts |= {name: Option(name) for name in ("quiet", "report")}
+        raise RequestError("needs", text, **facts)
+    request = TypedRequest.from_options(options)
+    with CommandProgress(not options.quiet and not options.json, options.json) as progress:
+        summary = release_file(request, progress=progress)
+    if options.quiet:
+        for what in summary.facts.get("interrupted", []):
+            print(f"{WARNING}{what}", file=sys.stderr)
+        return
+    # The table is alone on standard output.
+    file = sys.stderr if options.output == "-" else sys.stdout
+    if options.json:
+        print_as_json(summary, file)
+    else:
+        print_facts(summary.facts, file)
+
+
+def methods(options: Namespace) -> None:
+    """Print the name and a summary of each builder and refiner."""
+    for title, known in (("builders", BUILDERS), ("refiners", REFINERS)):
+        print(f"{title} (--{title[:-1]})")
+        for name, method in known.items():
+            print(f"  {name:<23}{_summary_of(method)}")
+    print(f"  {'none':<23}Keep the groups as they were built.")
+
+
+def _summary_of(method: Any) -> str:
+    """The first paragraph of a docstring, without references to others."""
+    first = (inspect.getdoc(method) or "").split("\n\n")[0]
+    return re.sub(r" \[\d+\]_", "", " ".join(first.split()))
+
+
+def demo(options: Namespace) -> None:
+    """Anonymize a table and print what was done, or write a table to try the commands on."""
+    if options.write is None:
+        _anonymize_patients()
+    else:
+        _write_visits(options.write, force=options.force)
+
+
+def _write_visits(path: str, *, force: bool) -> None:
+    """Write the made-up table of the documentation, and print what to do with it."""
+    if not path.lower().endswith(".csv"):
+        text = "{option}: the name of the file must end in .csv."
+        raise RequestError("no_csv", text, option=Option("write", path))
+    check_target(path, [], force=force)
+    with released_file(path) as draft:
+        draft.write_bytes(visits_csv())
+    print(f"written  {printable(path)}, with 300 made-up patients")
+    print("\nAnonymize what an intruder may know (age, sex, town, income), and write a report:\n")
+    print(f"    sk-microagg anonymize {printable(shlex.quote(path))} {NEXT}")
+
+
+def _anonymize_patients(k: int = 5) -> None:
+    """Anonymize the diabetes patients of scikit-learn and print what was done."""
+    patients = load_diabetes(scaled=False)
+    aggregator = MicroAggregator(k=k)
+    start = time.perf_counter()
+    release = aggregator.fit_transform(patients.data)
+    seconds = time.perf_counter() - start
+
+    n_records, n_columns = patients.data.shape
+    print(f"The diabetes table of scikit-learn: {n_records} patients, {n_columns} columns, k = {k}")
+    print()
+    print(f"groups            {aggregator.n_groups_}")
+    print(f"smallest group    {aggregator.group_sizes_.min()}")
+    level = anonymity_level(release)
+    print(f"anonymity level   {level}  (every combination of values occurs at least this often)")
+    print(f"information loss  {percent(aggregator.information_loss_)}")
+    print(f"seconds           {seconds:.3f}")
+    decimals = [decimals_of(column) for column in patients.data.T]
+    for title, table in (("before", patients.data), ("after", release)):
+        print(f"\nFirst rows {title}")
+        _print_table(patients.feature_names, table[:N_ROWS], decimals)
+
+
+def _print_table(names: list, rows: Any, decimals: list) -> None:
+    print("".join(f"{name:>9}" for name in names))
+    for row in rows:
+        cells = zip(row, decimals, strict=True)
+        print("".join(f"{value:9.{digits}f}" for value, digits in cells))

@@ -1,0 +1,182 @@
+"""A request as it was typed: the columns that options name are found when the table is read.
+
+An option may be repeated, and names are separated by commas. A name that contains a comma is alone
+in its option, or in double quotes. Spaces around names do not matter.
+"""
+
+from __future__ import annotations
+
+import csv
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from sk_microagg._cli._command_line import command_line
+from sk_microagg.files._declared import levels_of
+from sk_microagg.files._messages import Option, RequestError
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
+from sk_microagg.release._request import (
+    LISTS,
+    MAPPINGS,
+    SINGLE,
+    ReleaseRequest,
+    unknown_column,
+)
+
+PLAIN = [one.name for one in fields(ReleaseRequest) if one.name not in ("privacy", "command")]
+
+
+@dataclass(frozen=True)
+class TypedRequest(ReleaseRequest):
+    """A request whose columns are texts until the names of the table are known."""
+
+    typed: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_options(cls, options: Namespace) -> TypedRequest:
+        """The request of a command line."""
+        given = {name: getattr(options, name) for name in PLAIN}
+        typed = {name: given[name] for name in (*LISTS, *SINGLE, *MAPPINGS)}
+        # Before anything is read, it matters only whether they were given.
+        given |= {name: dict.fromkeys(given[name]) for name in MAPPINGS}
+        return cls(**given, privacy=constraints_of(options), typed=typed)
+
+    def resolve(self, names: Sequence[str]) -> ReleaseRequest:
+        """The request with the columns of the table that the texts name."""
+        plain = {name: getattr(self, name) for name in PLAIN}
+        found = found_columns(self.typed, list(names))
+        request = ReleaseRequest(**plain | found, privacy=self.privacy)
+        return request.replace(command=command_line(request, hides=True))
+
+
+def constraints_of(options: Namespace) -> list[Constraint]:
+    """The constraints that options ask for; raise if the options contradict each other."""
+    kind = Option("l_kind", options.l_kind)
+    if options.l is None and options.l_kind != "distinct":
+        raise RequestError("needs", "{kind} needs {l}.", kind=kind, l=Option("l"))
+    if not isinstance(options.l, int | None) and options.l_kind != "entropy":
+        text = "{l} must be an integer, unless {kind} is entropy."
+        raise RequestError("no_integer", text, l=Option("l", options.l), kind=Option("l_kind"))
+    if (options.c is None) == (options.l_kind == "recursive"):
+        text = "{kind} needs {c}, and no other kind takes it."
+        raise RequestError("needs", text, kind=Option("l_kind", "recursive"), c=Option("c"))
+    constraints: list[Constraint] = []
+    if options.unit_share is not None:
+        constraints.append(UnitShare(options.unit_share))
+    if options.l is not None:
+        constraints.append(LDiversity(options.l, options.l_kind, options.c))
+    if options.t is not None:
+        constraints.append(TCloseness(options.t))
+    return constraints
+
+
+def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:
+    """By the name of a parameter, the columns that its texts name, maybe with what they say."""
+    found: dict[str, Any] = {}
+    for parameter, given in typed.items():
+        if given is None:
+            found[parameter] = None
+        elif parameter in LISTS:
+            listed = (name for text in given for name in _found(parameter, text, names))
+            found[parameter] = list(dict.fromkeys(listed))
+        elif parameter in SINGLE:
+            found[parameter] = _found_one(parameter, given, names)
+        elif parameter == "ordinal":
+            pairs = _pairs(parameter, given, names)
+            found[parameter] = {
+                name: None if text is None else levels_of(name, text) for name, text in pairs
+            }
+        elif parameter == "date":
+            found[parameter] = dict(_pairs(parameter, given, names))
+        elif parameter == "column_weights":
+            pairs = _pairs(parameter, given, names)
+            found[parameter] = {name: _number(parameter, name, text) for name, text in pairs}
+        elif parameter == "decimals":
+            found[parameter] = dict(_rounded(parameter, given, names))
+    return found
+
+
+def _found(parameter: str, text: str, names: list[str]) -> list[str]:
+    """The columns that a text names."""
+    parts = _parts(text)
+    if text not in names:
+        return [_one(parameter, part, names) for part in parts]
+    stripped = {name.strip() for name in names}
+    if len(parts) > 1 and all(part.strip() in stripped for part in parts):
+        message = (
+            "{option} {text} is one column or {n_parts}: name each by {option} of its own, or "
+            "write '\"{text}\"' for the one."
+        )
+        facts = {"option": Option(parameter), "text": text, "n_parts": len(parts)}
+        raise RequestError("ambiguous_name", message, text, **facts)
+    return [text]
+
+
+def _found_one(parameter: str, text: str, names: list[str]) -> str:
+    parts = _parts(text)
+    return _one(parameter, text if text in names or len(parts) > 1 else parts[0], names)
+
+
+def _one(parameter: str, name: str, names: list[str]) -> str:
+    """The column of a name; spaces around it are ignored if there is none that has them."""
+    if name in names:
+        return name
+    alike = [other for other in names if other.strip() == name.strip()]
+    if len(alike) == 1:
+        return alike[0]
+    raise unknown_column(parameter, name, names)
+
+
+def _pairs(parameter: str, given: Iterable[str], names: list[str]) -> list:
+    """Columns, each with what is written after it and =, or None."""
+    return [_pair(parameter, item, names) for text in given for item in _items(text, names)]
+
+
+def _items(text: str, names: list[str]) -> list[str]:
+    """Names with what is said of them, between commas; one item if its name contains a comma."""
+    is_one = _beginning(text, [name for name in names if "," in name]) is not None
+    return [text] if is_one else _parts(text)
+
+
+def _pair(parameter: str, item: str, names: list[str]) -> tuple[str, str | None]:
+    column = _beginning(item, names)
+    if column is not None:
+        return column, item[len(column) + 1 :] if item != column else None
+    name, is_pair, value = item.partition("=")
+    return _one(parameter, name, names), value if is_pair else None
+
+
+def _rounded(parameter: str, given: Iterable[str], names: list[str]) -> list:
+    """Columns with a number of decimals; a number alone is for all others, whose name is None."""
+    items = [item for text in given for item in _items(text, names)]
+    pairs = [_pair(parameter, item, names) if "=" in item else (None, item) for item in items]
+    return [(name, _number(parameter, name, text)) for name, text in pairs]
+
+
+def _number(parameter: str, name: str | None, text: str | None) -> float:
+    """The number that is said of a column."""
+    if text is None:
+        message = "{option}: {name!r} must have a number, as in {name}=2."
+        raise RequestError("no_number", message, name, option=Option(parameter), name=name)
+    try:
+        number = float(text)
+    except ValueError:
+        message = "{option}: {text!r} must be a number."
+        facts = {"option": Option(parameter), "text": text}
+        raise RequestError("no_number", message, name, **facts) from None
+    return int(number) if parameter == "decimals" and number.is_integer() else number
+
+
+def _beginning(item: str, names: list[str]) -> str | None:
+    """The longest column that an item names, alone or before =; None if there is none."""
+    found = [name for name in names if item == name or item.startswith(f"{name}=")]
+    return max(found, key=len, default=None)
+
+
+def _parts(text: str) -> list[str]:
+    """Texts between commas, of which some may be in double quotes."""
+    try:
+        return next(csv.reader([text], skipinitialspace=True), [""])
+    except csv.Error:  # a line break
+        return [text]

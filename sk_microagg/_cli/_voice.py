@@ -1,0 +1,82 @@
+"""How the shell names parameters."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from sk_microagg.files._messages import Option, Voice
+
+# Parameters whose options have other names.
+NAMES = {
+    "column_weights": "--weights",
+    "decimals": "--round",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "overwrite": "--force",
+}
+
+MARKS = ("sep", "decimal", "thousands")
+
+
+class ShellVoice(Voice):
+    """Parameters as options of the command line."""
+
+    verb = "use "
+    phrases = {
+        "complete_order": "complete the order",
+        "leave_out": "leave out {value}",
+        "name_missing": "name texts that mean missing by --na",
+        "generalize": "Use --drop, or generalize it: --hierarchies, with --categories generalize",
+        "drop_or_anonymize": "use --drop, or name it in --quasi-identifiers",
+        "drop_or_hide": "use --drop, or --quasi-identifiers, or --sensitive for what no intruder "
+        "can know",
+    }
+
+    def option(self, option: Option) -> str:
+        """An option as one types it, maybe with a value."""
+        name, value, column = option.name, option.value, option.column
+        if name == "header" and value is not None:
+            return {"given": "--header", "none": "--no-header"}[str(value)]
+        dashed = NAMES.get(name, f"--{name.replace('_', '-')}")
+        if isinstance(value, bool):
+            return dashed
+        if column is not None:
+            value = column if value is None else f"{column}={in_order(value)}"
+            return f"{dashed} {in_shell(value)}"
+        if value is None:
+            return dashed
+        if name == "na":
+            return in_option(dashed, listed(value))
+        if name in MARKS:
+            return f"{dashed} '{value}'"
+        return f"{dashed} {in_shell(as_text(value))}"
+
+
+SHELL = ShellVoice()
+
+
+def in_shell(text: str) -> str:
+    """A name as one types it on the command line."""
+    return shlex.quote(f'"{text}"' if "," in text else text)
+
+
+def in_option(dashed: str, text: str) -> str:
+    """An option with a text, which is joined to it if it begins with a dash."""
+    return f"{dashed}{'=' if text.startswith('-') else ' '}{shlex.quote(text)}"
+
+
+def in_order(value: Any) -> str:
+    """The order of values, or the pattern of dates, of a column."""
+    return value if isinstance(value, str) else "<".join(value)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Texts between commas."""
+    return ",".join(f'"{text}"' if "," in text else text for text in texts)
+
+
+def as_text(value: Any) -> str:
+    """A value as one types it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,116 @@
+"""What is wrong with a request before anything is read, and with a release before it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sk_microagg.files._format import (
+    Format,
+    check_exists,
+    check_report_name,
+    check_target,
+    is_standard,
+    suffix_of,
+    suffix_of_input,
+)
+from sk_microagg.files._messages import Option, RequestError, require
+from sk_microagg.release._demands import check_demands
+from sk_microagg.release._estimators import check_method, check_refiner_keeps_constraints
+from sk_microagg.release._request import ReleaseRequest
+
+# What only a table in memory can be asked for.
+IN_MEMORY = (
+    "ordinal",
+    "date",
+    "number",
+    "categories",
+    "na",
+    "sheet",
+    "sep",
+    "thousands",
+    "hierarchies",
+    "report",
+    "target",
+)
+
+
+def check_request(request: ReleaseRequest) -> None:
+    """Raise for all that can be known before reading."""
+    is_on_dask = request.engine == "dask"
+    if is_on_dask:
+        _check_parameters_on_dask(request)
+        require(("dask", "dask.dataframe"), "dask", "engine='dask'")
+        _check_paths_on_dask(request)
+    else:
+        check_exists(request.input)
+        suffix_of_input(request.input)
+        check_targets(request)
+        if request.target is not None and not request.report:
+            text = "{target} needs {report}, since it would not be shown otherwise."
+            facts = {"target": Option("target"), "report": Option("report")}
+            raise RequestError("needs", text, **facts)
+        check_method(request)
+        Format.from_request(request)
+    check_demands(request)
+    check_refiner_keeps_constraints(request)
+
+
+def check_targets(request: ReleaseRequest) -> None:
+    """Raise unless the files of a request may be written."""
+    suffix_of(request.output)
+    check_target(request.output, [request.input], force=request.overwrite)
+    if not request.report:
+        return
+    report = Option("report", request.report)
+    if is_standard(request.report):
+        raise RequestError("no_file", "{report} must be a file.", report=report)
+    if request.categories == "shares":
+        text = "{report} compares column by column: {advice}, or leave one of them out."
+        advice = (Option("categories", "mode"), Option("categories", "generalize"))
+        raise RequestError("report_of_shares", text, report=Option("report"), advice=advice)
+    others = [request.input, request.output]
+    check_target(request.report, others, force=request.overwrite)
+    check_report_name(request.report)
+
+
+def check_level(level: int, k: int) -> None:
+    """Raise if a release is not k-anonymous."""
+    if level < k:
+        text = (
+            "A row of the release occurs {level} times, fewer than k={k}: nothing was written. "
+            "Please report this."
+        )
+        raise RequestError("not_anonymous", text, level=level, k=k)
+
+
+def _check_parameters_on_dask(request: ReleaseRequest) -> None:
+    memory = Option("engine", "memory")
+    for name in IN_MEMORY:
+        if getattr(request, name):
+            text = "{option} needs {memory}."
+            raise RequestError("needs", text, option=Option(name), memory=memory)
+    if request.method == "kaim":
+        method = Option("method", "kaim")
+        raise RequestError("needs", "{option} needs {memory}.", option=method, memory=memory)
+    if request.certificate is not None:
+        text = "{option} needs {memory}: a proof takes all records together."
+        option = Option("certificate", request.certificate)
+        raise RequestError("needs", text, option=option, memory=memory)
+
+
+def _check_paths_on_dask(request: ReleaseRequest) -> None:
+    source, target, dask = Path(request.input), Path(request.output), Option("engine", "dask")
+    check_exists(request.input, may_be_folder=True)
+    if not source.is_dir():
+        if source.suffix.lower() != ".parquet":
+            text = "{path}: {dask} reads .parquet files and folders."
+            raise RequestError("no_parquet", text, path=request.input, dask=dask)
+        suffix_of_input(request.input)  # It may be a pipe.
+    if target.suffix.lower() not in ("", ".parquet"):
+        text = "{path}: {dask} writes a .parquet folder."
+        raise RequestError("no_parquet", text, path=request.output, dask=dask)
+    if source.resolve() in target.resolve().parents:
+        text = "{path} is inside {other}: choose another folder."
+        raise RequestError("inside", text, path=request.output, other=request.input)
+    # A folder is never overwritten: it may hold more than a release.
+    check_target(request.output, [request.input], force=False)

@@ -1,0 +1,322 @@
+"""What is to be released: the table, the roles and kinds of its columns, and what is demanded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from itertools import combinations
+from typing import Any
+
+from sk_microagg.files._messages import Option, RequestError
+from sk_microagg.privacy import Constraint
+
+# Parameters that name columns, by what they hold: names, or names with something about each.
+LISTS = ("quasi_identifiers", "drop", "sensitive", "strata", "categorical", "number")
+SINGLE = ("unit", "target")
+MAPPINGS = ("ordinal", "date", "column_weights", "decimals")
+
+# A message lists no more columns than this.
+MOST_NAMES = 20
+
+
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """A release of a file: what shell, page and Python ask for.
+
+    Parameters
+    ----------
+    input : str
+        The table: a CSV, Excel or Parquet file, by its suffix; "-" for standard input.
+
+    output : str
+        Where to write the release; "-" for standard output.
+
+    k : int, default=5
+        Smallest number of records, or of people with `unit`, in a group.
+
+    quasi_identifiers : list of str or None, default=None
+        Columns to anonymize together; None for all that have no other role.
+
+    drop : list of str, default=()
+        Columns to leave out.
+
+    sensitive : list of str, default=()
+        Columns that intruders are assumed not to know, which are released unchanged. Constraints
+        are about them.
+
+    unit : str or None, default=None
+        The column that says who a row belongs to, if people have several. It is left out.
+
+    strata : list of str, default=()
+        Columns whose values no group mixes, released unchanged.
+
+    categorical, number : list of str, default=()
+        Columns of categories or of numbers, whatever they look like.
+
+    ordinal : list of str or dict, default=()
+        Columns of values in an order: that of numbers, or for each column the list of its values.
+
+    date : list of str or dict, default=()
+        Columns of dates: in a common format, or for each column its pattern, as "%d/%m/%Y".
+
+    column_weights : dict or None, default=None
+        How much columns count when groups are made; 1 for others.
+
+    decimals : int, dict or None, default=None
+        Decimals of released means, for all columns or for each.
+
+    categories : {"mode", "shares", "generalize"} or None, default=None
+        What is released of categories; None for the most frequent one of a group.
+
+    privacy : Constraint, list of Constraint or None, default=None
+        What each group must satisfy beyond its size. A constraint without a `column` holds for
+        every sensitive column.
+
+    method : {"aggregate", "kaim"}, default="aggregate"
+        Averages and most frequent values, or what the rows of a group have in common.
+
+    builder, refiner : str or None, default=None
+        How groups are made and improved; None for the default of the method.
+
+    time_limit : float or None, default=None
+        Seconds to search for better groups.
+
+    certificate : float or None, default=None
+        Seconds to prove how far the information loss is above the optimum.
+
+    hierarchies : str or None, default=None
+        A folder with a file COLUMN.csv for each column that has a hierarchy.
+
+    random_state : int, default=0
+        Seed of the search.
+
+    n_jobs : int, default=-1
+        Number of threads; -1 for one per processor.
+
+    engine : {"memory", "dask"}, default="memory"
+        "dask" is for Parquet files and folders that are larger than memory.
+
+    report : str or None, default=None
+        Where to write a report on the release, an .html file.
+
+    target : str or None, default=None
+        A column that is released unchanged and that a model is to predict: the report says how
+        well an intruder recognizes the records that a model was trained on.
+
+    shuffle : bool, default=False
+        Whether to write the rows in random order.
+
+    overwrite : bool, default=False
+        Whether files that exist may be replaced.
+
+    na : list of str, default=()
+        More texts that mean that a value is missing.
+
+    decimal, thousands : str or None, default="." and None
+        The decimal mark, and what separates groups of three digits.
+
+    encoding : str, default="utf-8"
+        Encoding of CSV files.
+
+    sep : str or None, default=None
+        Separator of the cells of CSV files; None for a comma.
+
+    header : {"check", "given", "none"}, default="check"
+        Whether the first row holds names: "check" raises if it looks like a record.
+
+    sheet : str or None, default=None
+        Sheet of an Excel file; None for the first.
+
+    command : str or None, default=None
+        The command line that asks for the same, for the report.
+
+    See Also
+    --------
+    release_file : Fulfills a request.
+
+    Examples
+    --------
+    >>> from sk_microagg.release import ReleaseRequest
+    >>> request = ReleaseRequest("visits.csv", "release.csv", k=3, drop=["id"])
+    >>> request.k, request.drop, request.method
+    (3, ['id'], 'aggregate')
+    """
+
+    input: str
+    output: str
+    k: int = 5
+    quasi_identifiers: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    unit: str | None = None
+    strata: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    number: Sequence[str] = ()
+    ordinal: Mapping[str, Sequence[str] | None] | Sequence[str] = ()
+    date: Mapping[str, str | None] | Sequence[str] = ()
+    column_weights: Mapping[str, float] | None = None
+    decimals: Mapping[str | None, int] | int | None = None
+    categories: str | None = None
+    privacy: Sequence[Constraint] | Constraint | None = None
+    method: str = "aggregate"
+    builder: str | None = None
+    refiner: str | None = None
+    time_limit: float | None = None
+    certificate: float | None = None
+    hierarchies: str | None = None
+    random_state: int = 0
+    n_jobs: int = -1
+    engine: str = "memory"
+    report: str | None = None
+    target: str | None = None
+    shuffle: bool = False
+    overwrite: bool = False
+    na: Sequence[str] = ()
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str = "utf-8"
+    sep: str | None = None
+    header: str = "check"
+    sheet: str | None = None
+    command: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("input", "output", "report", "hierarchies"):
+            value = getattr(self, name)
+            self._set(name, None if value is None else str(value))
+        for name in (*LISTS, "na"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise TypeError(f"{name}={value!r} must be a list of str.")
+            self._set(name, None if value is None else list(value))
+        for name in ("ordinal", "date"):
+            value = getattr(self, name)
+            self._set(name, dict(value) if isinstance(value, Mapping) else dict.fromkeys(value))
+        self._set("column_weights", dict(self.column_weights or {}))
+        decimals = self.decimals if self.decimals is not None else {}
+        self._set("decimals", dict(decimals) if isinstance(decimals, Mapping) else {None: decimals})
+        privacy = [self.privacy] if isinstance(self.privacy, Constraint) else self.privacy
+        self._set("privacy", list(privacy or []))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def resolve(self, names: Sequence[str]) -> ReleaseRequest:
+        """Return the request with columns as the table names them; raise if it lacks one.
+
+        Parameters
+        ----------
+        names : list of str
+            The columns of the table.
+
+        Returns
+        -------
+        request : ReleaseRequest
+            The request; here the same.
+        """
+        for parameter in (*LISTS, *SINGLE, *MAPPINGS):
+            given = getattr(self, parameter)
+            check_names(parameter, [given] if isinstance(given, str) else given or [], names)
+        return self
+
+    def replace(self, **changes: Any) -> ReleaseRequest:
+        """Return the same request with some other values."""
+        return replace(self, **changes)
+
+
+def check_names(parameter: str, given: Sequence[str | None], names: Sequence[str]) -> None:
+    """Raise unless all columns that a parameter names exist."""
+    for name in given:
+        if name is not None and name not in names:
+            raise unknown_column(parameter, name, names)
+
+
+def unknown_column(parameter: str, name: str, names: Sequence[str]) -> RequestError:
+    """The error about a column that does not exist; it lists those that do."""
+    listed = ", ".join(map(repr, names[:MOST_NAMES]))
+    if len(names) > MOST_NAMES:
+        listed += f" and {len(names) - MOST_NAMES} more"
+    text = "{parameter} names {name!r}, but the columns are {columns}."
+    near = {other.strip().lower(): other for other in names}
+    close = get_close_matches(name.strip().lower(), near, n=1)
+    if any("," in other and name and name in other for other in names):
+        text += " A name that contains a comma must be in double quotes."
+    elif close:
+        text += " Did you mean {close!r}?"
+    facts = {"columns": listed, "name": name, "close": near[close[0]] if close else None}
+    return RequestError("unknown_column", text, name, parameter=Option(parameter), **facts)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a table by what happens to them, each list in the order of the table."""
+
+    quasi_identifiers: list
+    unchanged: list
+    names: list
+    sensitive: Sequence[str] = ()
+    unit: str | None = None
+    strata: Sequence[str] = ()
+
+    @classmethod
+    def from_request(cls, request: Any, names: list) -> Roles:
+        """The roles that a request gives to the columns of a table."""
+        units = [] if request.unit is None else [request.unit]
+        named: dict[str, Sequence[str]] = {
+            "quasi_identifiers": request.quasi_identifiers or [],
+            "drop": request.drop,
+            "sensitive": request.sensitive,
+            "unit": units,
+            "strata": request.strata,
+        }
+        # A unit is dropped anyway.
+        check_one_role(named, but=("drop", "unit"))
+        kept = [name for name in names if name not in {*request.drop, *units}]
+        others = {*request.sensitive, *request.strata}
+        chosen = request.quasi_identifiers
+        anonymized = [
+            name for name in kept if (name not in others if chosen is None else name in chosen)
+        ]
+        if not anonymized:
+            _refuse_no_column([role for role, given in named.items() if given])
+        unchanged = [name for name in kept if name not in set(anonymized)]
+        in_order = {
+            role: [name for name in names if name in named[role]]
+            for role in ("sensitive", "strata")
+        }
+        return cls(anonymized, unchanged, names, unit=request.unit, **in_order)
+
+    @property
+    def exposed(self) -> list:
+        """Unchanged columns that an intruder may know: all but sensitive ones."""
+        return [name for name in self.unchanged if name not in self.sensitive]
+
+    @property
+    def dropped(self) -> list:
+        """Columns that are not released."""
+        return [name for name in self.names if name not in {*self.kept}]
+
+    @property
+    def kept(self) -> list:
+        """Columns of the release."""
+        return [name for name in self.names if name in {*self.quasi_identifiers, *self.unchanged}]
+
+
+def check_one_role(named: Mapping[str, Sequence[str]], but: tuple = ()) -> None:
+    """Raise if a column is named by several parameters."""
+    for one, other in combinations(named, 2):
+        for name in named[one]:
+            if name in named[other] and (one, other) != but:
+                text = "Column {name!r} is named by {one} and by {other}."
+                facts = {"name": name, "one": Option(one), "other": Option(other)}
+                raise RequestError("two_roles", text, name, **facts)
+
+
+def _refuse_no_column(parameters: list) -> None:
+    listed = tuple(Option(name) for name in parameters)
+    gaps = " and ".join(f"{{p{number}}}" for number in range(len(listed)))
+    verb = "names" if len(listed) == 1 else "name"
+    facts = {f"p{number}": option for number, option in enumerate(listed)}
+    text = f"There is no column left to anonymize: {gaps} {verb} all."
+    raise RequestError("no_quasi_identifier", text, **facts)
