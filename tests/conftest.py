@@ -38,6 +38,21 @@ def data_folder():
     pytest.skip("needs the real data files: set SK_MICROAGG_DATA to the folder that holds them")
 
 
+@pytest.fixture
+def write(tmp_path):
+    """Write a file; return its path."""
+
+    def write(name, content, newline=""):
+        path = tmp_path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content, encoding="utf-8", newline=newline)
+        return path
+
+    return write
+
+
 @pytest.fixture(name="X")
 def records():
     return in_units()

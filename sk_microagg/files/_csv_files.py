@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from sk_microagg._utils._csv import CSVError, EncodingError, opened_csv
 from sk_microagg._utils._formatting import counted
-from sk_microagg.files._errors import CommandError, one_line
 from sk_microagg.files._format import FileStyle, Format, is_standard, name_of_input
+from sk_microagg.files._messages import Option, RequestError, one_line
 
 ROWS_AT_A_TIME = 50_000
 
@@ -57,12 +57,13 @@ def read_csv(path, format, *, sep, is_compressed):
         ) as rows:
             cells = _read_rows(rows, path, sep, format.header)
     except EncodingError as error:
-        advice = "Name its encoding by --encoding, such as latin-1, cp1252 or utf-16."
+        text = "{why} Name its encoding by {parameter}, such as latin-1, cp1252 or utf-16."
         if format.encoding != Format.encoding:
-            advice = f"Name another encoding by --encoding, or leave it out for {Format.encoding}."
-        raise CommandError(f"{one_line(error)} {advice}") from error
+            text = "{why} Name another encoding by {parameter}, or leave it out for utf-8."
+        parameter = Option("encoding")
+        raise RequestError("encoding", text, why=one_line(error), parameter=parameter) from error
     except CSVError as error:
-        raise CommandError(str(error)) from error
+        raise RequestError("no_csv", "{why}", why=str(error)) from error
     if format.header == "check":
         check_header(path, cells)
     return cells, FileStyle(rows.has_mark, rows.line_end)
@@ -73,7 +74,7 @@ def _read_rows(rows, path, sep, header):
     records = (row for row in rows if row)
     first = next(records, None)
     if first is None:
-        raise CommandError(f"{path} is empty.")
+        raise RequestError("empty_file", "{path} is empty.", path=path)
     n_columns = len(first)
     if sep is None and n_columns == 1:
         _check_separator(path, first[0])
@@ -95,10 +96,12 @@ def _check_separator(path, cell):
     for other in (";", "\t", "|"):
         if other in cell:
             # The message does not quote the cell, which may be a whole record.
-            raise CommandError(
-                f"{path} has one column, and {other!r} in its first row: is it --sep {other!r}? If "
-                "not, say --sep ','."
+            text = (
+                "{path} has one column, and {found!r} in its first row: is it {sep}? If not, say "
+                "{comma}."
             )
+            facts = {"sep": Option("sep", other), "comma": Option("sep", ",")}
+            raise RequestError("separator", text, path=path, found=other, **facts)
 
 
 def _of_length(names, records, rows, path):
@@ -112,10 +115,9 @@ def _of_length(names, records, rows, path):
     for record in records:
         if len(record) != n_cells:
             if len(record) < n_named or any(record[n_cells:]):
-                raise CommandError(
-                    f"{path}, line {rows.line_num}: a row has {counted(len(record), 'cell')}, but "
-                    f"the first row has {n_cells}."
-                )
+                text = "{path}, line {line}: a row has {found}, but the first row has {n_cells}."
+                facts = {"line": rows.line_num, "found": counted(len(record), "cell")}
+                raise RequestError("ragged_row", text, path=path, n_cells=n_cells, **facts)
             record = (record + [""] * n_cells)[:n_cells]
         yield record
 
@@ -253,10 +255,17 @@ def check_header(path, cells):
         else:
             continue
         # The message does not quote the cell, which may belong to a person.
-        raise CommandError(
-            f"{path} seems to have no header: in column {place} of {cells.num_columns} its first "
-            f"row holds {what}. If that row is a record, say --no-header, which names the columns "
-            "c1, c2, ...; if it holds names, say --header."
+        raise RequestError(
+            "no_header",
+            "{path} seems to have no header: in column {place} of {n_columns} its first row holds "
+            "{what}. If that row is a record, say {none}, which names the columns c1, c2, ...; if "
+            "it holds names, say {given}.",
+            path=path,
+            place=place,
+            n_columns=cells.num_columns,
+            what=what,
+            none=Option("header", "none"),
+            given=Option("header", "given"),
         )
 
 

@@ -1,10 +1,15 @@
-"""What the user says about single columns: their kinds, weights, orders and decimals."""
+"""What a request says about single columns: their kinds, weights, orders and decimals."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from sk_microagg.files._errors import CommandError
+from sk_microagg.files._messages import Option, RequestError
 
+# Parameters by which a user says what columns hold, and the kinds that they mean.
 KINDS = {"categorical": "category", "ordinal": "ordinal", "date": "date", "number": "number"}
 
 DIRECTIVES = "dmyYHIMSpbBj"
@@ -22,87 +27,78 @@ class Declared:
     categories: str | None = None
 
     @classmethod
-    def of(cls, options):
-        """Take it from options of `named_columns`; raise if they contradict each other."""
+    def from_request(cls, request: Any) -> Declared:
+        """Take it from a request; raise if that contradicts itself."""
         return replace(
-            cls.of_kinds(options),
-            weights=dict(options.weights),
-            decimals=dict(options.round),
-            categories=options.categories,
+            cls.kinds_from_request(request),
+            weights=dict(request.column_weights),
+            decimals=dict(request.decimals),
+            categories=request.categories,
         )
 
     @classmethod
-    def of_kinds(cls, options):
-        """Take only what columns hold, for commands that release nothing."""
-        kinds = {}
-        for option, kind in KINDS.items():
-            for item in getattr(options, option):
-                name = item if isinstance(item, str) else item[0]
+    def kinds_from_request(cls, request: Any) -> Declared:
+        """Take only what columns hold, where nothing is released."""
+        kinds: dict = {}
+        for parameter, kind in KINDS.items():
+            for name in getattr(request, parameter):
                 if kinds.setdefault(name, kind) != kind:
                     other = next(o for o in KINDS if KINDS[o] == kinds[name])
-                    raise CommandError(f"Column {name!r} is named by --{other} and by --{option}.")
-        patterns = {name: pattern for name, pattern in options.date if pattern is not None}
+                    text = "Column {name!r} is named by {one} and by {other}."
+                    facts = {"one": Option(other), "other": Option(parameter)}
+                    raise RequestError("several_kinds", text, name, name=name, **facts)
+        patterns = {name: pattern for name, pattern in request.date.items() if pattern is not None}
         for name, pattern in patterns.items():
             _check_pattern(name, pattern)
-        return cls(
-            kinds=kinds,
-            date_patterns=patterns,
-            orders={name: _order(name, text) for name, text in options.ordinal if text is not None},
-        )
+        orders = {name: [*order] for name, order in request.ordinal.items() if order is not None}
+        for name, order in orders.items():
+            _check_order(name, order)
+        return cls(kinds=kinds, date_patterns=patterns, orders=orders)
 
-    def check(self, choice):
-        """Raise unless options have an effect on the columns that they name.
-
-        Parameters
-        ----------
-        choice : Choice
-            The columns of the table.
-        """
+    def check(self, choice: Any) -> None:
+        """Raise unless what is said has an effect on the columns that it names."""
         self.check_kinds([*choice.anonymized, *choice.sensitive], "anonymized")
-        for option, named in (("--weights", self.weights), ("--round", self.decimals)):
+        for parameter, named in (("column_weights", self.weights), ("decimals", self.decimals)):
             named = [name for name in named if name is not None]
-            _check_use(option, named, choice.anonymized, "anonymized")
+            _check_use(parameter, named, choice.anonymized, "anonymized")
 
-    def check_kinds(self, used, what):
-        """Raise unless kinds are of columns that are used.
-
-        Parameters
-        ----------
-        used : list of str
-            These columns.
-
-        what : str
-            What is done with them, for the message.
-        """
-        for option, kind in KINDS.items():
+    def check_kinds(self, used: list, what: str) -> None:
+        """Raise unless kinds are of columns that are used; `what` is done with these, in words."""
+        for parameter, kind in KINDS.items():
             named = [name for name in self.kinds if self.kinds[name] == kind]
-            _check_use(f"--{option}", named, used, what)
+            _check_use(parameter, named, used, what)
 
-    def decimals_of(self, name):
+    def decimals_of(self, name: str) -> int | None:
         """To how many decimals the user wants a column rounded; None if nothing is said."""
         return self.decimals.get(name, self.decimals.get(None))
 
 
-def _check_use(option, named, used, what):
+def levels_of(text: str) -> list[str]:
+    """The values of an order that is written as low<medium<high."""
+    return [level.strip() for level in text.split("<")]
+
+
+def _check_use(parameter: str, named: Iterable, used: list, what: str) -> None:
     for name in named:
         if name not in used:
-            raise CommandError(f"{option} names {name!r}, which is not {what}.")
+            text = "{parameter} names {name!r}, which is not {what}."
+            facts = {"parameter": Option(parameter), "name": name, "what": what}
+            raise RequestError("without_effect", text, name, **facts)
 
 
-def _check_pattern(name, pattern):
+def _check_pattern(name: str, pattern: str) -> None:
     directives = re.findall("%(.?)", pattern)
     if not {"Y", "y"} & {*directives} or {*directives} - {*DIRECTIVES}:
-        raise CommandError(
-            f"--date {name}={pattern}: the pattern must have a year, %Y or %y, and no other parts "
-            f"than {', '.join('%' + letter for letter in DIRECTIVES)}."
+        raise RequestError(
+            "date_pattern",
+            "{date}: the pattern must have a year, %Y or %y, and no other parts than {parts}.",
+            name,
+            date=Option("date", pattern, name),
+            parts=", ".join("%" + letter for letter in DIRECTIVES),
         )
 
 
-def _order(name, text):
-    levels = [level.strip() for level in text.split("<")]
+def _check_order(name: str, levels: list) -> None:
     if len(levels) < 2 or "" in levels or len({*levels}) < len(levels):
-        raise CommandError(
-            f"--ordinal {name}={text}: write different values from the lowest to the highest, with "
-            "< between them."
-        )
-    return levels
+        order, advice = Option("ordinal", levels, name), (Option("write_order"),)
+        raise RequestError("bad_order", "{ordinal}: {advice}.", name, ordinal=order, advice=advice)

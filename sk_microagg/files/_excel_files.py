@@ -5,13 +5,14 @@ import io
 import re
 from collections import Counter
 from importlib import import_module
+from types import ModuleType
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
 
 from sk_microagg.files._csv_files import check_header, holds_names, made_names
-from sk_microagg.files._errors import CommandError, one_line
 from sk_microagg.files._format import FileStyle
+from sk_microagg.files._messages import Option, RequestError, one_line, require
 
 # Formats of new dates; openpyxl has none for columns that it did not read.
 DATE_FORMAT, TIME_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
@@ -33,16 +34,6 @@ TYPES = [
 ]
 
 
-def require_openpyxl(path):
-    """Import openpyxl; raise if it is not installed."""
-    try:
-        return import_module("openpyxl")
-    except ImportError as error:
-        raise CommandError(
-            f"{path}: Excel files need openpyxl: install sk-microagg[table]."
-        ) from error
-
-
 def read_xlsx(path, format):
     """Read a sheet of an Excel file.
 
@@ -62,16 +53,17 @@ def read_xlsx(path, format):
     style : FileStyle
         The formats in which Excel shows them.
     """
-    openpyxl = require_openpyxl(path)
+    openpyxl = _imported_for(path)
     try:
         book = openpyxl.load_workbook(path, data_only=True)
     except OSError:
         raise
     except Exception as error:  # Broken files raise errors of several libraries.
-        raise CommandError(f"{path} is not an Excel file: {one_line(error)}") from error
+        text = "{path} is not an Excel file: {why}"
+        raise RequestError("no_excel", text, path=path, why=one_line(error)) from error
     rows = _rows(book, path, format)
     if not rows:
-        raise CommandError(f"{path} is empty.")
+        raise RequestError("empty_file", "{path} is empty.", path=path)
     first = [_text(cell.value) for cell in rows[0]]
     has_names = holds_names(first, format.header)
     names = first if has_names else made_names(len(first))
@@ -89,8 +81,9 @@ def read_xlsx(path, format):
 def _rows(book, path, format):
     """The rows of the sheet that are not blank, up to the last column that is used."""
     if format.sheet is not None and format.sheet not in book.sheetnames:
-        sheets = ", ".join(map(repr, book.sheetnames))
-        raise CommandError(f"--sheet {format.sheet} is not in {path}, which has {sheets}.")
+        facts = {"path": path, "sheets": ", ".join(map(repr, book.sheetnames))}
+        text = "{sheet} is not in {path}, which has {sheets}."
+        raise RequestError("unknown_sheet", text, sheet=Option("sheet", format.sheet), **facts)
     sheet = book[format.sheet or book.sheetnames[0]]
     rows = [row for row in sheet.iter_rows() if any(cell.value is not None for cell in row)]
     used = [place for row in rows for place, cell in enumerate(row) if cell.value is not None]
@@ -148,9 +141,10 @@ def write_xlsx(cells, path, style):
     style : FileStyle
         The formats in which Excel shows the columns.
     """
-    openpyxl = require_openpyxl(path)
+    openpyxl = _imported_for(path)
     if cells.num_rows >= MOST_ROWS:
-        raise CommandError(f"An Excel file has at most {MOST_ROWS} rows: write CSV or Parquet.")
+        text = "An Excel file has at most {most} rows: write CSV or Parquet."
+        raise RequestError("too_many_rows", text, most=MOST_ROWS)
     book = openpyxl.Workbook()
     sheet = book.active
     try:
@@ -160,8 +154,9 @@ def write_xlsx(cells, path, style):
             for row, value in enumerate(cells[name].to_pylist(), 2):
                 _write_cell(sheet.cell(row, place), value, number_format)
     except openpyxl.utils.exceptions.IllegalCharacterError as error:
-        raise CommandError(
-            "A cell has a control character, which Excel files cannot hold: write CSV or Parquet."
+        raise RequestError(
+            "control_character",
+            "A cell has a control character, which Excel files cannot hold: write CSV or Parquet.",
         ) from error
     with open(path, "wb") as file:
         _save(book, file)
@@ -181,6 +176,12 @@ def _save(book, file):
                 content = import_module("openpyxl.xml.functions").tostring(tree)
             entry = ZipInfo(name, WRITTEN.timetuple()[:6])
             undated.writestr(entry, content, ZIP_DEFLATED)
+
+
+def _imported_for(path: str) -> ModuleType:
+    """The package openpyxl; raise if it is not installed."""
+    require(("openpyxl",), "table", f"{path}: Excel")
+    return import_module("openpyxl")
 
 
 def _write_cell(cell, value, number_format):

@@ -1,12 +1,15 @@
 """The files of a table: their names and formats, and whether they may be written."""
 
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sk_microagg._utils._formatting import FEWEST_RECORDS, fewest_records
 from sk_microagg._utils._writing import check_page_name
-from sk_microagg.files._errors import CommandError, bad_input_as_command_error
+from sk_microagg.files._messages import Option, RequestError, reason
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
@@ -19,27 +22,26 @@ STANDARD = "-"
 # Texts that mean that a value is missing, whatever the user adds.
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "*")
 
-
 # Files for which the separator of cells is no question.
 NOT_SEPARATED = (".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
 
-def is_standard(path):
+def is_standard(path: str) -> bool:
     """Whether a path stands for standard input or standard output."""
     return os.fspath(path) == STANDARD
 
 
-def name_of_input(path):
+def name_of_input(path: str) -> str:
     """A table that is read, as messages name it."""
     return "standard input" if is_standard(path) else path
 
 
-def file_of_input(path):
+def file_of_input(path: str) -> str:
     """The file of a table that is read: those who cannot read it cannot read the release."""
     return "/dev/stdin" if is_standard(path) else path
 
 
-def suffix_of(path):
+def suffix_of(path: str) -> str:
     """The suffix of a table, in lower case, including that of the compression."""
     if is_standard(path):
         return ".csv"
@@ -47,91 +49,105 @@ def suffix_of(path):
     for suffix in SUFFIXES:
         if name.endswith(suffix):
             return suffix
-    raise CommandError(f"{path or repr(path)}: a table's name must end in {', '.join(SUFFIXES)}.")
+    text = "{path}: a table's name must end in {suffixes}."
+    raise RequestError("suffix", text, path=path or repr(path), suffixes=", ".join(SUFFIXES))
 
 
-def has_types(path):
+def has_types(path: str) -> bool:
     """Whether columns of a table that is written may be numbers or dates, and not only text."""
     return suffix_of(path) in TITLES
 
 
-def suffix_of_input(path):
+def suffix_of_input(path: str) -> str:
     """The suffix of a table that is read; a file without a name, as a pipe, is CSV."""
     try:
         suffix = suffix_of(path)
-    except CommandError as error:
+    except RequestError as error:
         if _is_nameless(Path(path)):
             return ".csv"
-        raise CommandError(f"{error} As -, CSV is read from standard input.") from error
+        text = "{why} As -, CSV is read from standard input."
+        raise RequestError("suffix", text, why=error.message) from error
     if suffix in TITLES and not Path(path).is_file():
-        raise CommandError(
-            f"{path} is not a file: {TITLES[suffix]} cannot be read from a pipe, but CSV can be."
-        )
+        text = "{path} is not a file: {title} cannot be read from a pipe, but CSV can be."
+        raise RequestError("pipe", text, path=path, title=TITLES[suffix])
     return suffix
 
 
-def _is_nameless(path):
+def _is_nameless(path: Path) -> bool:
     """Whether a path is a pipe, or a file that the shell has opened."""
     return path == Path("/dev/stdin") or path.parent == Path("/dev/fd") or path.is_fifo()
 
 
-def check_exists(path, *, may_be_folder=False):
+def check_exists(path: str, *, may_be_folder: bool = False) -> None:
     """Raise unless a path can be read."""
     if is_standard(path):
         return
     if not path:
-        raise CommandError("'' cannot be read: it must be the name of a file, or -.")
+        text = "'' cannot be read: it must be the name of a file, or -."
+        raise RequestError("cannot_read", text)
     try:
         Path(path).stat()
     except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        raise cannot_read(path, error) from error
     if Path(path).is_dir() and not may_be_folder:
-        raise CommandError(f"{path} is a folder: only anonymize --engine dask reads those.")
+        text = "{path} is a folder: only {engine} reads those."
+        raise RequestError("folder", text, path=path, engine=Option("engine", "dask"))
 
 
-def check_target(path, others, *, force):
-    """Raise unless a file may be written; to be called before work that may take long.
+def cannot_read(path: str, error: Exception) -> RequestError:
+    """A file that cannot be read, and why."""
+    return RequestError(
+        "cannot_read", "{path} cannot be read: {why}.", path=path, why=reason(error)
+    )
 
-    Parameters
-    ----------
-    path : str
-        The file.
 
-    others : list of str
-        Other files of the same command, which it must never overwrite.
+def cannot_write(path: str, why: str | Exception) -> RequestError:
+    """A file that cannot be written, and why."""
+    why = why if isinstance(why, str) else reason(why)
+    return RequestError("cannot_write", "{path} cannot be written: {why}.", path=path, why=why)
 
-    force : bool
-        Whether it may overwrite any other existing file.
+
+def check_target(path: str, others: list, *, overwrite: bool) -> None:
+    """Raise unless a file may be written, in any case none of some others.
+
+    It is called before work that may take long.
     """
     if is_standard(path):
         return
     target = Path(path)
     for other in others:
         if _is_same(target, Path(other)):
-            raise CommandError(f"{path} is the same file as {other}: choose another name.")
+            text = "{path} is the same file as {other}: choose another name."
+            raise RequestError("same_file", text, path=path, other=other)
     if not target.parent.is_dir():
-        raise CommandError(f"{path} cannot be written: {target.parent} is not a folder.")
+        raise cannot_write(path, f"{target.parent} is not a folder")
     if not os.access(target.parent, os.W_OK):
-        raise CommandError(f"{path} cannot be written: {target.parent} is write-protected.")
+        raise cannot_write(path, f"{target.parent} is write-protected")
     try:
         target.stat()
     except FileNotFoundError:
         return
     except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
+        raise cannot_write(path, error) from error
     if target.is_dir():
-        raise CommandError(f"{path} is a folder: choose another name, or remove it first.")
-    if not force:
-        raise CommandError(f"{path} exists: choose another name, or overwrite it with --force.")
+        text = "{path} is a folder: choose another name, or remove it first."
+        raise RequestError("is_folder", text, path=path)
+    if not overwrite:
+        text = "{path} exists: choose another name, or {advice}."
+        raise RequestError("exists", text, path=path, advice=(Option("overwrite_it"),))
 
 
-def check_report_name(path):
+def check_report_name(path: str) -> None:
     """Raise unless a report, which is a page of HTML, is named like one."""
-    with bad_input_as_command_error():
-        check_page_name(path, f"--report {path}")
+    try:
+        check_page_name(path, "")
+    except ValueError as error:
+        report = Option("report", path)
+        raise RequestError("report_name", "{report}{why}", report=report, why=str(error)) from error
 
 
-def _is_same(path, other):
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths lead to the same file."""
     try:
         return path.samefile(other)
     except OSError:  # One does not exist, but links may lead to the same place.
@@ -153,39 +169,39 @@ class Format:
     fewest: int = FEWEST_RECORDS
 
     @classmethod
-    def of(cls, options):
-        """Take it from the options of the user."""
-        if options.decimal == options.thousands:
-            raise CommandError(
-                f"--thousands {options.thousands} is the decimal mark as well: name another mark "
-                "by --decimal."
-            )
-        _check_use(options)
+    def from_request(cls, request: Any) -> Format:
+        """Take it from what the user asks for."""
+        if request.decimal == request.thousands:
+            text = "{thousands} is the decimal mark as well: name another mark by {decimal}."
+            thousands = Option("thousands", request.thousands)
+            raise RequestError("same_marks", text, thousands=thousands, decimal=Option("decimal"))
+        _check_use(request)
         return cls(
-            sep=options.sep,
-            header=options.header,
-            encoding=options.encoding,
-            missing=(*MISSING, *(text.strip() for text in options.na)),
-            decimal=options.decimal,
-            thousands=options.thousands,
-            sheet=options.sheet,
-            fewest=fewest_records(vars(options).get("k") or 0),
+            sep=request.sep,
+            header=request.header,
+            encoding=request.encoding,
+            missing=(*MISSING, *(text.strip() for text in request.na)),
+            decimal=request.decimal,
+            thousands=request.thousands,
+            sheet=request.sheet,
+            fewest=fewest_records(vars(request).get("k") or 0),
         )
 
 
-def _check_use(options):
-    """Raise if an option is for files of another kind than those of the command."""
-    given = vars(options)
+def _check_use(request: Any) -> None:
+    """Raise if a parameter is for files of another kind than those of the request."""
+    given = vars(request)
     read = [given[name] for name in ("input", "original", "release") if name in given]
     # What explore writes is named later, and may be a .csv file; risk writes no table.
     written = [given.get("output", STANDARD)] if "input" in given else []
     files = [str(path).lower() for path in (*read, *written)]
-    if options.sheet is not None and not any(path.endswith(".xlsx") for path in files):
-        raise CommandError(f"--sheet {options.sheet} is for Excel files, but {read[0]} is none.")
-    if options.sep is not None and all(path.endswith(NOT_SEPARATED) for path in files):
-        raise CommandError(
-            f"--sep {options.sep!r} is for .csv files: .tsv files have tabs, and others have none."
-        )
+    if request.sheet is not None and not any(path.endswith(".xlsx") for path in files):
+        text = "{sheet} is for Excel files, but {path} is none."
+        sheet = Option("sheet", request.sheet)
+        raise RequestError("no_sheets", text, sheet=sheet, path=read[0])
+    if request.sep is not None and all(path.endswith(NOT_SEPARATED) for path in files):
+        text = "{sep} is for .csv files: .tsv files have tabs, and others have none."
+        raise RequestError("no_separators", text, sep=Option("sep", request.sep))
 
 
 @dataclass(frozen=True)

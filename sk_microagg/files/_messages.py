@@ -7,6 +7,7 @@ kind category", `categorical=['town']`. So a message is an object, and a voice p
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from typing import ClassVar
 
 from sk_microagg._utils._formatting import shown
 
@@ -37,17 +38,25 @@ class Voice:
     """How Python's users name parameters; the shell and the page have voices of their own."""
 
     verb = "pass "
+    together = " and "
 
     # Other texts than those of messages, by their codes.
     texts: dict[str, str] = {}
 
     # What to do where that is no parameter alone, by the name of an `Option`.
-    phrases = {
+    phrases: ClassVar[dict[str, str]] = {
         "complete_order": "complete the order",
         "leave_out": "leave out {value}",
         "name_missing": "name texts that mean missing in na",
         "generalize": "drop it, or generalize it: pass hierarchies, with categories='generalize'",
-        "not_in_order": "pass the order of its values, as in ordinal={{{column!r}: ['low', 'high']}}",
+        "not_in_order": "pass their order, as in ordinal={{{column!r}: ['low', 'high']}}",
+        "drop_it": "name it in drop, or others in quasi_identifiers",
+        "no_pattern": "pass {value}, or leave it out",
+        "overwrite_it": "pass overwrite=True",
+        "pass_to_na": "name it in na",
+        "replace_by_null": "replace it by null",
+        "write_alike": "write them alike",
+        "write_order": "name different values, from the lowest to the highest",
         "say_pattern": "pass the pattern of its dates, as in date={{{column!r}: '%d %b %Y'}}",
     }
 
@@ -59,17 +68,20 @@ class Voice:
         return name if value is None else f"{name}={value!r}"
 
     def advice(self, options: tuple) -> str:
-        """What to do: one of some options."""
+        """What to do: one of some options, or of tuples of options that are used together."""
         parts, is_after_verb = [], False
         for option in options:
-            phrase = self.phrases.get(option.name)
+            together = option if isinstance(option, tuple) else (option,)
+            phrase = self.phrases.get(together[0].name)
             if phrase is not None:
-                value = self.option(Option(option.value)) if option.value else ""
-                parts.append(phrase.format(value=value, column=option.column))
-                is_after_verb = False
+                value = together[0].value
+                if value is not None:
+                    value = self.option(value if isinstance(value, Option) else Option(value))
+                parts.append(phrase.format(value=value, column=together[0].column))
             else:
-                parts.append(("" if is_after_verb else self.verb) + self.option(option))
-                is_after_verb = True
+                words = self.together.join(map(self.option, together))
+                parts.append(("" if is_after_verb else self.verb) + words)
+            is_after_verb = phrase is None
         return ", or ".join(parts)
 
 

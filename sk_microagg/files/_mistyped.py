@@ -1,21 +1,25 @@
-"""Lines for columns whose kind is not clear: what was found, and what to do."""
+"""Messages about columns whose kind is not clear: what was found, and what to do."""
+
+from __future__ import annotations
 
 import re
-import shlex
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sk_microagg._cli._terminal import WARNING
-from sk_microagg._utils._formatting import in_a_list, shown
+from sk_microagg._utils._formatting import in_a_list
 from sk_microagg.files._date_notation import LIKE_A_DATE
-from sk_microagg.files._errors import CommandError
+from sk_microagg.files._messages import Message, Option, RequestError
 from sk_microagg.files._number_notation import SYMBOL, Numbers
+
+if TYPE_CHECKING:
+    from sk_microagg.files._column_kinds import Column, Texts
+    from sk_microagg.files._declared import Declared
+    from sk_microagg.files._format import Format
 
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}
-
-
 MARKERS |= {"unknown", "unk", "not available", "not applicable", "k.a.", "#null!", "#value!"}
 MARKERS |= {"-", "--", "---", ".", "..", "...", "/", "#", "–", "—"}
 
@@ -76,49 +80,41 @@ SEPARATORS: list = [
 LIKE_A_NUMBER = rf"^[+-]?(?:{SYMBOL})?[\d{re.escape(''.join(SEPARATORS[1:]))}]+(?:{SYMBOL})?$"
 
 
-def are_most(texts, is_of_them):
-    """Whether most cells, but not all, have one of the texts that are marked."""
-    n_cells = texts.n_cells(is_of_them)
+def is_majority(texts: Texts, mask: np.ndarray) -> bool:
+    """Whether most cells, but not all, have one of the texts of a mask."""
+    n_cells = texts.n_cells(mask)
     return SMALLEST_SHARE * texts.n_known <= n_cells < texts.n_known
 
 
-def refuse_others(name, texts, fits, what, declared_by=None):
-    """Raise, since some cells are not what the others are.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-
-    texts : Texts
-        Its texts.
-
-    fits : ndarray of bool
-        The texts that are as they should be.
-
-    what : str
-        What these are, in the plural, such as "numbers".
-
-    declared_by : str or None, default=None
-        The option by which the user says that all are.
-    """
-    found = f"{_about(texts.n_cells(fits), texts)} are {what}"
-    odd = _marker(texts, ~fits)
-    if declared_by == "--ordinal":
-        otherwise = "complete the order"
+def refuse_others(
+    name: str, texts: Texts, fits: np.ndarray, what: str, declared_by: str | None = None
+) -> None:
+    """Raise, since only the texts of a mask are `what`, as a parameter may declare of all."""
+    about, is_minority = _about(texts.n_cells(fits), texts)
+    facts = {"about": about, "what": what, "odd": _marker(texts, ~fits)}
+    if declared_by == "ordinal":
+        otherwise = Option("complete_order")
     elif declared_by:
-        otherwise = f"leave out {declared_by}"
+        otherwise = Option("leave_out", declared_by)
     else:
-        otherwise = f"use --categorical {shell(name)} to take all as categories"
-    if odd is None:
-        advice = f"name texts that mean missing by --na, or {otherwise}"
-        raise CommandError(f"{shown(name)}: {found}, some are not: {advice}.")
-    raise CommandError(
-        f"{shown(name)}: {found}, {odd!r} is not one: use {_na(odd)}; or {otherwise}."
+        otherwise = Option("categorical", column=name)
+    if is_minority:  # The others mean something, and are not missing values.
+        advice = (otherwise,)
+        raise RequestError(
+            "few_fit", "{column}: {about} are {what}: {advice}.", name, advice=advice, **facts
+        )
+    if facts["odd"] is None:
+        text = "{column}: {about} are {what}, some are not: {advice}."
+        raise RequestError(
+            "some_do_not_fit", text, name, advice=(Option("name_missing"), otherwise), **facts
+        )
+    text = "{column}: {about} are {what}, {odd!r} is not one: {advice}."
+    raise RequestError(
+        "marker_does_not_fit", text, name, advice=(Option("na", [facts["odd"]]), otherwise), **facts
     )
 
 
-def refuse_other_notations(name, texts, n_numbers, format):
+def refuse_other_notations(name: str, texts: Texts, n_numbers: int, format: Format) -> None:
     """Raise if more cells are numbers with other marks than those of the user."""
     if texts.n_cells(texts.matches(LIKE_A_NUMBER)) < SMALLEST_SHARE * texts.n_known:
         return
@@ -132,70 +128,76 @@ def refuse_other_notations(name, texts, n_numbers, format):
         return
     # The fewest settings that differ from those in use; if several do, the user decides.
     best = [marks for marks, n_cells in by_marks.items() if n_cells == most]
-    options = [_options(marks, format) for marks in best]
-    fewest = min(map(len, options))
-    advice = dict.fromkeys(" ".join(words) for words in options if len(words) == fewest)
-    which = ", whichever is meant" if len(advice) > 1 else ""
-    raise CommandError(
-        f"{shown(name)}: {_about(most, texts)} are numbers with other marks: use "
-        f"{' or '.join(advice)}{which}; or --categorical {shell(name)}."
-    )
+    settings = dict.fromkeys(_settings(marks, format) for marks in best)
+    fewest = min(map(len, settings))
+    choices = [tuple(Option(*mark) for mark in each) for each in settings if len(each) == fewest]
+    text = "{column}: {about} are numbers with other marks: {advice}."
+    advice = (*choices, Option("categorical", column=name))
+    about, _ = _about(most, texts)
+    raise RequestError("other_marks", text, name, about=about, advice=advice)
 
 
-def refuse_symbols(name):
+def refuse_symbols(name: str) -> None:
     """Raise, since numbers have different symbols."""
-    raise CommandError(
-        f"{shown(name)}: its numbers have different symbols, or some have none: write them alike, "
-        f"or use --categorical {shell(name)}."
-    )
+    text = "{column}: its numbers have different symbols, or some have none: {advice}."
+    advice = (Option("write_alike"), Option("categorical", column=name))
+    raise RequestError("different_symbols", text, name, advice=advice)
 
 
-def refuse_undeclared_dates(name, texts):
+def refuse_zones(name: str) -> None:
+    """Raise, since only some times have a time zone."""
+    text = "{column}: some times have a time zone and some have none: {advice}."
+    advice = (Option("write_alike"), Option("categorical", column=name))
+    raise RequestError("different_zones", text, name, advice=advice)
+
+
+def refuse_undeclared_dates(name: str, texts: Texts) -> None:
     """Raise if most cells seem to be dates that are not written as in ISO."""
     n_dates = texts.n_cells(texts.matches(LIKE_A_DATE))
     if n_dates >= SMALLEST_SHARE * texts.n_known:
-        raise CommandError(
-            f"{shown(name)}: {_about(n_dates, texts)} seem to be dates: use --date {shell(name)}, "
-            f"or --categorical {shell(name)}."
-        )
+        advice = Option("date", column=name), Option("categorical", column=name)
+        text = "{column}: {about} seem to be dates: {advice}."
+        about, _ = _about(n_dates, texts)
+        raise RequestError("undeclared_dates", text, name, about=about, advice=advice)
 
 
-def hint_at_codes(columns, declared, progress, *, is_typed):
-    """Say which numbers may be codes for missing values or categories, a line for each column."""
+def hint_at_codes(columns: list[Column], declared: Declared, *, is_typed: bool) -> list[Message]:
+    """Messages about numbers that may be codes for missing values or categories."""
+    hints = []
     for column in columns:
-        is_declared = column.name in declared.kinds
-        for line in hints_about(column, is_typed=is_typed, is_declared=is_declared):
-            progress.say(f"{WARNING}{shown(column.name)}: {line}")
+        hints.append(hint_at_missing(column, is_typed=is_typed))
+        hints.append(None if column.name in declared.kinds else hint_at_categories(column))
+    return [hint for hint in hints if hint is not None]
 
 
-def hints_about(column, *, is_typed, is_declared=False):
-    """Lines about numbers that may be codes for missing values or categories, without the name."""
-    about_categories = None if is_declared else hint_at_categories(column)
-    return [line for line in (hint_at_missing(column, is_typed=is_typed), about_categories) if line]
-
-
-def hint_at_missing(column, *, is_typed):
-    """A line about numbers or dates that may stand for missing values, or None."""
+def hint_at_missing(column: Column, *, is_typed: bool) -> Message | None:
+    """A message about numbers or dates that may stand for missing values, or None."""
     codes, is_far = _codes_for_missing(column)
     if codes:
         texts = [*map(column.notation.text, codes)]
-        advice = "replace it by null" if is_typed else f"use {_na(*texts)}"
-        return (
-            f"{in_a_list(texts)}, unlike other values, may stand for missing values: {advice}; "
-            f"otherwise it is averaged as a {column.kind}."
+        return Message(
+            "codes_for_missing",
+            "{column}: {codes}, unlike other values, may stand for missing values: {advice}; "
+            "otherwise it is averaged as a {kind}.",
+            column.name,
+            codes=in_a_list(texts),
+            advice=(Option("replace_by_null") if is_typed else Option("na", texts),),
+            kind=column.kind,
         )
     if is_far:
         # The number is not quoted: it is what few people have, or one.
-        advice = "replace it by null" if is_typed else "pass it to --na"
-        return (
-            "the smallest or largest value is very far from all others: if it stands for missing "
-            f"values, {advice}."
+        return Message(
+            "far_value",
+            "{column}: the smallest or largest value is very far from all others: if it stands for "
+            "missing values, {advice}.",
+            column.name,
+            advice=(Option("replace_by_null" if is_typed else "pass_to_na"),),
         )
     return None
 
 
-def hint_at_categories(column):
-    """A line about integers that may be codes of categories, or None."""
+def hint_at_categories(column: Column) -> Message | None:
+    """A message about integers that may be codes of categories, or None."""
     if column.kind != "number":
         return None
     known = np.setdiff1d(_known(column), _codes_for_missing(column)[0])
@@ -206,18 +208,18 @@ def hint_at_categories(column):
     are_two = known.tolist() == [1, 2] and len(column.values) >= FEWEST_CELLS
     if not is_named_so and not are_two:
         return None
-    return (
-        "its few integers may be codes, whose mean is meaningless: use --categorical "
-        f"{shell(column.name)}."
-    )
+    text = "{column}: its few integers may be codes, whose mean is meaningless: {advice}."
+    advice = (Option("categorical", column=column.name),)
+    return Message("codes_of_categories", text, column.name, advice=advice)
 
 
-def _known(column):
+def _known(column: Column) -> np.ndarray:
+    """The different known numbers."""
     # As floats: differences of unsigned integers would overflow.
     return np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
 
 
-def _codes_for_missing(column):
+def _codes_for_missing(column: Column) -> tuple[list, bool]:
     """Typical codes at the ends of the values, and whether another integer is far from all."""
     if column.kind not in CODES:
         return [], False
@@ -238,7 +240,7 @@ def _codes_for_missing(column):
     return codes, bool(is_far)
 
 
-def _is_number_apart(code, rest):
+def _is_number_apart(code: float, rest: np.ndarray) -> bool:
     """Whether a code below or above sorted numbers is none of them."""
     if code < 0 <= rest[0]:
         return code < -1 or rest[-1] > 1  # -1, 0 and 1 are a scale
@@ -251,7 +253,8 @@ def _is_number_apart(code, rest):
     return max(rest[0] - code, code - rest[-1]) >= max(least)
 
 
-def _is_date_apart(code, rest):
+def _is_date_apart(code: float, rest: np.ndarray) -> bool:
+    """Whether a code below or above sorted dates is none of them."""
     least = GAP_OF_GAPS_OF_DATES * np.diff(rest).max()
     span = rest[-1] - rest[0]
     below, above = rest[0] - code, code - rest[-1]
@@ -260,24 +263,19 @@ def _is_date_apart(code, rest):
     )
 
 
-def _are_integers(numbers):
+def _are_integers(numbers: np.ndarray) -> bool:
     return bool(np.all(numbers == np.rint(numbers)))
 
 
-def shell(text):
-    """A name as one types it on the command line."""
-    return shlex.quote(f'"{text}"' if "," in text else text)
-
-
-def _about(n_cells, texts):
-    """A number of known cells and that of all, in words."""
+def _about(n_cells: int, texts: Texts) -> tuple[str, bool]:
+    """A number of known cells and that of all, in words, and whether these are a minority."""
     if texts.n_known < 2 * STEP:
-        return "some cells"
+        return "some cells", False
     n_cells, n_known = (STEP * round(n / STEP) for n in (n_cells, texts.n_known))
-    return f"about {n_cells} of {n_known} cells"
+    return f"about {n_cells} of {n_known} cells", n_cells < SMALLEST_SHARE * n_known
 
 
-def _marker(texts, odd):
+def _marker(texts: Texts, odd: np.ndarray) -> str | None:
     """The most frequent of some texts that is used for missing values; None if there is none.
 
     Others are not quoted, since they may be what a single person has.
@@ -288,17 +286,7 @@ def _marker(texts, odd):
     return texts.unique[max(found, key=texts.counts.__getitem__)].as_py() if found else None
 
 
-def _na(*texts):
-    listed = ",".join(f'"{text}"' if "," in text else text for text in texts)
-    return f"--na{'=' if listed.startswith('-') else ' '}{shlex.quote(listed)}"
-
-
-def _options(marks, format):
-    """The options that change the marks in use to others."""
-    decimal, thousands = marks
-    words = []
-    if decimal != format.decimal:
-        words.append(f"--decimal {shlex.quote(decimal)}")
-    if thousands is not None and thousands != format.thousands:
-        words.append(f"--thousands {shlex.quote(thousands)}")
-    return words
+def _settings(marks: tuple, format: Format) -> tuple:
+    """Names and values of the parameters that change the marks in use to others."""
+    wanted = {"decimal": marks[0], "thousands": marks[1] or format.thousands}
+    return tuple((name, mark) for name, mark in wanted.items() if mark != getattr(format, name))

@@ -11,17 +11,19 @@ from sk_microagg._utils._writing import released_file
 from sk_microagg.files._column_kinds import column_of_text, without_missing
 from sk_microagg.files._csv_files import read_csv, write_csv
 from sk_microagg.files._declared import Declared
-from sk_microagg.files._errors import CommandError, one_line, reason
 from sk_microagg.files._excel_files import read_xlsx, write_xlsx
 from sk_microagg.files._format import (
     FileStyle,
     Format,
+    cannot_read,
+    cannot_write,
     check_exists,
     is_standard,
     name_of_input,
     suffix_of,
     suffix_of_input,
 )
+from sk_microagg.files._messages import Option, RequestError, one_line
 from sk_microagg.files._typed_columns import column_of_type, known_of_type, with_type
 from sk_microagg.files._written import without_unused_categories, written_columns
 
@@ -155,10 +157,12 @@ class Table:
         names = [field.name for field in fields]
         for name, n_times in Counter(names).items():
             if n_times > 1:
-                raise CommandError(
-                    f"--categories shares makes a column named {name!r}, and there is another one: "
-                    "rename that."
+                text = (
+                    "{categories} makes a column named {name!r}, and there is another one: rename "
+                    "that."
                 )
+                shares = Option("categories", "shares")
+                raise RequestError("name_of_share", text, name, name=name, categories=shares)
         # Metadata may be true of the original only, or disclose what was dropped.
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
@@ -199,16 +203,17 @@ def read_table(path, format=None):
         else:
             cells, style = read_csv(path, format, **_csv_settings(suffix, format))
     except OSError as error:
-        raise CommandError(f"{name} cannot be read: {reason(error)}.") from error
+        raise cannot_read(name, error) from error
     except pa.ArrowException as error:
-        raise CommandError(f"{name} is not a Parquet file: {one_line(error)}") from error
+        text = "{path} is not a Parquet file: {why}"
+        raise RequestError("no_parquet", text, path=name, why=one_line(error)) from error
     for column, n_times in Counter(cells.column_names).items():
         if n_times > 1:
-            raise CommandError(
-                f"{name} has {n_times} columns named {column!r}: names of columns must differ."
-            )
+            text = "{path} has {n_times} columns named {name!r}: names of columns must differ."
+            facts = {"path": name, "n_times": n_times, "name": column}
+            raise RequestError("same_names", text, column, **facts)
     if 0 in cells.shape:
-        raise CommandError(f"{name} has no records.")
+        raise RequestError("no_records", "{path} has no records.", path=name)
     return Table(cells, suffix != ".parquet", format, style)
 
 
@@ -247,14 +252,16 @@ def write_table(cells, path, format=None, style=None, readers_of=None):
             else:
                 write_csv(cells, draft, format.encoding, style, **settings)
     except UnicodeEncodeError as error:
-        raise CommandError(
-            f"{path} cannot be written in {format.encoding}, which lacks a character of the "
-            "release: name another one by --encoding."
-        ) from error
+        text = (
+            "{path} cannot be written in {encoding}, which lacks a character of the release: name "
+            "another one by {parameter}."
+        )
+        facts = {"encoding": format.encoding, "parameter": Option("encoding")}
+        raise RequestError("lacks_character", text, path=path, **facts) from error
     except BrokenPipeError:
         raise
     except (OSError, pa.ArrowException) as error:
-        raise CommandError(f"{path} cannot be written: {reason(error)}.") from error
+        raise cannot_write(path, error) from error
 
 
 def _csv_settings(suffix, format):

@@ -11,8 +11,7 @@ from sk_microagg._utils._formatting import decimals_of
 from sk_microagg.encoding._kinds import SMALLEST_CODE
 from sk_microagg.files._column_kinds import Column, column_of_text
 from sk_microagg.files._date_notation import UNITS, DateNotation
-from sk_microagg.files._errors import CommandError
-from sk_microagg.files._mistyped import shell
+from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._number_notation import NumberNotation
 
 PATTERNS = {"day": "%Y-%m-%d", "minute": "%Y-%m-%d %H:%M"}
@@ -51,7 +50,7 @@ def column_of_type(cells, name, format, declared, *, rounds_floats=True):
         return Column(name, "empty", "all cells are missing", _categories(cells), type=kind)
     wanted = declared.kinds.get(name)
     if wanted == "category":
-        return Column(name, "category", "declared with --categorical", _categories(cells))
+        return Column(name, "category", "declared as categories", _categories(cells))
     is_fit = {
         "number": pa.types.is_integer(kind) or pa.types.is_floating(kind),
         "date": pa.types.is_timestamp(kind) or pa.types.is_date(kind),
@@ -70,17 +69,21 @@ def column_of_type(cells, name, format, declared, *, rounds_floats=True):
 def check_type(name, kind):
     """Raise if a column has a type that cannot be anonymized."""
     if pa.types.is_nested(kind) or "binary" in str(kind):
-        raise CommandError(
-            f"Column {name!r} has type {kind}, which cannot be anonymized: drop it with --drop, or "
-            "choose others with --columns."
-        )
+        text = "Column {name!r} has type {type}, which cannot be anonymized: {advice}."
+        facts = {"name": name, "type": kind, "advice": (Option("drop_it", column=name),)}
+        raise RequestError("type", text, name, **facts)
 
 
 def _refuse_pattern(name, pattern, kind):
     """A pattern says how text is read, and would have no effect."""
-    raise CommandError(
-        f"--date {shell(f'{name}={pattern}')}: the column holds dates already, of type {kind}, and "
-        f"no text to read by a pattern: write --date {shell(name)}, or leave it out."
+    raise RequestError(
+        "needless_pattern",
+        "{date}: the column holds dates already, of type {type}, and no text to read by a pattern: "
+        "{advice}.",
+        name,
+        date=Option("date", pattern, name),
+        type=kind,
+        advice=(Option("no_pattern", Option("date", column=name)),),
     )
 
 

@@ -40,21 +40,6 @@ def fails(run, tmp_path):
 
 
 @pytest.fixture
-def write(tmp_path):
-    """Write a file; return its path."""
-
-    def write(name, content, newline=""):
-        path = tmp_path / name
-        if isinstance(content, bytes):
-            path.write_bytes(content)
-        else:
-            path.write_text(content, encoding="utf-8", newline=newline)
-        return path
-
-    return write
-
-
-@pytest.fixture
 def cells():
     """Read a CSV file with the csv module: names, and the cells of each column."""
 

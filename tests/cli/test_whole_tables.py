@@ -3,9 +3,11 @@
 import csv
 import re
 from collections import Counter
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -244,3 +246,26 @@ def test_a_report_shows_no_single_value(released, table, tmp_path):
     assert "Zanzibar" not in page
     assert "09999" not in page
     assert "Zanzibar" not in columns["ward"]
+
+
+def test_decimals_stay_decimals(tmp_path, run):
+    cells = [Decimal(f"{number}.25") for number in (1, 2, 90, 99)] + [None] * 2
+    kind = pa.decimal128(4, 2)
+    pq.write_table(pa.table({"x": pa.array(cells, kind)}), tmp_path / "t.parquet")
+
+    def released(*options):
+        run(
+            "anonymize",
+            tmp_path / "t.parquet",
+            tmp_path / "o.parquet",
+            "-k",
+            2,
+            "--force",
+            *options,
+        )
+        return pq.read_table(tmp_path / "o.parquet")["x"].combine_chunks()
+
+    assert released().type == kind
+    assert [*map(str, released())] == ["1.75", "1.75", "94.75", "94.75", "None", "None"]
+    assert [*map(str, released("--round", "x=-2"))][2:4] == ["99.99"] * 2
+    assert released("--round", "x=3").type == pa.float64()

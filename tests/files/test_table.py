@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sk_microagg.files._errors import CommandError
 from sk_microagg.files._format import Format
+from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import read_table, write_table
 
 
@@ -72,22 +72,22 @@ def test_other_columns_keep_their_types(tmp_path):
     ],
 )
 def test_no_table(write, name, content, message):
-    with pytest.raises(CommandError, match=message):
+    with pytest.raises(RequestError, match=message):
         read_table(write(name, content), None)
 
 
 def test_an_empty_parquet_file(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "t.parquet")
-    with pytest.raises(CommandError, match="has no records"):
+    with pytest.raises(RequestError, match="has no records"):
         read_table(tmp_path / "t.parquet", None)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_neither_missing_files_nor_folders_are_tables(tmp_path, name):
-    with pytest.raises(CommandError, match="cannot be read: No such file"):
+    with pytest.raises(RequestError, match="cannot be read: No such file"):
         read_table(tmp_path / name, None)
     (tmp_path / name).mkdir()
-    with pytest.raises(CommandError, match="is a folder"):
+    with pytest.raises(RequestError, match="is a folder"):
         read_table(tmp_path / name, None)
 
 
@@ -98,7 +98,7 @@ def test_nothing_is_left_of_a_table_that_cannot_be_written(tmp_path, monkeypatch
 
     (tmp_path / name).write_text("before")
     monkeypatch.setattr("os.replace", full)
-    with pytest.raises(CommandError, match=r"cannot be written: No space left on device\."):
+    with pytest.raises(RequestError, match=r"cannot be written: No space left on device\."):
         write_table(pa.table({"a": [1]}), tmp_path / name, None)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "before"

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sk_microagg.files._column_kinds import column_of_text, why_no_numbers
 from sk_microagg.files._declared import Declared
-from sk_microagg.files._errors import CommandError
 from sk_microagg.files._format import Format
+from sk_microagg.files._messages import RequestError
 
 GERMAN = Format(decimal=",", thousands=".")
 AMERICAN = Format(thousands=",")
@@ -28,7 +28,7 @@ def declared(kind, *cells, **others):
 
 
 def line(*cells, **settings):
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(RequestError) as error:
         column(*cells, **settings)
     return str(error.value)
 
@@ -126,6 +126,7 @@ def test_decimals(cells, decimals):
     assert column(*cells).notation.decimals == decimals
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 @example([2.0**-24])
 def test_any_floats_are_read_as_they_are_written(values):
@@ -179,36 +180,43 @@ def test_times_of_different_zones_are_written_in_utc():
 def test_dates_of_other_formats_are_declared(cells, pattern):
     found = declared("date", *cells, date_patterns={"x": pattern} if pattern else {})
     assert found.kind == "date"
-    assert found.how.startswith("declared with --date, as ")
+    assert found.how.startswith("declared as dates, ")
     assert [*map(found.notation.text, found.values)] == cells
 
 
 def test_day_and_month_that_cannot_be_told_apart():
     assert line("01/02/2020", "03/04/2020", kinds={"x": "date"}) == (
-        "x: day and month cannot be told apart: use --date x=%d/%m/%Y or --date x=%m/%d/%Y."
+        "x: day and month cannot be told apart: pass date={'x': '%d/%m/%Y'}, or "
+        "date={'x': '%m/%d/%Y'}."
     )
 
 
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["5", "6", "nil"], "some cells are numbers, 'nil' is not one: use --na nil; or use"),
-        (["5", "6", "--"], "some cells are numbers, '--' is not one: use --na=--; or use"),
+        (
+            ["5", "6", "nil"],
+            "'nil' is not one: pass na=['nil'], or categorical=['x'].",
+        ),
+        (
+            ["5", "6", "--"],
+            "some cells are numbers, '--' is not one: pass na=['--'], or",
+        ),
         (["5"] * 4 + ["not a"] * 3, "some cells are numbers, some are not: name texts that"),
         (["5", "6", "Jane Doe"], "some cells are numbers, some are not: name texts that mean"),
         (["5", "6", "Jane Doe", "-"], "'-' is not one"),
         (["2020-01-31", "2020-02-31"], "some cells are dates, some are not"),
-        (["2020-01-31", "unknown"], "'unknown' is not one: use --na unknown"),
-        (["1,5", "2"], "some cells are numbers with other marks: use --decimal ,; or"),
-        (["1,500", "2"], "use --thousands , or --decimal ,, whichever is meant; or --categ"),
-        (["1,234,567", "2"], "use --thousands ,; or --categorical x."),
-        (["1.234,5", "2"], "use --decimal , --thousands .; or --categorical x."),
-        (["$1,234.50", "$2"], "use --thousands ,; or --categorical x."),
-        (["1 234", "2"], "use --thousands ' '; or --categorical x."),
+        (["2020-01-31", "unknown"], "'unknown' is not one: pass na=['unknown']"),
+        (["1,5", "2"], "some cells are numbers with other marks: pass decimal=',', or"),
+        (["1,500", "2"], "pass thousands=',', or decimal=',', or categ"),
+        (["1,234,567", "2"], "pass thousands=',', or categorical=['x']."),
+        (["1.234,5", "2"], "pass decimal=',' and thousands='.', or categorical=['x']."),
+        (["$1,234.50", "$2"], "pass thousands=',', or categorical=['x']."),
+        (["1 234", "2"], "pass thousands=' ', or categorical=['x']."),
         (["5%", "6"], "its numbers have different symbols, or some have none: write"),
         (["$5", "5 $"], "its numbers have different symbols, or some have none: write"),
         (["€5", "$6"], "its numbers have different symbols, or some have none: write"),
-        (["31.12.2020", "1.2.2021"], "some cells seem to be dates: use --date x, or --categ"),
+        (["31.12.2020", "1.2.2021"], "some cells seem to be dates: pass date=['x'], or categ"),
         (["12/31/20", "soon"], "some cells seem to be dates"),
         (["2020-01-01T10:00Z", "2020-01-01T10:00"], "some times have a time zone and some have"),
     ],
@@ -217,10 +225,10 @@ def test_mistyped(cells, message):
     found = line(*cells)
     assert found.startswith("x: ")
     assert message in found
-    assert "--categorical x" in found
+    assert "categorical=['x']" in found
     assert "Jane" not in found
-    for settings in ({"is_strict": False}, {"kinds": {"x": "category"}}):
-        assert column(*cells, **settings).values.tolist() == cells
+    for given_settings in ({"is_strict": False}, {"kinds": {"x": "category"}}):
+        assert column(*cells, **given_settings).values.tolist() == cells
 
 
 def test_few_numbers_among_text_are_text():
@@ -231,12 +239,14 @@ def test_few_numbers_among_text_are_text():
     ("kind", "cells", "message"),
     [
         ("number", ["5", "x", "y"], "some cells are numbers, some are not"),
-        ("number", ["1,5"], "use --decimal ,"),
+        ("number", ["1,5"], "pass decimal=','"),
         ("number", ["5%", "6"], "different symbols"),
         ("date", ["2020-01-01", "soon"], "some cells are ISO dates, some are not"),
         ("date", ["31.12.2020", "soon"], "not all cells are dates of one common format"),
         ("date", ["2020-01-01T10:00Z", "2020-01-01T10:00"], "some times have a time zone"),
-        ("ordinal", ["low", "high"], "write it, as in --ordinal 'x=low<medium<high'"),
+        ("number", ["5"] * 3 + ["x"] * 9, "about 5 of 10 cells are numbers, some are not: name"),
+        ("number", ["5"] * 2 + ["x"] * 9, "x: about 0 of 10 cells are numbers: leave out number."),
+        ("ordinal", ["low", "high"], "pass their order, as in ordinal={'x': ['low'"),
     ],
 )
 def test_declared_otherwise(kind, cells, message):
@@ -284,6 +294,7 @@ def test_why_no_numbers():
 YEARS = st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2250, 1, 1))
 
 
+@settings(deadline=None)
 @given(st.lists(YEARS, min_size=1))
 def test_times_are_read_as_they_are_written(moments):
     cells = [moment.isoformat(timespec="microseconds") for moment in moments]
@@ -291,6 +302,7 @@ def test_times_are_read_as_they_are_written(moments):
     assert [*map(found.notation.text, found.values)] == cells
 
 
+@settings(deadline=None)
 @given(st.lists(st.datetimes(), min_size=1))
 def test_seconds_of_any_year_are_read_as_they_are_written(moments):
     cells = [moment.isoformat(timespec="seconds") for moment in moments]

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sk_microagg.files._csv_files import ROWS_AT_A_TIME, read_csv, write_csv
-from sk_microagg.files._errors import CommandError
 from sk_microagg.files._format import FileStyle, Format
+from sk_microagg.files._messages import RequestError
 
 
 def read(path, sep=None, is_compressed=False, encoding="utf-8"):
@@ -51,7 +51,7 @@ def test_other_separators(write):
 @pytest.mark.parametrize(("header", "sep"), [("a;b", ";"), ("a\tb", r"\\t"), ("a|b", r"\|")])
 def test_a_separator_that_looks_wrong(write, header, sep):
     path = write("t.csv", f"{header}\n1\n")
-    with pytest.raises(CommandError, match=f"is it --sep '{sep}'"):
+    with pytest.raises(RequestError, match=f"is it sep='{sep}'"):
         read(path)
     assert list(read(path, sep=",")) == [header]
 
@@ -77,7 +77,7 @@ def test_more_rows_than_are_read_at_a_time(write):
     ],
 )
 def test_no_csv(write, content, message):
-    with pytest.raises(CommandError, match=message):
+    with pytest.raises(RequestError, match=message):
         read(write("t.csv", content))
 
 
@@ -87,7 +87,7 @@ def test_no_csv(write, content, message):
     ids=["plain", "cut off"],
 )
 def test_no_gzip(write, content):
-    with pytest.raises(CommandError, match="is not a whole gzip file"):
+    with pytest.raises(RequestError, match="is not a whole gzip file"):
         read(write("t.csv.gz", content), is_compressed=True)
 
 
