@@ -81,7 +81,7 @@ def _write_visits(path: str, *, force: bool) -> None:
     if not path.lower().endswith(".csv"):
         text = "{option}: the name of the file must end in .csv."
         raise RequestError("no_csv", text, option=Option("write", path))
-    check_target(path, [], force=force)
+    check_target(path, [], overwrite=force)
     with released_file(path) as draft:
         draft.write_bytes(visits_csv())
     print(f"written  {printable(path)}, with 300 made-up patients")

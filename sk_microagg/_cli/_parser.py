@@ -110,7 +110,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser():
-    """The parser of the command line; its result has the `run` of the command as module and name."""
+    """The parser of the command line; `run` of its result has the module and name of a command."""
     parser = Parser(
         prog="sk-microagg",
         description="Make tables k-anonymous with little information loss.",

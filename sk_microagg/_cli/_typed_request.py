@@ -47,7 +47,7 @@ class TypedRequest(ReleaseRequest):
         plain = {name: getattr(self, name) for name in PLAIN}
         found = found_columns(self.typed, list(names))
         request = ReleaseRequest(**plain | found, privacy=self.privacy)
-        return request.replace(command=command_line(request, hides=True))
+        return request.replace(command=command_line(request, hides=True)).resolve(names)
 
 
 def constraints_of(options: Namespace) -> list[Constraint]:
@@ -85,7 +85,7 @@ def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:
         elif parameter == "ordinal":
             pairs = _pairs(parameter, given, names)
             found[parameter] = {
-                name: None if text is None else levels_of(name, text) for name, text in pairs
+                name: None if text is None else levels_of(text) for name, text in pairs
             }
         elif parameter == "date":
             found[parameter] = dict(_pairs(parameter, given, names))

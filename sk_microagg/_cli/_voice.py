@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from sk_microagg.files._messages import Option, Voice
 
@@ -24,10 +24,20 @@ class ShellVoice(Voice):
     """Parameters as options of the command line."""
 
     verb = "use "
-    phrases = {
+    together = " "
+    phrases: ClassVar[dict[str, str]] = {
         "complete_order": "complete the order",
         "leave_out": "leave out {value}",
         "name_missing": "name texts that mean missing by --na",
+        "not_in_order": "write it, as in {value}",
+        "say_pattern": "say which, as in {value}",
+        "drop_it": "drop it with --drop, or choose others with --quasi-identifiers",
+        "no_pattern": "write {value}, or leave it out",
+        "overwrite_it": "overwrite it with --force",
+        "pass_to_na": "pass it to --na",
+        "replace_by_null": "replace it by null",
+        "write_alike": "write them alike",
+        "write_order": "write different values from the lowest to the highest, with < between them",
         "generalize": "Use --drop, or generalize it: --hierarchies, with --categories generalize",
         "drop_or_anonymize": "use --drop, or name it in --quasi-identifiers",
         "drop_or_hide": "use --drop, or --quasi-identifiers, or --sensitive for what no intruder "

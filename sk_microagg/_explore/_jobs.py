@@ -101,7 +101,7 @@ def preview(
 
 
 def curve(send: Send, table: Table, request: ReleaseRequest, ks: list) -> dict:
-    """Measure loss and risk for several values of k, each of which is sent as soon as it is known."""
+    """Measure loss and risk for several values of k, and send each as soon as it is known."""
     start, points = time.monotonic(), []
     for number, k in enumerate(ks, start=1):
         points.append(_point(table, request.replace(k=k)))
@@ -114,7 +114,7 @@ def curve(send: Send, table: Table, request: ReleaseRequest, ks: list) -> dict:
 def certificate(
     send: Send, table: Table, request: ReleaseRequest, is_sample: bool, seconds: float
 ) -> dict:
-    """Prove how far the groups are from the optimum, and send each bound as soon as it is proven."""
+    """Prove how far the groups are from the optimum, and send each bound once it is proven."""
     progress = SentProgress(send)
     with _about_sample(table, is_sample):
         plan = Plan.from_request(request, table)

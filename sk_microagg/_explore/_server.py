@@ -94,6 +94,7 @@ class Site:
         self.table.check_unchanged(settings)
         try:
             request = request_of(settings, self.table.source)
+            request.resolve(self.table.source.names)
             check_request(request.replace(overwrite=True))  # Files that exist are no errors yet.
         except RequestError as error:
             return {"command": None, "error": error.in_words(PAGE), "exists": []}

@@ -1,4 +1,4 @@
-"""What a user chooses on the page, as the request that means the same, and the words of the page."""
+"""What a user chooses on the page as a request, and a request in the words of the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from argparse import Namespace
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sk_microagg._cli._command_line import command_line
 from sk_microagg._cli._voice import SHELL
@@ -48,14 +48,24 @@ class PageVoice(Voice):
     """Parameters as what one chooses on the page."""
 
     verb = "choose "
-    texts = {"no_quasi_identifier": "No column is a quasi-identifier: choose one."}
-    phrases = {
+    texts: ClassVar[dict[str, str]] = {
+        "no_quasi_identifier": "No column is a quasi-identifier: choose one."
+    }
+    phrases: ClassVar[dict[str, str]] = {
         "complete_order": "complete the order",
         "leave_out": "choose another kind",
         "name_missing": "start explore with --na for missing values",
         "generalize": "Drop it, or generalize it: start explore with --hierarchies, and release of "
         "categories only what a group shares",
-        "drop": "drop it",
+        "not_in_order": "write it as low<medium<high beside the kind",
+        "say_pattern": "write the pattern beside the kind, as in %d %b %Y",
+        "drop_it": "drop it",
+        "no_pattern": "leave the pattern empty",
+        "overwrite_it": "choose to overwrite it",
+        "pass_to_na": "start explore with --na for it",
+        "replace_by_null": "replace it by null",
+        "write_alike": "write them alike",
+        "write_order": "write different values from the lowest to the highest, with < between them",
         "drop_or_anonymize": "drop it, or make it a quasi-identifier",
         "drop_or_hide": "drop columns, or make them quasi-identifiers, or sensitive if no intruder "
         "can know them",
@@ -169,7 +179,7 @@ def _kinds(columns: dict) -> dict:
         parameter = KINDS[kind]
         detail = str(column.get("detail") or "").strip()
         if parameter == "ordinal":
-            chosen["ordinal"][name] = levels_of(name, detail) if detail else None
+            chosen["ordinal"][name] = levels_of(detail) if detail else None
         elif parameter == "date":
             chosen["date"][name] = detail or None
         else:

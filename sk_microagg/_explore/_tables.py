@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from sk_microagg._explore._description import K, describe_table, sampled_rows
 from sk_microagg._explore._settings import Source, request_of
-from sk_microagg.files._format import Format, suffix_of_input
+from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import read_table
 from sk_microagg.release._plan import read_hierarchies
@@ -132,10 +132,10 @@ class OpenTable:
         }
 
 
-def state_of(path):
-    """Return what changes when a file does; raise CommandError if there is no such file."""
+def state_of(path: str) -> tuple:
+    """Return what changes when a file does; raise RequestError if there is no such file."""
     try:
         state = os.stat(path)
     except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        raise cannot_read(path, error) from error
     return state.st_mtime_ns, state.st_size, state.st_ino

@@ -210,7 +210,7 @@ def _declared_date(texts: Texts, name: str, format: Format, declared: Declared) 
     if dates.is_date.any():
         refuse_others(name, texts, dates.is_date, "ISO dates", "date")
     text = "{column}: not all cells are dates of one common format: {advice}."
-    advice = Option("say_pattern", column=name), Option("name_missing")
+    advice = Option("say_pattern", Option("date", "%d %b %Y", name)), Option("name_missing")
     raise RequestError("unknown_dates", text, name, advice=advice)
 
 

@@ -55,12 +55,12 @@ class Declared:
             _check_order(name, order)
         return cls(kinds=kinds, date_patterns=patterns, orders=orders)
 
-    def check(self, choice: Any) -> None:
+    def check(self, roles: Any) -> None:
         """Raise unless what is said has an effect on the columns that it names."""
-        self.check_kinds([*choice.anonymized, *choice.sensitive], "anonymized")
+        self.check_kinds([*roles.quasi_identifiers, *roles.sensitive], "anonymized")
         for parameter, named in (("column_weights", self.weights), ("decimals", self.decimals)):
             named = [name for name in named if name is not None]
-            _check_use(parameter, named, choice.anonymized, "anonymized")
+            _check_use(parameter, named, roles.quasi_identifiers, "anonymized")
 
     def check_kinds(self, used: list, what: str) -> None:
         """Raise unless kinds are of columns that are used; `what` is done with these, in words."""

@@ -41,15 +41,16 @@ class Voice:
     together = " and "
 
     # Other texts than those of messages, by their codes.
-    texts: dict[str, str] = {}
+    texts: ClassVar[dict[str, str]] = {}
 
     # What to do where that is no parameter alone, by the name of an `Option`.
     phrases: ClassVar[dict[str, str]] = {
         "complete_order": "complete the order",
         "leave_out": "leave out {value}",
         "name_missing": "name texts that mean missing in na",
-        "generalize": "drop it, or generalize it: pass hierarchies, with categories='generalize'",
-        "not_in_order": "pass their order, as in ordinal={{{column!r}: ['low', 'high']}}",
+        "generalize": "Name it in drop, or generalize it: hierarchies, with "
+        "categories='generalize'",
+        "not_in_order": "pass their order, as in {value}",
         "drop_it": "name it in drop, or others in quasi_identifiers",
         "no_pattern": "pass {value}, or leave it out",
         "overwrite_it": "pass overwrite=True",
@@ -57,7 +58,10 @@ class Voice:
         "replace_by_null": "replace it by null",
         "write_alike": "write them alike",
         "write_order": "name different values, from the lowest to the highest",
-        "say_pattern": "pass the pattern of its dates, as in date={{{column!r}: '%d %b %Y'}}",
+        "say_pattern": "pass the pattern of its dates, as in {value}",
+        "drop_or_anonymize": "name it in drop, or in quasi_identifiers",
+        "drop_or_hide": "name them in drop, in quasi_identifiers, or in sensitive if no intruder "
+        "can know them",
     }
 
     def option(self, option: Option) -> str:

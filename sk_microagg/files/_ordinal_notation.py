@@ -63,7 +63,7 @@ def ordinal_of(
     if order is None:
         if not numbers.is_number.all():
             text = "{column}: its values are not numbers, so that their order is unknown: {advice}."
-            advice = (Option("not_in_order", column=name),)
+            advice = (Option("not_in_order", Option("ordinal", ["low", "medium", "high"], name)),)
             raise RequestError("unknown_order", text, name, advice=advice)
         order = [unique[place] for place in np.argsort(numbers.values(), kind="stable")]
     known = np.array([text in order for text in unique], dtype=bool)

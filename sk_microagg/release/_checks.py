@@ -16,7 +16,7 @@ from sk_microagg.files._format import (
 from sk_microagg.files._messages import Option, RequestError, require
 from sk_microagg.release._demands import check_demands
 from sk_microagg.release._estimators import check_method, check_refiner_keeps_constraints
-from sk_microagg.release._request import ReleaseRequest
+from sk_microagg.release._request import ReleaseRequest, check_numbers
 
 # What only a table in memory can be asked for.
 IN_MEMORY = (
@@ -36,6 +36,7 @@ IN_MEMORY = (
 
 def check_request(request: ReleaseRequest) -> None:
     """Raise for all that can be known before reading."""
+    check_numbers(request, ("k", "time_limit", "certificate"))
     is_on_dask = request.engine == "dask"
     if is_on_dask:
         _check_parameters_on_dask(request)
@@ -58,7 +59,7 @@ def check_request(request: ReleaseRequest) -> None:
 def check_targets(request: ReleaseRequest) -> None:
     """Raise unless the files of a request may be written."""
     suffix_of(request.output)
-    check_target(request.output, [request.input], force=request.overwrite)
+    check_target(request.output, [request.input], overwrite=request.overwrite)
     if not request.report:
         return
     report = Option("report", request.report)
@@ -69,7 +70,7 @@ def check_targets(request: ReleaseRequest) -> None:
         advice = (Option("categories", "mode"), Option("categories", "generalize"))
         raise RequestError("report_of_shares", text, report=Option("report"), advice=advice)
     others = [request.input, request.output]
-    check_target(request.report, others, force=request.overwrite)
+    check_target(request.report, others, overwrite=request.overwrite)
     check_report_name(request.report)
 
 
@@ -113,4 +114,4 @@ def _check_paths_on_dask(request: ReleaseRequest) -> None:
         text = "{path} is inside {other}: choose another folder."
         raise RequestError("inside", text, path=request.output, other=request.input)
     # A folder is never overwritten: it may hold more than a release.
-    check_target(request.output, [request.input], force=False)
+    check_target(request.output, [request.input], overwrite=False)

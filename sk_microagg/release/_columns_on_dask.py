@@ -37,7 +37,7 @@ N_KEYS = 100_000
 
 
 def types_of(frame: Any, schema: pa.Schema, names: Sequence[str]) -> dict:
-    """The types of columns in the files; an index without a name, and folders, are not in the schema."""
+    """The types of columns; an index without a name, and names of folders, are not in the files."""
     types = {}
     for name in names:
         if name in schema.names:
@@ -65,7 +65,7 @@ def columns_of_first_part(frame: Any, types: dict, declared: Declared) -> list[C
 
 
 def decimals_of_types(types: dict, declared: Declared) -> dict:
-    """Decimals of the means of numbers: as the user says, or as in memory, where floats have all."""
+    """Decimals of the means of numbers: as the user says, or as in memory."""
     decimals = {}
     for name, kind in types.items():
         decimals[name] = declared.decimals_of(name)

@@ -20,7 +20,7 @@ from sk_microagg.files._messages import (
     one_line,
     reason,
 )
-from sk_microagg.files._mistyped import hints_at_codes
+from sk_microagg.files._mistyped import hint_at_codes
 from sk_microagg.files._table import read_table, write_table
 from sk_microagg.files._written import shuffled
 from sk_microagg.generalization._grid import ends_of_intervals
@@ -55,7 +55,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     request, roles, demands = plan.request, plan.roles, plan.demands
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
-    for hint in hints_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text):
+    for hint in hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text):
         progress.warn(hint)
 
     records = plan.records()

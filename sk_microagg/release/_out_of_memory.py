@@ -16,7 +16,7 @@ from sk_microagg._utils._formatting import fewest_records
 from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._messages import Message, Option, RequestError, one_line, reason
-from sk_microagg.files._mistyped import hints_at_codes
+from sk_microagg.files._mistyped import hint_at_codes
 from sk_microagg.files._written import random_numbers, shuffled
 from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
 from sk_microagg.metrics._determined import SAMPLE_SIZE
@@ -92,7 +92,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
             progress.show(f"looking for identifiers in {request.input}")
             _warn_of_columns(frame, roles, progress)
             columns = columns_of_first_part(frame, types, declared)
-            for hint in hints_at_codes(columns, declared, is_typed=True):
+            for hint in hint_at_codes(columns, declared, is_typed=True):
                 progress.warn(hint)
             progress.show(f"grouping the records of {request.input}")
             table = frame[roles.kept + ([] if roles.unit is None else [roles.unit])]

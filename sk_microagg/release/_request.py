@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
+from sk_microagg._table_space import LARGEST_WEIGHT
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.privacy import Constraint
 
@@ -18,6 +21,23 @@ MAPPINGS = ("ordinal", "date", "column_weights", "decimals")
 
 # A message lists no more columns than this.
 MOST_NAMES = 20
+
+MOST_DECIMALS = 15
+
+# Numbers of a request: what they must be, and in words.
+NUMBERS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "k": (lambda value: value >= 1 and value == int(value), "an integer of at least 1"),
+    "time_limit": (lambda value: 0 < value < math.inf, "a number above 0"),
+    "certificate": (lambda value: 0 < value < math.inf, "a number above 0"),
+    "column_weights": (
+        lambda value: 0 < value <= LARGEST_WEIGHT,
+        f"a number above 0 and at most {LARGEST_WEIGHT:g}",
+    ),
+    "decimals": (
+        lambda value: abs(value) <= MOST_DECIMALS and value == int(value),
+        f"an integer from -{MOST_DECIMALS} to {MOST_DECIMALS}",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -218,11 +238,26 @@ class ReleaseRequest:
         for parameter in (*LISTS, *SINGLE, *MAPPINGS):
             given = getattr(self, parameter)
             check_names(parameter, [given] if isinstance(given, str) else given or [], names)
+        check_numbers(self, ("column_weights", "decimals"))
         return self
 
     def replace(self, **changes: Any) -> ReleaseRequest:
         """Return the same request with some other values."""
         return replace(self, **changes)
+
+
+def check_numbers(request: ReleaseRequest, names: Sequence[str]) -> None:
+    """Raise unless numbers of a request are allowed."""
+    for name in names:
+        is_allowed, allowed = NUMBERS[name]
+        given = getattr(request, name)
+        values = given.values() if isinstance(given, dict) else [given]
+        for value in values:
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            if value is not None and not (is_number and is_allowed(value)):
+                text = "{option}: {value!r} must be {allowed}."
+                facts = {"option": Option(name), "value": value, "allowed": allowed}
+                raise RequestError("bad_value", text, **facts)
 
 
 def check_names(parameter: str, given: Sequence[str | None], names: Sequence[str]) -> None:
