@@ -142,8 +142,8 @@ def export(
 ) -> dict:
     """Release the file as the command line does; write both files or none.
 
-    `names` are those of the columns, `read_state` is that of the file which the page shows, and `folder` a new one next to it, for
-    drafts: it does not stay.
+    `names` are those of the columns, `read_state` is that of the file which the page shows, and
+    `folder` a new one next to it, for drafts: it does not stay.
     """
     clean_up_when_ended()
     check_request(request)

@@ -106,7 +106,7 @@ class PageVoice(Voice):
         return ", or ".join(
             f"start explore with {start}"
             if those[0].name in STARTED_WITH
-            else super().advice(those)
+            else Voice.advice(self, those)
             for those, start in zip(together, starts, strict=True)
         )
 
