@@ -66,6 +66,6 @@ def test_texts_in_the_format_of_the_only_known_cells(tmp_path, n_known, k):
         book.active.cell(i + 2, 2).number_format = f'0.0 "{SECRET}"'
     book.save(tmp_path / "t.xlsx")
     files = [str(tmp_path / name) for name in ("t.xlsx", "o.xlsx")]
-    assert main(["anonymize", *files, "--columns", "age", "-k", str(k), "--quiet"]) == 0
+    assert main(["anonymize", *files, "-q", "age", "-k", str(k), "--quiet"]) == 0
     released = [*openpyxl.load_workbook(files[1]).active["B"]][1:]
     assert {cell.number_format for cell in released} == {"General"}
