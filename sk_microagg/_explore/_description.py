@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg._explore._settings import PAGE
-from sk_microagg._utils._formatting import share_in_words
+from sk_microagg._utils._formatting import share_in_words, shown
 from sk_microagg._utils._tables import DATE, FIRST_DAY, LAST_DAY, text_of_day
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
@@ -122,7 +122,8 @@ def _hint(column, role, n_distinct, n_known):
 
 
 def _worded(hint):
-    return None if hint is None else hint.in_words(PAGE)
+    """A hint beside its column, whose name it does not repeat."""
+    return hint and hint.in_words(PAGE).removeprefix(f"{shown(hint.column)}: ")
 
 
 def _distribution(column, rows, hides_values):

@@ -67,9 +67,8 @@ def test_decimal_commas(release, refused, write):
         lines("age;income", lambda i: f"{AGES[i]};{INCOMES[i] + i % K:.2f}".replace(".", ",")),
     )
     assert refused(path, "--sep", ";") == (
-        "income: about 25 of 25 cells are numbers with other marks: use --decimal ,; or "
-        "--categorical "
-        "income."
+        "income: about 25 of 25 cells are numbers with other marks: use --decimal ',', or "
+        "--categorical income."
     )
     _, rows = release(path, "--sep", ";", "--decimal", ",", sep=";")
     assert [income for _, income in rows] == [f"{x + 1.5:.2f}".replace(".", ",") for x in INCOMES]
@@ -107,9 +106,8 @@ def test_texts_that_mean_missing(release, refused, write):
         "t.csv", lines("age,income", lambda i: f"{AGES[i] if i % 3 else 'nil'},{INCOMES[i]}")
     )
     assert refused(path) == (
-        "age: about 15 of 25 cells are numbers, 'nil' is not one: use --na nil; or use "
-        "--categorical age "
-        "to take all as categories."
+        "age: about 15 of 25 cells are numbers, 'nil' is not one: use --na nil, or --categorical "
+        "age."
     )
     _, rows = release(path, "--na", "nil")
     assert "nil" not in {cell for row in rows for cell in row}
@@ -119,8 +117,7 @@ def test_a_name_in_a_column_of_numbers_is_not_quoted(refused, write):
     path = write("t.csv", lines("age", lambda i: "Jane Doe" if i == 7 else str(AGES[i])))
     assert refused(path) == (
         "age: about 25 of 25 cells are numbers, some are not: name texts that mean missing by "
-        "--na, or use "
-        "--categorical age to take all as categories."
+        "--na, or use --categorical age."
     )
 
 
@@ -138,9 +135,8 @@ def test_thousands(release, refused, write):
         lines("age,income", lambda i: f'{AGES[i]},"{1200 + 1000 * (i // K) + 8 * (i % K):,}"'),
     )
     assert refused(path) == (
-        "income: about 25 of 25 cells are numbers with other marks: use --thousands , or "
-        "--decimal ,, "
-        "whichever is meant; or --categorical income."
+        "income: about 25 of 25 cells are numbers with other marks: use --thousands ',', or "
+        "--decimal ',', or --categorical income."
     )
     _, rows = release(path, "--thousands", ",")
     assert [income for _, income in rows] == [f"{1212 + 1000 * (i // K):,}" for i in range(N)]
@@ -275,7 +271,7 @@ def test_dates(run, release, refused, write, dates, option, means):
 def test_days_and_months_that_cannot_be_told_apart(refused, write):
     path = write("t.csv", lines("born", lambda i: f"{i % 12 + 1:02d}/{i // K + 1:02d}/2020"))
     assert refused(path, "--date", "born") == (
-        "born: day and month cannot be told apart: use --date born=%d/%m/%Y or --date "
+        "born: day and month cannot be told apart: use --date born=%d/%m/%Y, or --date "
         "born=%m/%d/%Y."
     )
 

@@ -88,7 +88,7 @@ def test_released_values_are_written_as_those_of_the_table(released):
         "age: number (all known cells are integers); released: mean, rounded to integers",
         "ward: category (text); released: most frequent value",
         "visit: date (all known cells are ISO dates); released: mean, rounded to days",
-        "size: ordinal (declared with --ordinal); released: value of the mean rank",
+        "size: ordinal (declared as ordinal); released: value of the mean rank",
         "smoker: boolean (all known cells are truth values); released: most frequent value",
         "cost: number (all known cells are numbers); released: mean, rounded to 2 decimals",
     ):
