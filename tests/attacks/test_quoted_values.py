@@ -192,9 +192,10 @@ def test_what_an_encoding_lacks(tmp_path, capfd):
 def test_on_the_page(tmp_path, capfd, column, options):
     """What the server would send, of the table and of a preview with the same choices."""
     pytest.importorskip("starlette", reason="the page is an extra")
+    from sk_microagg._explore._words import on_the_page
+
     from sk_microagg._cli._parser import make_parser
     from sk_microagg._explore._tables import OpenTable
-    from sk_microagg._explore._words import on_the_page
     from sk_microagg._explore._workers import JOBS
     from sk_microagg.files._messages import RequestError
 
@@ -220,8 +221,9 @@ def test_on_the_page(tmp_path, capfd, column, options):
 
 def test_the_page_does_not_count_the_values_of_an_order(tmp_path):
     """Somebody who knows 23 people with an A or a B could ask whether a last one has one, too."""
-    from sk_microagg._cli._parser import make_parser
     from sk_microagg._explore._words import on_the_page
+
+    from sk_microagg._cli._parser import make_parser
     from sk_microagg.files._messages import RequestError
     from sk_microagg.files._table import read_table
     from sk_microagg.release._plan import Plan

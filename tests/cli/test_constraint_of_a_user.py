@@ -13,7 +13,9 @@ PAGE = Path(__file__).parents[2] / "doc" / "extending.rst"
 
 
 def test_one_file_adds_an_option(tmp_path):
-    [code] = re.findall(r"code-block:: python\n\n((?:    .*\n|\n)+)", PAGE.read_text(encoding="utf-8"))
+    [code] = re.findall(
+        r"code-block:: python\n\n((?:    .*\n|\n)+)", PAGE.read_text(encoding="utf-8")
+    )
     script = tmp_path / "spread.py"
     script.write_text(textwrap.dedent(code), encoding="utf-8")
     rng = np.random.default_rng(0)

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from sk_microagg.files._messages import RequestError
 from sk_microagg.files._format import Format
+from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import read_table
 
 NUMBERS = [f"{i},{i % 7 * 1.5},{'ab'[i % 2]}" for i in range(4001, 4031)]
