@@ -52,14 +52,14 @@ def records():
 @pytest.mark.parametrize("kind", ["normal", "grid", "duplicates", "constant_column", "line"])
 def test_points_are_those_of_the_oracle(kind, share):
     X = with_holes(TABLES[kind](np.random.default_rng(1), 40, 3), share)
-    points = ScaledSpace(StandardScaler()).fit(X)
+    points = ScaledSpace(StandardScaler()).fit(X)[0]
     assert_allclose(points, oracle.standardized_points(X.tolist()), atol=1e-12)
 
 
 @every_scaler
 def test_a_missing_value_is_as_far_from_known_ones_as_these_are_from_each_other(scaler):
     x = with_holes(in_units(n=200, d=1), 0.3)
-    points = ScaledSpace(scaler).fit(x)
+    points = ScaledSpace(scaler).fit(x)[0]
     known, missing = points[~np.isnan(x[:, 0])], points[np.isnan(x[:, 0])]
     assert len(np.unique(missing, axis=0)) == 1
 
@@ -73,7 +73,7 @@ def test_a_missing_value_is_as_far_from_known_ones_as_these_are_from_each_other(
 @every_scaler
 def test_distances_of_known_values_are_those_of_the_scaler(scaler):
     x = with_holes(in_units(n=200, d=1), 0.3)
-    points = ScaledSpace(scaler).fit(x)[:, 0]
+    points = ScaledSpace(scaler).fit(x)[0][:, 0]
     known = ~np.isnan(x[:, 0])
     scaled = x if scaler is None else scaler.transform(x)
     ratio = np.ptp(points[known]) / np.ptp(scaled[known])
@@ -81,7 +81,7 @@ def test_distances_of_known_values_are_those_of_the_scaler(scaler):
     share = 1 - known.mean()
     assert_allclose(ratio, 1 / np.sqrt(1 - share**2) if is_standard else 1.0, rtol=1e-12)
     if is_standard:
-        assert_allclose(ScaledSpace(scaler).fit(x).var(axis=0).sum(), 1.0, rtol=0.1)
+        assert_allclose(ScaledSpace(scaler).fit(x)[0].var(axis=0).sum(), 1.0, rtol=0.1)
         assert_allclose(scaler.scale_, x[known].std(axis=0), rtol=0.05)
         assert abs(scaler.mean_[0] - x[known].mean()) <= scaler.scale_[0] / 8
         assert_allclose(scaler.var_, scaler.scale_**2)
@@ -124,7 +124,7 @@ def test_transform_of_the_training_data_is_the_release(d, share):
 
 
 def test_groups_are_those_of_the_points(X):
-    points = ScaledSpace(StandardScaler()).fit(X)
+    points = ScaledSpace(StandardScaler()).fit(X)[0]
     aggregator = MicroAggregator(k=5).fit(X)
     assert_array_equal(aggregator.labels_, microaggregate(points, 5))
     # What only one member of a group has counts as half a deviation from missing values.

@@ -7,6 +7,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._utils._missing import MissingCoordinates, n_people, take_units
 from sk_microagg._utils._scaling import (
+    CELL_BY_CELL,
     coarsen,
     own_floats,
     rounding_of,
@@ -14,7 +15,7 @@ from sk_microagg._utils._scaling import (
     standardizes,
     warn_of_exact_scaler,
 )
-from sk_microagg._utils._typing import Array, Floats, Labels
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 
 # How far the only known value of a group is from missing ones, compared with other known values:
 # measured on tables with 30% missing values. Groups have such a value where it is in the middle.
@@ -39,8 +40,10 @@ class ScaledSpace:
         self._min_known = min_known
         self.is_coarse = True
 
-    def fit(self, records: Array, units: Array | None = None, y: Any = None) -> Floats:
-        """Fit the scaler, and return the points of the records."""
+    def fit(
+        self, records: Array, units: Array | None = None, y: Any = None
+    ) -> tuple[Floats, Booleans]:
+        """Fit the scaler; return the points of the records, and which scaled values are missing."""
         has_missing = np.isnan(records).any(axis=0)
         # From mean and variance of two known values, both could be computed.
         self._unused = np.flatnonzero(
@@ -58,7 +61,8 @@ class ScaledSpace:
         self._missing = MissingCoordinates(scaled, standardizes(self._scaler), units)
         self.with_missing = self._missing.columns
         parts = self._missing.parts(scaled)
-        return np.concatenate(parts, axis=1) if len(self.with_missing) else scaled
+        points = np.concatenate(parts, axis=1) if len(self.with_missing) else scaled
+        return points, np.isnan(scaled)
 
     def points(self, records: Array) -> Floats:
         """The points of records, whether or not the space was fitted on them."""
@@ -69,6 +73,13 @@ class ScaledSpace:
         """The points of records: scaled columns, and coordinates for missing values."""
         return self._missing.parts(scale(self._scaler, self._without_unused(records)))
 
+    def missing(self, records: Array) -> Booleans:
+        """Which values of scaled records are missing."""
+        records = self._without_unused(records)
+        if self._scaler is None or type(self._scaler) in CELL_BY_CELL:
+            return np.isnan(records)
+        return np.isnan(scale(self._scaler, records))
+
     def _without_unused(self, records: Array) -> Array:
         """The records with 0 in columns of which too few values were known."""
         if not len(self._unused):
@@ -78,35 +89,33 @@ class ScaledSpace:
         return records
 
     def single_values(
-        self, records: Array, labels: Labels, units: Array | None = None
+        self, missing: Booleans, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:
-        """Where a single value of a group is known, so that its mean in the space would tell it."""
-        records = self._without_unused(records)
-        groups, columns = _known_once(scale(self._scaler, records), labels, units)
+        """Where a single value of a group is known, so that its mean in the space would tell it.
+
+        `missing` is what `fit` or `missing` returned.
+        """
+        groups, columns = _known_once(missing, labels, units)
         return groups, columns, self._missing.places[columns]
 
     def warn_if_exact(self, records: Array, labels: Labels, units: Array | None = None) -> None:
         """Warn if what the scaler keeps may tell the only known value of a group."""
-        if not self.is_coarse and len(_known_once(records, labels, units)[0]):
+        if not self.is_coarse and len(_known_once(np.isnan(records), labels, units)[0]):
             warn_of_exact_scaler(self._scaler)
 
     def stand_ins(
-        self, records: Array, labels: Labels, groups: Labels, columns: Labels
+        self, missing: Booleans, labels: Labels, groups: Labels, columns: Labels
     ) -> tuple[Labels, Labels, Floats]:
         """Rows and columns of known values that are hidden, and what losses count in their place.
 
-        `groups` and `columns` are those of `single_values`. What such a value is must not show in a
-        loss: it counts as being as far from where missing ones lie as such values usually are.
+        Arguments are those of `single_values`, and what it returned. What such a value is must not
+        show in a loss: it counts as being as far from where missing ones lie as usual.
         """
         rows_of, columns_of = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
-        if len(groups):
-            scaled = scale(self._scaler, self._without_unused(records))
-            for column in np.unique(columns):
-                is_hidden = np.isin(labels, groups[columns == column]) & ~np.isnan(
-                    scaled[:, column]
-                )
-                rows_of.append(np.flatnonzero(is_hidden))
-                columns_of.append(np.full(len(rows_of[-1]), column))
+        for column in np.unique(columns):
+            is_hidden = np.isin(labels, groups[columns == column]) & ~missing[:, column]
+            rows_of.append(np.flatnonzero(is_hidden))
+            columns_of.append(np.full(len(rows_of[-1]), column))
         rows, columns = np.concatenate(rows_of), np.concatenate(columns_of)
         return rows, columns, (self._missing.places + HIDDEN * self._missing.heights)[columns]
 
@@ -115,13 +124,13 @@ class ScaledSpace:
         return rounding_of(self._scaler, records, points, self.points)
 
 
-def _known_once(records: Array, labels: Labels, units: Array | None) -> tuple[Labels, Labels]:
+def _known_once(missing: Booleans, labels: Labels, units: Array | None) -> tuple[Labels, Labels]:
     """Groups and columns in which only one of several people has a value."""
     found = [np.empty((0, 2), dtype=np.intp)]
     n_groups = int(labels.max()) + 1
     has_several = n_people(labels, n_groups, units) > 1
-    for column in np.flatnonzero(np.isnan(records).any(axis=0)):
-        known = ~np.isnan(records[:, column])
+    for column in np.flatnonzero(missing.any(axis=0)):
+        known = ~missing[:, column]
         of_one = n_people(labels[known], n_groups, take_units(units, known)) == 1
         groups = np.flatnonzero(of_one & has_several)
         found.append(np.column_stack([groups, np.full(len(groups), column)]))

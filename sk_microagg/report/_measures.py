@@ -103,7 +103,7 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
     if losses is None:
         space = pair.encoder.coordinates
         numbers, labels = space.numbers(pair.original), estimator.labels_
-        hidden = space.single_values(numbers, labels)[:2]
+        hidden = space.single_values(space.missing(numbers), labels)[:2]
         sums = space.sums_of_squares(numbers, labels, hidden)
         losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
     found = getattr(estimator, "kinds_", None)

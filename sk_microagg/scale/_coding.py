@@ -68,7 +68,7 @@ class NumberCoding:
             How much points may differ in another batch.
         """
         space = ScaledSpace(scaler, fewest_known(k))
-        points = space.fit(records, units)
+        points, _ = space.fit(records, units)
         if not space.is_coarse:
             warn_of_exact_scaler(scaler)
         return space, points, space.rounding(records, points)
