@@ -439,14 +439,7 @@ class TableAggregator(
     def _roles(self, table: DataFrame) -> TableRoles:
         """Check the names and the roles of columns, and warn of values that are written alike."""
         check_names_alike(table)
-        roles = TableRoles.from_names(
-            list(table.columns),
-            quasi_identifiers=self.quasi_identifiers,
-            sensitive=self.sensitive,
-            unit=self.unit,
-            strata=self.strata,
-            drop=self.drop,
-        )
+        roles = TableRoles.from_estimator(self, list(table.columns))
         # Rules and strata warn of the others.
         unconstrained = roles.sensitive if self.privacy is None else []
         warn_of_similar_texts(table[[*roles.quasi_identifiers, *unconstrained]])
@@ -655,7 +648,7 @@ class TableAggregator(
         """
         check_is_fitted(self)
         names = []
-        for name in self._table_roles.kept:
+        for name in self._table_roles.released:
             names += list(self._released[name].columns) if name in self._released else [name]
         # As in scikit-learn, a number stands for "x" and the number.
         names = [f"x{name}" if isinstance(name, int) else str(name) for name in names]
@@ -700,7 +693,7 @@ class TableAggregator(
 
     def _with_columns(self, table: DataFrame, columns: dict[Any, DataFrame]) -> DataFrame:
         """The table with other columns in the place of the quasi-identifiers."""
-        return replace_columns(table, self._table_roles.kept, columns)
+        return replace_columns(table, self._table_roles.unchanged, columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

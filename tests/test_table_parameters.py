@@ -180,5 +180,5 @@ def test_roles_by_tuples_and_sets_and_arrays():
 
 
 def test_a_column_named_auto():
-    assert TableRoles.from_names(["auto", "b"]).quasi_identifiers == ["auto"]
-    assert TableRoles.from_names(["a", "b"]).quasi_identifiers == ["a", "b"]
+    assert TableRoles.from_estimator(TableAggregator(), ["auto", "b"]).quasi_identifiers == ["auto"]
+    assert TableRoles.from_estimator(TableAggregator(), ["a", "b"]).quasi_identifiers == ["a", "b"]

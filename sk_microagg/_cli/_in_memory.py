@@ -78,7 +78,7 @@ def anonymize_in_memory(options, progress):
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
     hint_at_codes(plan.columns, plan.declared, progress, is_typed=not plan.table.is_text)
-    passed = plan.unchanged
+    unchanged = plan.unchanged
 
     records = plan.records()
     released, interrupted = group(estimator, records, progress)
@@ -87,7 +87,7 @@ def anonymize_in_memory(options, progress):
     progress.show("checking the release")
     level = anonymity_level(release.classes)
     check_level(level, options.k)
-    homogeneous = homogeneity_of_both(release.classes, passed) if choice.unchanged else []
+    homogeneous = homogeneity_of_both(release.classes, unchanged) if choice.unchanged else []
     privacy = roles.check(release.labels, choice, options.k)
     share = roles.share(release.labels)
     warn_of_large_units(choice, share, options.k, progress, roles.least_share())
@@ -101,7 +101,7 @@ def anonymize_in_memory(options, progress):
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if make_report is not None:
         progress.show(f"writing {options.report}")
-        about = {"passed": passed, "dropped": choice.dropped, **roles.of_report()}
+        about = {"unchanged": unchanged, "dropped": choice.dropped, **roles.of_report()}
         about["target"] = plan.target()
         about["kinds"] = {column.name: column.kind for column in plan.known}
         pair = [with_dates(frame, plan.known) for frame in (records, released)]

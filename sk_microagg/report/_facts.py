@@ -99,14 +99,14 @@ def collect_facts(
     release,
     estimator,
     source=None,
-    passed=None,
+    unchanged=None,
     dropped=None,
     pair=None,
     membership=None,
     kinds=None,
     **roles,
 ):
-    """Measure a release; `X` and `release` have the same shape, `passed` has the same rows.
+    """Measure a release; `X` and `release` have the same shape, `unchanged` has the same rows.
 
     `pair` is a MixedPair of both if they are not numbers, `membership` are the arguments of
     `measure_membership` if there is a target, `kinds` are those of columns where the estimator did
@@ -146,12 +146,12 @@ def collect_facts(
         missing=_missing_in_words(columns, units, fewest_records(estimator.k)),
         source=None if source is None else printable(source),
         dropped=None if dropped is None else [shown_name(name) for name in dropped],
-        homogeneous=None if passed is None else _homogeneous(release, passed),
+        homogeneous=None if unchanged is None else _homogeneous(release, unchanged),
         numbers=numbers,
         mixed=mixed,
         risk=risk,
         beyond_k=facts_beyond_k(classes, estimator, **roles),
-        unchanged=measure_unchanged(X, names, classes, passed, **roles),
+        unchanged=measure_unchanged(X, names, classes, unchanged, **roles),
         attacks=None
         if risk is None
         else measure_attacks(X, release, pair, estimator, fewest, membership, units),
@@ -175,10 +175,10 @@ def _missing_in_words(columns, units, fewest):
     return f"{whole_percent(missing.mean())} of the cells, in {records}"
 
 
-def _homogeneous(release, passed):
-    columns = columns_of(passed, "passed") if 0 not in np.shape(passed) else []
-    names = map(shown_name, column_names(passed, len(columns)))
-    shares = homogeneity_of_both(release, passed) if columns else []
+def _homogeneous(release, unchanged):
+    columns = columns_of(unchanged, "unchanged") if 0 not in np.shape(unchanged) else []
+    names = map(shown_name, column_names(unchanged, len(columns)))
+    shares = homogeneity_of_both(release, unchanged) if columns else []
     return dict(zip(names, map(tuple, shares), strict=True))
 
 

@@ -44,7 +44,7 @@ class MembershipFacts:
         return (1.0 + max(found.advantage, found.trained_advantage)) / 2.0
 
 
-def target_of(target, X, passed, estimator):
+def target_of(target, X, unchanged, estimator):
     """The values of a target, checked; None if there is none.
 
     Parameters
@@ -52,7 +52,7 @@ def target_of(target, X, passed, estimator):
     target : str, array-like or None
         The target as a user gives it.
 
-    X, passed : array-like, DataFrame or None
+    X, unchanged : array-like, DataFrame or None
         Where a name is looked up: the table of a TableAggregator, and columns released unchanged.
 
     estimator : estimator
@@ -74,7 +74,7 @@ def target_of(target, X, passed, estimator):
         n_records = len(columns_of(X, "X")[0])
         columns = RoleColumns(target, n_records, "target")
         return columns.all_values()[columns.only()]
-    tables = [passed] if hasattr(passed, "columns") else []
+    tables = [unchanged] if hasattr(unchanged, "columns") else []
     if isinstance(estimator, TableAggregator):
         tables.append(Frame(X).table.drop(columns=list(estimator.kinds_)))
     names = list(dict.fromkeys(str(name) for table in tables for name in table.columns))

@@ -162,7 +162,7 @@ def test_one_known_value_apart_from_missing_ones(report, plain):
     illness = pd.Series(np.where(np.arange(N) % 2, "fluxion", None), name="illness")
     share, known = (homogeneity(release, illness, missing=m) for m in ("value", "ignored"))
     assert share < 0.2 < 0.8 < known
-    page = report(aggregator, release, sensitive=illness, passed=illness.to_frame())
+    page = report(aggregator, release, sensitive=illness, unchanged=illness.to_frame())
     assert page.row("One known value")[0] == whole_percent(known)
     text = text_of(page)
     line = "of the records in groups with a single known value, apart from missing ones"
@@ -254,7 +254,7 @@ def test_no_sensitive_value_is_in_it(tmp_path):
     aggregator = MicroAggregator(K, privacy=privacy, random_state=0)
     roles = {"sensitive": SENSITIVE, "unit": UNIT, "strata": STRATA}
     release = aggregator.fit_transform(X, **roles)
-    path = make_report(X, release, aggregator, tmp_path / "r.html", passed=SENSITIVE, **roles)
+    path = make_report(X, release, aggregator, tmp_path / "r.html", unchanged=SENSITIVE, **roles)
     html = path.read_text(encoding="utf-8")
     salaries = SENSITIVE["salary"]
     for value in [*SENSITIVE["diagnosis"], *salaries, *map("{:,}".format, salaries), *UNIT]:
