@@ -1,9 +1,12 @@
 """One run of simulated annealing, and its cooling schedule."""
 
+from __future__ import annotations
+
 import math
 import sys
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +18,7 @@ from sk_microagg._kernels import (
     records_to_visit,
 )
 from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline
+from sk_microagg._utils._typing import Array
 from sk_microagg.refiners._catalog import with_part
 
 # The temperature is lowered after this many steps, or more often if there are few steps in all.
@@ -65,46 +69,18 @@ class Schedule:
     jump_rate: float = 4.0
 
 
-def anneal(neighborhoods, labels, seed, schedule, max_iter, time_limit, progress, *, descends=True):
-    """Anneal once, and finish with a local search among near groups.
-
-    Parameters
-    ----------
-    neighborhoods : Neighborhoods
-        The records and their neighbors.
-
-    labels : ndarray of shape (n_samples,)
-        Initial partition: groups of k to 2k - 1 records, numbered from 0.
-
-    seed : int
-        Seed of the random steps.
-
-    schedule : Schedule
-        The range of temperatures.
-
-    max_iter : int or inf
-        Number of steps.
-
-    time_limit : float
-        Seconds after which the lowest temperature is reached, regardless of the number of steps.
-
-    progress : Progress
-        Receives the share of the run that is done; the run ends early if it says so.
-
-    descends : bool, default=True
-        Whether there is a local search in the end.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        The final partition.
-
-    trace : list of (int, float, float) tuples
-        Step, seconds and sum of squared errors, at regular intervals.
-
-    n_steps : int
-        Number of steps.
-    """
+def anneal(
+    neighborhoods: Any,
+    labels: Array,
+    seed: int,
+    schedule: Schedule,
+    max_iter: Any,
+    time_limit: float,
+    progress: Any,
+    *,
+    descends: bool = True,
+) -> tuple[Array, list[Any], int]:
+    """Anneal once, and finish with a local search among near groups."""
     start = time.monotonic()
     deadline = Deadline(time_limit)
     if deadline.is_over():
@@ -210,23 +186,9 @@ class Cooling:
     T falls from `hottest` times the largest scale to `coldest` times the smallest. Each range of
     temperatures gets a share of the steps proportional to the number of records active there, plus
     `base_effort` times the number of all records.
-
-    Parameters
-    ----------
-    scales : ndarray of shape (n_samples,)
-        The scales, all positive.
-
-    sorted_scales : ndarray of shape (n_samples,)
-        The same in ascending order.
-
-    schedule : Schedule
-        The range of temperatures.
-
-    seed : int
-        Seed of the choice of records that are visited although they are not active.
     """
 
-    def __init__(self, scales, sorted_scales, schedule, seed):
+    def __init__(self, scales: Array, sorted_scales: Array, schedule: Schedule, seed: int) -> None:
         # In units of a power of two, which is exact: results do not depend on the units of X.
         self.exponent = math.frexp(sorted_scales[-1])[1]
         self.scales = np.ldexp(scales, -self.exponent)

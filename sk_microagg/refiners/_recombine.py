@@ -1,12 +1,17 @@
 """The search of recombination: rounds of annealing runs, and what is selected from them."""
 
+from __future__ import annotations
+
 import math
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._typing import Array
 from sk_microagg.refiners._anneal import Schedule, anneal
 from sk_microagg.refiners._base import Part
 from sk_microagg.refiners._catalog import RELATIVE_GAP, members_of_all, with_part
@@ -74,38 +79,17 @@ SCHEDULES = (
 
 
 class Search:
-    """The state of a search: the groups seen so far, and those on which the latest runs agree.
+    """The state of a search: the groups seen so far, and those on which the latest runs agree."""
 
-    Parameters
-    ----------
-    parameters : Recombination
-        Holds `n_init`, `max_iter`, `annealing_max_iter`, `node_limit` and `n_jobs`.
-
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    neighborhoods : Neighborhoods
-        The records and their neighbors.
-
-    random_state : RandomState instance
-        Source of all seeds.
-
-    progress : Progress
-        Knows the time limit, and receives the progress of all runs.
-
-    deadline : Deadline
-        When the search has to end.
-
-    Attributes
-    ----------
-    trace : list of (int, float, float) tuples
-        Round, seconds and sum of squared errors of each improvement.
-
-    n_rounds : int
-        Number of rounds after the initial runs.
-    """
-
-    def __init__(self, parameters, X, neighborhoods, random_state, progress, deadline):
+    def __init__(
+        self,
+        parameters: Any,
+        X: Array,
+        neighborhoods: Any,
+        random_state: Any,
+        progress: Any,
+        deadline: Deadline,
+    ) -> None:
         self.parameters = parameters
         self.X, self.k = X, neighborhoods.k
         self.neighborhoods = neighborhoods
@@ -119,8 +103,8 @@ class Search:
             X, self.k, random_state, parameters.node_limit, progress, deadline, self.is_timed
         )
         self.groups = self.selection.groups
-        self.seen = []
-        self.trace = []
+        self.seen: list[Any] = []
+        self.trace: list[Any] = []
         self.n_rounds = 0
         self.room = self._room()
         self.n_runs, self.seconds_of_run = self._plan()

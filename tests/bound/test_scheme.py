@@ -1,4 +1,4 @@
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -12,7 +12,7 @@ from sk_microagg._bound._proof import Proof
 from sk_microagg._bound._repair import Repair, near_records, scaled, sums_of_nearest
 from sk_microagg._bound._scheme import Scheme
 from sk_microagg._bound._sets import ColumnPool, Cuts, largest_cut, squared_errors
-from sk_microagg._bound._settings import SETTINGS, Settings
+from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.metrics import loss_bound
 
@@ -122,12 +122,6 @@ def test_records_whose_neighbors_are_not_known_have_duals_of_zero(set_clock):
 )
 def test_cuts_hold_two_groups_or_have_few_subsets(k, largest):
     assert largest_cut(k, SETTINGS) == largest
-
-
-def test_settings_are_documented():
-    documented = Settings.__doc__.split("Attributes")[1]
-    for field in fields(Settings):
-        assert f" {field.name}" in documented
 
 
 class TestBudgetOfIterations:
