@@ -136,7 +136,7 @@ class Repair:
 
 
 def raised_records(best: Array, duals: Array, cuts: Any) -> Array:
-    """Records of which each set that violates its constraint holds one, if the best duals do not."""
+    """Records of which each violated set holds one, if the best duals are feasible."""
     n = cuts.sets.n_records
     in_lowered_cut = cuts.sets.incidence().T @ (duals[n:] < best[n:]).astype(np.float64) > 0
     return ((duals[:n] > best[:n]) | in_lowered_cut).astype(np.uint8)

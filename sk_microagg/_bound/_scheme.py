@@ -184,7 +184,7 @@ class Scheme:
             master.width = max(settings.min_width_after_small_gain, narrower)
 
     def _plan_next_round(self, before: float, n_cuts: int, n_new: int) -> None:
-        """After a round in which all duals were free, decide on cuts, and whether it was the last."""
+        """After a round with all duals free, decide on cuts, and whether it was the last."""
         settings, bound = self.settings, self.proof.squared_errors
         self.seconds_everywhere = self.seconds_of_round
         self.gain_elsewhere = max(self.ceiling - bound, 0.0)
