@@ -23,9 +23,8 @@ from sk_microagg._utils._base import (
     warn_if_training_data,
 )
 from sk_microagg._utils._notebook import GroupsReprMixin
-from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._utils._space import ScaledSpace, fewest_known
+from sk_microagg._utils._space import ScaledSpace, fewest_known, make_scaler
 from sk_microagg._utils._statistics import (
     group_means,
     loss_share,

@@ -13,7 +13,7 @@ from sk_microagg._utils._formatting import (
     shown,
     whole_percent,
 )
-from sk_microagg._utils._similar import SIMILAR
+from sk_microagg._utils._tables import SIMILAR
 from sk_microagg.encoding._encoder import ADVICE, LOST
 from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
 

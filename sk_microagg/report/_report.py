@@ -25,8 +25,7 @@ from sk_microagg.encoding._frames import Frame
 from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
-from sk_microagg.report._facts import collect_facts
-from sk_microagg.report._measures import mixed_pair
+from sk_microagg.report._facts import collect_facts, mixed_pair
 from sk_microagg.report._membership import target_of
 from sk_microagg.report._page import render
 

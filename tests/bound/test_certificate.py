@@ -5,7 +5,7 @@ import pytest
 
 from sk_microagg import MicroAggregator
 from sk_microagg._certificate import Certificate, certificate_of, certify
-from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._space import scale
 from sk_microagg.metrics import loss_bound
 
 X = np.random.RandomState(0).gamma(2, size=(60, 2))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator, microaggregate
-from sk_microagg._utils._similar import SIMILAR, warn_of_similar_values
+from sk_microagg._utils._tables import SIMILAR, warn_of_similar_values
 from sk_microagg.cli import main
 from sk_microagg.metrics import homogeneity
 from sk_microagg.privacy import LDiversity
