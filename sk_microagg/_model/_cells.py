@@ -1,4 +1,4 @@
-"""The group that a record belongs to: its stratum, its block, then its power cell within the block."""
+"""The group that a record belongs to: its stratum, its block, then its power cell in the block."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
