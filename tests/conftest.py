@@ -3,9 +3,14 @@ import os
 import signal
 import time
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from tables.numbers import in_units
+
+
+def pytest_addoption(parser):
+    parser.addoption("--shard", metavar="I/N", help="only the tests of part I of N")
 
 
 def pytest_configure(config):
@@ -84,11 +89,16 @@ def fake_clock(set_clock):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Count as slow what belongs to a release: `-m "not slow"` replaces `-m "not release"`.
 
     Coverage is measured by the quick set alone: tracing would make slow tests half as slow again.
     """
+    if shard := config.getoption("shard"):
+        number, n_shards = map(int, shard.split("/"))
+        # All cases of a test are in one shard: they share what they need.
+        shard_of = {item: crc32(item.nodeid.partition("[")[0].encode()) % n_shards for item in items}
+        items[:] = [item for item in items if shard_of[item] == number - 1]
     for item in items:
         if item.get_closest_marker("release"):
             item.add_marker("slow")
