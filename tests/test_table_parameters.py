@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 
 from sk_microagg import TableAggregator
 from sk_microagg._table_roles import TableRoles, as_names
@@ -129,7 +130,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
+@in_one_case("table", TABLES)
 def test_a_wrong_table(table):
     X, message = TABLES[table]
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):

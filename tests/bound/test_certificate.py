@@ -2,6 +2,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from marks import in_one_case
 
 from sk_microagg import MicroAggregator
 from sk_microagg._certificate import Certificate, certificate_of, certify
@@ -11,7 +12,7 @@ from sk_microagg.metrics import loss_bound
 X = np.random.RandomState(0).gamma(2, size=(60, 2))
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("loss", "bound", "gap", "verdict", "reason"),
     [
         (0.0, 0.0, 0.0, "optimal", "nothing is lost"),

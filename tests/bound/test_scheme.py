@@ -3,6 +3,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.bound import admissible_groups, least_squared_errors, squared_errors_of
 from oracles.partition import sst
@@ -117,7 +118,7 @@ def test_records_whose_neighbors_are_not_known_have_duals_of_zero(set_clock):
     assert 0 < bound < complete.proof.bound / np.ldexp(sst(X), -2 * scaled(X)[1])
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("k", "largest"), [(2, 5), (3, 8), (7, 20), (10, 29), (11, 32), (15, 22), (20, 26), (40, 40)]
 )
 def test_cuts_hold_two_groups_or_have_few_subsets(k, largest):
@@ -185,7 +186,7 @@ class TestTimeLimit:
         assert trace[-1, 1] == bound > trace[0, 1]
 
 
-@pytest.mark.parametrize("k", [3, 6])
+@in_one_case("k", [3, 6])
 def test_a_repair_does_not_depend_on_the_number_of_threads(k):
     records = np.random.default_rng(0).normal(size=(120, 3))
     near, distances = near_records(records, k)

@@ -80,7 +80,7 @@ def test_a_partition_better_than_all_runs_is_kept_or_improved(X, labels):
     assert_valid(X, good, refined)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("seed", range(3))
 def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed):
     search = short()
     refined = search.refine(X, labels, 4, random_state=seed)
