@@ -2,6 +2,7 @@ import gc
 import os
 import signal
 import time
+from itertools import compress
 from pathlib import Path
 from zlib import crc32
 
@@ -97,8 +98,9 @@ def pytest_collection_modifyitems(config, items):
     if shard := config.getoption("shard"):
         number, n_shards = map(int, shard.split("/"))
         # All cases of a test are in one shard: they share what they need.
-        shard_of = {item: crc32(item.nodeid.partition("[")[0].encode()) % n_shards for item in items}
-        items[:] = [item for item in items if shard_of[item] == number - 1]
+        tests = [item.nodeid.partition("[")[0].encode() for item in items]
+        is_here = [crc32(test) % n_shards == number - 1 for test in tests]
+        items[:] = compress(items, is_here)
     for item in items:
         if item.get_closest_marker("release"):
             item.add_marker("slow")
