@@ -55,7 +55,8 @@ def test_files(fails, write, tmp_path, name, content, message):
         (["--engine", "dask", "--na", "-"], "--na needs --engine memory."),
         (
             ["-q", "Aeg"],
-            "--quasi-identifiers names 'Aeg', but the columns are 'age', 'town'. Did you mean 'age'?",
+            "--quasi-identifiers names 'Aeg', but the columns are 'age', 'town'. "
+            "Did you mean 'age'?",
         ),
         (
             ["--round", "town=1"],
