@@ -12,7 +12,7 @@ from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import refuse_others
 
 if TYPE_CHECKING:
-    from sk_microagg.files._column_kinds import Texts
+    from sk_microagg.files._cells import Texts
     from sk_microagg.files._number_notation import Numbers
 
 

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import decimals_of
 from sk_microagg.encoding._kinds import SMALLEST_CODE
-from sk_microagg.files._column_kinds import Column, column_of_text
+from sk_microagg.files._cells import Column
+from sk_microagg.files._column_kinds import column_of_text
 from sk_microagg.files._date_notation import UNITS, DateNotation
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._number_notation import NumberNotation
