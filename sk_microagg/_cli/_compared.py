@@ -163,4 +163,4 @@ def _is_shuffled(before: pd.DataFrame, after: pd.DataFrame) -> Any:
     old, new = np.split(codes + 1, 2)  # 0 stands for missing
     n_values = codes.max() + 2
     counts = [np.bincount(column, minlength=n_values) for column in (old, new)]
-    return np.array_equal(*counts) and not np.array_equal(old, new)
+    return np.array_equal(counts[0], counts[1]) and not np.array_equal(old, new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 from sk_microagg import KAIM, TableAggregator
 from sk_microagg._cli._arguments import (
@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
 
     about_help = "shows all options"
 
-    def error(self, message: Any) -> None:
+    def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: --"):
             unknown = message.split()[2].partition("=")[0]
             near = get_close_matches(unknown, self._options_of_commands(), n=1)

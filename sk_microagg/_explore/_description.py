@@ -160,14 +160,12 @@ def distributions(
 ) -> list:
     """Count the values of columns before and after."""
     names = [column.name for column in columns]
-    pair = [
-        _as_drawn(before[names], [*map(_with_all_levels, columns)]),
-        _as_drawn(after[names], columns),
-    ]
+    shown = _as_drawn(before[names], [*map(_with_all_levels, columns)])
+    released = _as_drawn(after[names], columns)
     are_categories = [
         number for number, column in enumerate(columns) if column.kind in ("category", "ordinal")
     ]
-    compared = compare_columns(*pair, names, FEWEST, are_categories, units, is_fixed=True)
+    compared = compare_columns(shown, released, names, FEWEST, are_categories, units, is_fixed=True)
     return [_as_json(one, len(before), one.name in hidden) for one in compared]
 
 

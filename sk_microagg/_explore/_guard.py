@@ -30,7 +30,7 @@ class Guard:
     to lead here: neither knows the token, and browsers name the host and the page truthfully.
     """
 
-    def __init__(self, app: Any, token: str, ticket: str, host: str):
+    def __init__(self, app: Any, token: str, ticket: str | None, host: str):
         self.app = app
         self.token = token
         self.ticket = ticket

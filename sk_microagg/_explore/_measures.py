@@ -104,7 +104,7 @@ def about_sensitive(plan: Plan, release: Any) -> Any:
     return about
 
 
-def _rounded_closeness(distance: float, sizes: np.ndarray) -> float:
+def _rounded_closeness(distance: Any, sizes: np.ndarray) -> float:
     """A distance from the whole table that is not exceeded, too coarse to tell of one record."""
     step = STEP_OF_CLOSENESS
     if len(sizes) < MANY_GROUPS:

@@ -155,7 +155,7 @@ class Server(uvicorn.Server):
         token, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         self._addresses = [f"http://{host}/{secret}/" for secret in (token, ticket)]
         self._on_start = on_start
-        self._end_of_waiting = None
+        self._end_of_waiting: asyncio.TimerHandle | None = None
         self._site = Site(table, self._end_soon)
         super().__init__(
             uvicorn.Config(
@@ -201,7 +201,7 @@ class Pages:
     """The pages that are open. All methods are called in the thread of the server."""
 
     def __init__(self, on_empty: Callable[[], None]):
-        self._pages = {}
+        self._pages: dict[str, Any] = {}
         self._on_empty = on_empty
         self._is_ending = False
 

@@ -36,7 +36,7 @@ class OpenTable:
         self._read_state = state_of(options.input)
         table = read_table(options.input, Format.from_request(options))
         cells = table.cells
-        self._hierarchies = set()
+        self._hierarchies: set[str] = set()
         if options.hierarchies is not None:  # It is better to say what is wrong with them now.
             names = cells.column_names
             self._hierarchies.update(read_hierarchies(options.hierarchies, names, names))

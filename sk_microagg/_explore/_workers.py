@@ -29,7 +29,7 @@ if METHOD == "forkserver":
 # Locks of a process that was ended are removed when the server ends, which is no news for the user.
 QUIET = "ignore:resource_tracker:UserWarning"
 
-JOBS = {
+JOBS: dict[str, Any] = {
     "preview": _jobs.preview,
     "curve": _jobs.curve,
     "certificate": _jobs.certificate,

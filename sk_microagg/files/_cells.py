@@ -73,6 +73,6 @@ class Column:
     name: str
     kind: str
     how: str
-    values: np.ndarray
+    values: Any
     notation: Any = None
     type: pa.DataType | None = None

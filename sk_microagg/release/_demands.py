@@ -90,7 +90,7 @@ def warnings_as_messages(progress: Any) -> Iterator[None]:
         warnings.filterwarnings("always", "|".join(expected))
         yield
     for warning in caught:
-        text, has_advice, _ = one_line(warning.message).partition(ADVICE)
+        text, has_advice, _ = one_line(Warning(warning.message)).partition(ADVICE)
         if has_advice:
             advice = (Option("generalize"),)
             progress.warn(Message("estimator", "{text}{advice}.", text=text, advice=advice))
@@ -135,7 +135,7 @@ def facts_on_demands(
 ) -> dict:
     """What was demanded of each group and what holds, in words by the names of facts."""
     facts: dict[str, Any] = {}
-    if n_units is not None:
+    if n_units is not None and share is not None:
         facts["units per group"] = f"{n_units}  (different values of {unit}; {k} demanded)"
         facts["unit share"] = f"{at_most(share)} of the rows of a group belong to one of them"
     for constraint, figure in zip(privacy or [], figures, strict=True):
