@@ -26,7 +26,6 @@ from sk_microagg.files._messages import (
     Message,
     Option,
     RequestError,
-    bad_input_as_request_error,
     one_line,
 )
 from sk_microagg.files._table import Table
@@ -48,11 +47,14 @@ def check_demands(request: ReleaseRequest) -> None:
     for constraint in request.privacy:
         needed = "unit" if constraint.is_about_units else "sensitive"
         if not getattr(request, needed):
-            text = "{constraint} needs {needed}: the columns that it is about."
+            columns = "column" if constraint.is_about_units else "columns"
+            text = f"{{constraint}} needs {{needed}}: the {columns} that it is about."
             what = Option(_name_of(constraint), constraint.demanded)
             raise RequestError("needs", text, constraint=what, needed=Option(needed))
-        with bad_input_as_request_error():
+        try:
             constraint.check_parameters()
+        except (ValueError, TypeError) as error:
+            raise RequestError("bad_value", "{why}", why=one_line(error)) from error
 
 
 def _name_of(constraint: Constraint) -> str:
