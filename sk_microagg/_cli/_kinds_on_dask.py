@@ -99,7 +99,7 @@ def describe_on_dask(aggregator, types, declared, n_missing):
 
     Parameters
     ----------
-    aggregator : DaskMicroAggregator
+    aggregator : DaskTableAggregator
         The fitted estimator.
 
     types : dict

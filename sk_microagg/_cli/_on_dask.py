@@ -42,7 +42,7 @@ from sk_microagg._cli._release_on_dask import CommandRelease
 from sk_microagg._cli._unchanged import fact_of, warn_of_determined, warn_of_singled_out
 from sk_microagg._utils._formatting import fewest_records
 from sk_microagg.metrics._determined import SAMPLE_SIZE
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 from sk_microagg.scale._release import read_parquet, schema_of
 
 
@@ -69,9 +69,12 @@ def anonymize_on_dask(options, progress):
     declared.check(choice)
     types = types_of(frame, schema_of(options.input), choice.anonymized)
     privacy = make_privacy(options, choice, _numbers(frame._meta[choice.sensitive], declared))
-    aggregator = DaskMicroAggregator(
+    aggregator = DaskTableAggregator(
         options.k,
-        columns=choice.anonymized,
+        quasi_identifiers=choice.anonymized,
+        sensitive=choice.sensitive,
+        unit=choice.unit,
+        strata=choice.strata,
         categorical=[name for name in choice.anonymized if name in declared.kinds],
         column_weights=declared.weights or None,
         decimals=decimals_of_types(types, declared),
@@ -95,13 +98,7 @@ def anonymize_on_dask(options, progress):
             hint_at_codes(columns, declared, progress, is_typed=True)
             progress.show(f"grouping the records of {options.input}")
             table = frame[choice.kept + ([] if choice.unit is None else [choice.unit])]
-            aggregator._fit_transform(
-                table,
-                release,
-                sensitive=choice.sensitive,
-                unit=choice.unit,
-                strata=choice.strata,
-            )
+            aggregator._fit_transform(table, release)
             progress.show("looking for columns that determine others")
             _warn_of_determined(frame, choice, aggregator.n_rows_, progress)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
