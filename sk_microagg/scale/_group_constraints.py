@@ -19,10 +19,7 @@ from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy import (
     Constraint,
     DistinctUnits,
-    LDiversity,
     Rules,
-    TCloseness,
-    UnitShare,
 )
 from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._rules import Rule, split_constraints
@@ -192,13 +189,11 @@ def _rule(constraint: Constraint, name: Any, values: Values) -> Rule:
     codes, table = constraint.prepare(values.as_column())
     counts = np.zeros(len(codes), dtype=np.int64)
     counts[codes] = values.counts[: len(codes)]
-    if isinstance(constraint, TCloseness):
-        table = type(table)(counts)
-    else:
-        everything = GroupCounts.of_pairs(np.zeros_like(codes), codes, values.counts[: len(codes)])
-        [figure] = constraint.measure_counts(everything, table)
-        if not constraint.accepts(figure):
-            raise ValueError(constraint.why_impossible(figure, words))
+    table = constraint.table_of_counts(table, counts)
+    everything = GroupCounts.of_pairs(np.zeros_like(codes), codes, values.counts[: len(codes)])
+    [figure] = constraint.measure_counts(everything, table)
+    if not constraint.accepts(figure):
+        raise ValueError(constraint.why_impossible(figure, words))
     return Rule(constraint, constraint.describe(words), codes, table)
 
 
@@ -217,7 +212,7 @@ def _constraints_by_column(
                 f"sensitive={sensitive!r}."
             )
         by_column.setdefault(name, []).append(constraint)
-        if getattr(dtypes[name], "ordered", False) and isinstance(constraint, TCloseness):
+        if getattr(dtypes[name], "ordered", False) and constraint.uses_order:
             raise ValueError(
                 f"sensitive column {name!r} has type {dtypes[name]}, whose order may differ by "
                 "partition: convert it to numbers or text."
@@ -227,13 +222,9 @@ def _constraints_by_column(
 
 def _check_known(constraint: Constraint) -> None:
     """Raise an error unless a constraint can be satisfied part by part."""
-    is_known = type(constraint) in (LDiversity, UnitShare) or (
-        type(constraint) is TCloseness and isinstance(constraint.distance, str)
-    )
-    if not is_known:
+    if not constraint.can_be_counted:
         raise TypeError(
             f"privacy={constraint!r} needs all records together: on Dask, it must be LDiversity, "
             "UnitShare, or TCloseness with a distance of 'auto', 'ordered' or 'equal'."
         )
-    if constraint.is_about_units:
-        constraint.prepare([0])  # It checks its parameter; others are checked with their values.
+    constraint.check_parameters()
