@@ -122,7 +122,8 @@ class TableAggregator(
 
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names. "auto" stands for
-        those that the column itself has, None for all digits.
+        those that the column itself has, None for all digits. For dates, "day", "hour", "minute",
+        "second", ..., "nanosecond" say what they are rounded to.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, as in :class:`MicroAggregator`.

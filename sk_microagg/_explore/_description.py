@@ -182,23 +182,12 @@ def distributions(before, after, columns, units=None, hidden=()):
         For each column a histogram, bars or a note, as the page expects it.
     """
     names = [column.name for column in columns]
-    pair = [
-        _as_drawn(before[names], [*map(_with_all_levels, columns)]),
-        _as_drawn(after[names], columns),
-    ]
+    pair = [_as_drawn(frame[names], columns) for frame in (before, after)]
     are_categories = [
         number for number, column in enumerate(columns) if column.kind in ("category", "ordinal")
     ]
     compared = compare_columns(*pair, names, FEWEST, are_categories, units, is_fixed=True)
     return [_as_json(one, len(before), one.name in hidden) for one in compared]
-
-
-def _with_all_levels(column):
-    """An ordinal column that writes each value as it is: those that are released depend on k."""
-    if column.kind != "ordinal":
-        return column
-    ranks = np.arange(len(column.notation.levels))
-    return replace(column, notation=replace(column.notation, ranks=ranks))
 
 
 def _as_drawn(frame, columns):

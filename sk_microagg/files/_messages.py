@@ -111,7 +111,7 @@ class Message:
         tuple of some as advice.
     """
 
-    def __init__(self, code: str, text: str, column: str | None = None, **facts: object):
+    def __init__(self, code: str, text: str, column: str | None = None, /, **facts: object):
         self.code, self.text, self.column, self.facts = code, text, column, facts
 
     def in_words(self, voice: Voice = PYTHON) -> str:
@@ -152,7 +152,7 @@ class RequestError(ValueError):
     cannot_read | visits.csv cannot be read: No such file or directory.
     """
 
-    def __init__(self, code: str, text: str, column: str | None = None, **facts: object):
+    def __init__(self, code: str, text: str, column: str | None = None, /, **facts: object):
         super().__init__(code, text, column, facts)
         self.message = Message(code, text, column, **facts)
 

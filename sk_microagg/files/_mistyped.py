@@ -170,6 +170,13 @@ def hint_at_codes(columns: list[Column], declared: Declared, *, is_typed: bool) 
     return [hint for hint in hints if hint is not None]
 
 
+def say_what_is_omitted(columns: list[Column]) -> list[Message]:
+    """Messages about symbols and thousands separators of numbers, which are not released."""
+    text = "{column}: its numbers are released without {omitted}."
+    written = [(column, getattr(column.notation, "omitted", "")) for column in columns]
+    return [Message("omitted", text, c.name, omitted=omitted) for c, omitted in written if omitted]
+
+
 def hint_at_missing(column: Column, *, is_typed: bool) -> Message | None:
     """A message about numbers or dates that may stand for missing values, or None."""
     codes, is_far = _codes_for_missing(column)
@@ -216,7 +223,7 @@ def hint_at_categories(column: Column) -> Message | None:
 def _known(column: Column) -> np.ndarray:
     """The different known numbers."""
     # As floats: differences of unsigned integers would overflow.
-    return np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
+    return np.unique(column.numbers[~np.isnan(column.numbers)]).astype(np.float64)
 
 
 def _codes_for_missing(column: Column) -> tuple[list, bool]:
