@@ -14,7 +14,6 @@ from typing import Any
 from sk_microagg._cli._voice import MARKS, SHELL, as_text, in_order
 from sk_microagg._utils._formatting import printable
 from sk_microagg.files._messages import Option
-from sk_microagg.privacy import Constraint, LDiversity, TCloseness
 from sk_microagg.release._request import ReleaseRequest
 
 IS_WINDOWS = os.name == "nt"
@@ -69,7 +68,8 @@ def arguments_of(request: ReleaseRequest) -> list[str]:
     arguments += _pairs("--weights", request.column_weights)
     arguments += _pairs("--round", request.decimals)
     for constraint in request.privacy:
-        arguments += demanded_by(constraint)
+        for name, value in constraint.to_options().items():
+            arguments += _option(SHELL.option(Option(name)), value)
     for name in ("method", "categories", "builder", "refiner", "time_limit", "certificate"):
         if getattr(request, name) != usual[name]:
             arguments += _option(SHELL.option(Option(name)), getattr(request, name))
@@ -90,18 +90,6 @@ def arguments_of(request: ReleaseRequest) -> list[str]:
         arguments.append(SHELL.option(Option("header", request.header)))
     flags = {"--shuffle": request.shuffle, "--force": request.overwrite}
     return arguments + [flag for flag, is_set in flags.items() if is_set]
-
-
-def demanded_by(constraint: Constraint) -> list[str]:
-    """The options that ask for a constraint."""
-    if isinstance(constraint, LDiversity):
-        arguments = ["--l", as_text(constraint.l)]
-        if constraint.kind != "distinct":
-            arguments += ["--l-kind", constraint.kind]
-        return arguments + ([] if constraint.c is None else ["--c", as_text(constraint.c)])
-    if isinstance(constraint, TCloseness):
-        return ["--t", as_text(constraint.t)]
-    return ["--unit-share", as_text(constraint.at_most)]
 
 
 def _for_windows(argument: str) -> str:

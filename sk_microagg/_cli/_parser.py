@@ -21,9 +21,18 @@ from sk_microagg._cli._arguments import (
 from sk_microagg._utils._base import __version__
 from sk_microagg._utils._formatting import printable
 from sk_microagg.builders import BUILDERS
+from sk_microagg.privacy._registry import CONSTRAINTS
 from sk_microagg.refiners import REFINERS
 
 WRONG_USAGE = 2
+
+# What options of constraints take.
+TYPES = {
+    "diversity": diversity,
+    "positive": positive,
+    "positive_share": positive_share,
+    "share": share,
+}
 
 FILES = """\
 files:
@@ -161,6 +170,7 @@ def _add_anonymize(parser):
     add_kind_options(parser)
     add_release_options(parser)
     _add_roles(parser)
+    _add_constraints(parser)
     _add_method(parser)
     parser.add_argument(
         "--seed",
@@ -282,41 +292,11 @@ def _add_roles(parser):
         "unchanged, and intruders are assumed not to know them",
     )
     parser.add_argument(
-        "--l",
-        type=diversity,
-        metavar="L",
-        help="each group has at least L different values in every sensitive column",
-    )
-    parser.add_argument(
-        "--l-kind",
-        choices=["distinct", "entropy", "recursive"],
-        default="distinct",
-        help="entropy: values as hard to predict as L equally frequent ones; recursive: the most "
-        "frequent value occurs less than C times as often as all but the L - 1 most frequent ones "
-        "together. Default: %(default)s",
-    )
-    parser.add_argument("--c", type=positive, metavar="C", help="for --l-kind recursive")
-    parser.add_argument(
-        "--t",
-        type=share,
-        metavar="T",
-        help="each group has nearly the distribution of the whole table in every sensitive column: "
-        "the earth mover's distance, over the order of numbers, and between equally distant "
-        "values of other columns, is at most T, from 0 to 1",
-    )
-    parser.add_argument(
         "--unit",
         action=Once,
         metavar="COLUMN",
         help="who a row belongs to, if people have several: each group has rows of at least K "
         "different people. The column is left out of OUT",
-    )
-    parser.add_argument(
-        "--unit-share",
-        type=positive_share,
-        metavar="S",
-        help="of the rows of a group, at most this share belongs to one person, above 0 and at "
-        "most 1; needs --unit",
     )
     parser.add_argument(
         "--strata",
@@ -327,6 +307,20 @@ def _add_roles(parser):
         "strata, so that every combination of the anonymized columns occurs at least K times also "
         "together with these columns",
     )
+
+
+def _add_constraints(parser):
+    for _, constraint in sorted(CONSTRAINTS.items()):
+        for option in constraint.front.options:
+            is_word = isinstance(option.kind, tuple)
+            allowed = {"choices": option.kind} if is_word else {"type": TYPES[option.kind]}
+            parser.add_argument(
+                f"--{option.name.replace('_', '-')}",
+                default=option.default,
+                metavar=None if is_word else option.name[0].upper(),
+                help=option.help,
+                **allowed,
+            )
 
 
 def _add_risk(parser):

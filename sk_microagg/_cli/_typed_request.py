@@ -14,8 +14,9 @@ from typing import Any
 
 from sk_microagg._cli._command_line import command_line
 from sk_microagg.files._declared import levels_of
-from sk_microagg.files._messages import Option, RequestError
-from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
+from sk_microagg.files._messages import Option, RequestError, bad_input_as_request_error
+from sk_microagg.privacy import Constraint
+from sk_microagg.privacy._registry import constraints_from
 from sk_microagg.release._request import (
     LISTS,
     MAPPINGS,
@@ -52,23 +53,8 @@ class TypedRequest(ReleaseRequest):
 
 def constraints_of(options: Namespace) -> list[Constraint]:
     """The constraints that options ask for; raise if the options contradict each other."""
-    kind = Option("l_kind", options.l_kind)
-    if options.l is None and options.l_kind != "distinct":
-        raise RequestError("needs", "{kind} needs {l}.", kind=kind, l=Option("l"))
-    if not isinstance(options.l, int | None) and options.l_kind != "entropy":
-        text = "{l} must be an integer, unless {kind} is entropy."
-        raise RequestError("no_integer", text, l=Option("l", options.l), kind=Option("l_kind"))
-    if (options.c is None) == (options.l_kind == "recursive"):
-        text = "{kind} needs {c}, and no other kind takes it."
-        raise RequestError("needs", text, kind=Option("l_kind", "recursive"), c=Option("c"))
-    constraints: list[Constraint] = []
-    if options.unit_share is not None:
-        constraints.append(UnitShare(options.unit_share))
-    if options.l is not None:
-        constraints.append(LDiversity(options.l, options.l_kind, options.c))
-    if options.t is not None:
-        constraints.append(TCloseness(options.t))
-    return constraints
+    with bad_input_as_request_error():
+        return constraints_from(vars(options))
 
 
 def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:

@@ -13,7 +13,6 @@ import numpy as np
 
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
-from sk_microagg._cli._command_line import command_line
 from sk_microagg._explore._measures import (
     about_sensitive,
     columns_before_and_after,
@@ -24,7 +23,7 @@ from sk_microagg._explore._measures import (
     rounded_loss,
     rounded_unit_share,
 )
-from sk_microagg._explore._settings import PAGE
+from sk_microagg._explore._settings import PAGE, command_of
 from sk_microagg._explore._tables import state_of
 from sk_microagg._utils._formatting import (
     fewest_records,
@@ -94,7 +93,7 @@ def preview(
             ),
             "groups": groups_in_plane(released[[c.name for c in plan.known]], k),
             "sensitive": about_sensitive(plan, release),
-            "privacy": demands_met(held),
+            "privacy": demands_met(plan, held),
             "singled_out": [line for fact in unchanged.values() for line in lines_of(fact)],
             "assumed_unknown": list(plan.roles.sensitive),
         }
@@ -138,11 +137,13 @@ def certificate(
     return {**figures(proven.bound), "verdict": proven.verdict(), "is_sample": is_sample}
 
 
-def export(send: Send, request: ReleaseRequest, read_state: tuple, folder: str) -> dict:
+def export(
+    send: Send, request: ReleaseRequest, names: list, read_state: tuple, folder: str
+) -> dict:
     """Release the file as the command line does; write both files or none.
 
-    `read_state` is that of the file which the page shows, and `folder` a new one next to it, for
-    drafts: it does not stay.
+    `names` are those of the columns, `read_state` is that of the file which the page shows, and
+    `folder` a new one next to it, for drafts: it does not stay.
     """
     clean_up_when_ended()
     check_request(request)
@@ -165,7 +166,7 @@ def export(send: Send, request: ReleaseRequest, read_state: tuple, folder: str) 
         "warnings": progress.said(),
         "release": Path(request.output).name,
         "report": request.report and Path(request.report).name,
-        "command": command_line(request),
+        "command": command_of(request, names),
     }
 
 

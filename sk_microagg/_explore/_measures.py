@@ -11,7 +11,6 @@ import pandas as pd
 
 from sk_microagg import TableAggregator
 from sk_microagg._explore._description import distributions
-from sk_microagg._explore._settings import PAGE
 from sk_microagg._utils._formatting import (
     at_most,
     expected_matches,
@@ -101,27 +100,20 @@ def _rounded_closeness(distance, sizes):
     return min(round(step * ceil(distance / step - 1e-9), 2), 1.0)
 
 
-def demands_met(privacy):
+def demands_met(plan, facts):
     """What was demanded of every group and holds, in sentences.
 
-    How much closer than demanded the groups are is told by `about_sensitive`, and coarsely.
+    How much better than demanded the groups are is told by `about_sensitive`, and coarsely.
     """
-    sentences = []
-    for name, fact in privacy.items():
-        if name == "unit share":
-            sentences.append(
-                f"{at_most(rounded_unit_share(fact.value))} of the rows of a group belong to one "
-                "person"
-            )
-        elif name == "t-closeness":
-            sentences += [
-                "{column}: the distance of a group from the table is at most {demanded:g}, as "
-                "demanded".format(**about)
-                for about in fact.value
-            ]
-        else:
-            sentences += lines_of(fact, PAGE)
-    return sentences
+    sentences = lines_of(facts["units per group"]) if "units per group" in facts else []
+    if "unit share" in facts:
+        share = rounded_unit_share(facts["unit share"].value)
+        sentences.append(f"{at_most(share)} of the rows of a group belong to one person")
+    return sentences + [
+        f"{constraint.column}: {constraint.in_words(constraint.demanded)}"
+        for constraint in plan.demands.privacy or []
+        if not constraint.is_about_units
+    ]
 
 
 def rounded_unit_share(share):

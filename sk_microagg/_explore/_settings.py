@@ -10,12 +10,19 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sk_microagg._cli._command_line import command_line
-from sk_microagg._cli._voice import SHELL
+from sk_microagg._cli._command_line import arguments_of, command_line
+from sk_microagg._cli._parser import make_parser
+from sk_microagg._cli._typed_request import TypedRequest
+from sk_microagg._cli._voice import SHELL, in_order
 from sk_microagg.files._declared import levels_of
-from sk_microagg.files._messages import Option, RequestError, Voice
-from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
-from sk_microagg.release._request import ReleaseRequest
+from sk_microagg.files._messages import (
+    Option,
+    RequestError,
+    Voice,
+    bad_input_as_request_error,
+)
+from sk_microagg.privacy._registry import CONSTRAINTS, constraints_from
+from sk_microagg.release._request import ReleaseRequest, check_numbers, check_values
 
 # Roles of columns, and the parameters that name them. Those to keep are named by none.
 ROLES = {
@@ -49,7 +56,9 @@ class PageVoice(Voice):
 
     verb = "choose "
     texts: ClassVar[dict[str, str]] = {
-        "no_quasi_identifier": "No column is a quasi-identifier: choose one."
+        "no_quasi_identifier": "No column is a quasi-identifier: choose one.",
+        "day_or_month": "{column}: day and month cannot be told apart: write which beside the "
+        "kind, %d/%m/%Y or %m/%d/%Y.",
     }
     phrases: ClassVar[dict[str, str]] = {
         "complete_order": "complete the order",
@@ -77,14 +86,29 @@ class PageVoice(Voice):
         """What one chooses."""
         name, value = option.name, option.value
         if name in STARTED_WITH:
-            return f"to start explore with {SHELL.option(option)}"
+            return SHELL.option(option)
         kind = next((kind for kind, parameter in KINDS.items() if parameter == name), None)
+        if kind is not None and value is not None:
+            return f"{option.column}={in_order(value)}"
         if kind is not None:
-            return f"the kind {kind}" if value is None else f"the kind {kind}, {value}"
+            return f"the kind {kind}"
+        if name == "report" and value is not None:
+            return str(value)
         if name == "unit_share" and value is not None:
             return f"at most {value:g} as rows of one unit in a group"
         words = name.replace("_", " ")
         return words if value is None else f"{words} {value}"
+
+    def advice(self, options: tuple) -> str:
+        """What to do: on the page, or when it is started."""
+        together = [option if isinstance(option, tuple) else (option,) for option in options]
+        starts = [SHELL.together.join(map(SHELL.option, those)) for those in together]
+        return ", or ".join(
+            f"start explore with {start}"
+            if those[0].name in STARTED_WITH
+            else Voice.advice(self, those)
+            for those, start in zip(together, starts, strict=True)
+        )
 
 
 PAGE = PageVoice()
@@ -113,10 +137,10 @@ class Source:
 def request_of(settings: dict, source: Source) -> ReleaseRequest:
     """The request that means the same as what a user has chosen.
 
-    The page sends `k`, `method`, `categories`, `l`, `t`, `unit_share`, `time_limit`, `certificate`,
-    `shuffle`, `release`, `report`, `overwrite`, and in `columns` the `role`, `kind` and `weight` of
-    each column of the table, and maybe as `detail` the order of its values or the pattern of its
-    dates.
+    The page sends `k`, `method`, `categories`, `constraints` by the names of their first options,
+    `time_limit`, `certificate`, `shuffle`, `release`, `report`, `overwrite`, and in `columns` the
+    `role`, `kind` and `weight` of each column of the table, and maybe as `detail` the order of its
+    values or the pattern of its dates.
     """
     try:
         columns = dict(zip(source.names, settings["columns"], strict=True))
@@ -129,7 +153,7 @@ def request_of(settings: dict, source: Source) -> ReleaseRequest:
             **_roles(columns),
             **_kinds(columns),
             column_weights=_weights(columns, settings["method"]),
-            privacy=_constraints(settings),
+            privacy=_constraints(settings["constraints"]),
             method=settings["method"],
             categories=None if settings["categories"] == "mode" else settings["categories"],
             time_limit=settings["time_limit"],
@@ -147,7 +171,20 @@ def request_of(settings: dict, source: Source) -> ReleaseRequest:
     # To a request that names none, all columns are quasi-identifiers.
     if not any(column["role"] == "quasi_identifier" for column in columns.values()):
         raise RequestError("no_quasi_identifier", PAGE.texts["no_quasi_identifier"])
-    return request.replace(command=command_line(request, hides=True))
+    check_values(request)
+    check_numbers(request, ("column_weights",))
+    shown = command_of(request, source.names, hides=True)
+    return request.replace(command=shown or None)
+
+
+def command_of(request: ReleaseRequest, names: list, *, hides: bool = False) -> str:
+    """The command line that asks for the same; "" if none can name these columns together."""
+    try:
+        options = make_parser().parse_args(arguments_of(request))
+        typed = TypedRequest.from_options(options).resolve(names)
+    except (RequestError, SystemExit):
+        return ""
+    return command_line(request, hides=hides) if typed == request else ""
 
 
 def _roles(columns: dict) -> dict:
@@ -197,6 +234,23 @@ def _weights(columns: dict, method: str) -> dict:
     }
 
 
-def _constraints(settings: dict) -> list[Constraint]:
-    made = {"unit_share": UnitShare, "l": LDiversity, "t": TCloseness}
-    return [make(settings[name]) for name, make in made.items() if settings[name] is not None]
+def _constraints(values: dict) -> list:
+    with bad_input_as_request_error():
+        return constraints_from(values)
+
+
+def constraints_to_choose() -> list[dict]:
+    """What the page says about each constraint that can be chosen."""
+    return [
+        {
+            "name": name,
+            "label": constraint.front.label,
+            "meaning": constraint.front.meaning,
+            "needs": "unit" if constraint.is_about_units else "sensitive",
+            "choices": [
+                [value, constraint.front.choice.format(value)] for value in constraint.front.choices
+            ],
+            "choice": constraint.front.choice,
+        }
+        for name, constraint in sorted(CONSTRAINTS.items())
+    ]

@@ -6,10 +6,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from sk_microagg._explore._description import K, describe_table, sampled_rows
-from sk_microagg._explore._settings import Source, request_of
+from sk_microagg._explore._settings import Source, constraints_to_choose, request_of
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import read_table
+from sk_microagg.privacy._registry import CONSTRAINTS
 from sk_microagg.release._plan import read_hierarchies
 
 # By the kinds that are recognized, those that can be declared.
@@ -61,6 +62,7 @@ class OpenTable:
             "folder": str(Path(self.options.input).resolve().parent),
             **description,
             "version": self.source.version,
+            "constraints": constraints_to_choose(),
             "settings": self._first_settings(description["columns"]),
         }
 
@@ -78,7 +80,8 @@ class OpenTable:
         """Return the arguments of a job, after what it sends to: see `_jobs`."""
         if what == "export":
             folder = self.source.beside(f".{uuid4().hex}")
-            return request_of(settings, self.source), self._read_state, folder
+            request = request_of(settings, self.source)
+            return request, self.source.names, self._read_state, folder
         is_sample = self.description["n_sample"] < self.description["n_records"]
         # Previews do not wait for a long search.
         settings = {**settings, "time_limit": None}
@@ -120,9 +123,7 @@ class OpenTable:
             "method": "aggregate",
             "categories": "mode",
             "columns": [{"role": column["role"], "kind": None, "weight": 1} for column in columns],
-            "l": None,
-            "t": None,
-            "unit_share": None,
+            "constraints": dict.fromkeys(CONSTRAINTS),
             "time_limit": None,
             "certificate": None,
             "shuffle": False,

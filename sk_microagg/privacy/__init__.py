@@ -3,7 +3,17 @@
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._closeness import TCloseness
 from sk_microagg.privacy._diversity import LDiversity
+from sk_microagg.privacy._registry import ConstraintOption, Front
 from sk_microagg.privacy._rules import Rules
 from sk_microagg.privacy._units import DistinctUnits, UnitShare
 
-__all__ = ["Constraint", "DistinctUnits", "LDiversity", "Rules", "TCloseness", "UnitShare"]
+__all__ = [
+    "Constraint",
+    "ConstraintOption",
+    "DistinctUnits",
+    "Front",
+    "LDiversity",
+    "Rules",
+    "TCloseness",
+    "UnitShare",
+]

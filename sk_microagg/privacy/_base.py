@@ -1,14 +1,18 @@
 """The interface of a constraint."""
 
+from __future__ import annotations
+
 import inspect
 from abc import ABCMeta, abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sk_microagg._kernels import CallbackGuard
 from sk_microagg._utils._base import BaseEstimator
 from sk_microagg._utils._typing import Array, Booleans, Labels
+from sk_microagg.privacy._registry import CONSTRAINTS, Front
 
 
 class Constraint(BaseEstimator, metaclass=ABCMeta):
@@ -52,7 +56,95 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     """
 
     # Whether it is about the units of the records, and not about a sensitive column.
-    is_about_units = False
+    is_about_units: ClassVar[bool] = False
+
+    # How the command line and the page ask for it; None if they do not.
+    front: ClassVar[Front | None] = None
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        front = cls.__dict__.get("front")
+        if front is not None:
+            CONSTRAINTS[front.options[0].name] = cls
+
+    @classmethod
+    def from_options(cls, values: Mapping[str, Any]) -> Constraint | None:
+        """Return the constraint that values of options ask for.
+
+        Parameters
+        ----------
+        values : mapping
+            Values by the names of options.
+
+        Returns
+        -------
+        constraint : Constraint or None
+            The constraint; None if its first option is not given.
+        """
+        assert cls.front is not None
+        first, *others = cls.front.options
+        if values.get(first.name) is None:
+            given = [o.name for o in others if values.get(o.name, o.default) != o.default]
+            if given:
+                raise ValueError(f"{given[0]} needs {first.name}.")
+            return None
+        parameters = {o.parameter: values.get(o.name, o.default) for o in cls.front.options}
+        constraint = cls(**parameters)
+        constraint.check_parameters()
+        return constraint
+
+    def to_options(self) -> dict[str, Any]:
+        """Return the values of options that ask for the constraint, but for usual ones."""
+        options = () if self.front is None else self.front.options
+        given = {option: getattr(self, option.parameter) for option in options}
+        return {option.name: value for option, value in given.items() if value != option.default}
+
+    def check_parameters(self) -> None:
+        """Raise ValueError or TypeError if a parameter is not allowed."""
+
+    @property
+    def is_worse_if_larger(self) -> bool:
+        """Whether the largest figure of a group is the worst one, and not the smallest."""
+        return False
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the figure depends on how many rows people have."""
+        return True
+
+    @property
+    def can_be_counted(self) -> bool:
+        """Whether figures follow from how often a group has each value: `measure_counts`."""
+        return hasattr(self, "measure_counts")
+
+    @property
+    def demanded(self) -> float:
+        """The value of the first option, which is demanded."""
+        assert self.front is not None
+        return getattr(self, self.front.options[0].parameter)
+
+    def worst_figure(self, labels: Labels, values: Any) -> float:
+        """Return the worst figure of all groups.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_samples,)
+            The group of each record, numbered from 0.
+
+        values : array-like of shape (n_samples,)
+            The values of the column that the constraint is about.
+
+        Returns
+        -------
+        figure : float
+            The figure.
+        """
+        figures = self.measure_groups(labels, *self.prepare(values))
+        return (figures.max() if self.is_worse_if_larger else figures.min()).item()
+
+    def in_words(self, figure: float) -> str:
+        """Say what holds for every group, given the worst figure, and what was demanded."""
+        return f"the worst figure of a group is {figure:.6g}; {self.demanded:g} demanded"
 
     def prepare(self, values: Any) -> tuple[Array, Any]:
         """Take what `measure` needs from the sensitive column of the whole table.

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._utils._formatting import rounded_up
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._typing import Array, Booleans, Codes, Labels
 from sk_microagg._utils._validation import check_number
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of, have_order, order_codes
 from sk_microagg.privacy._earth_mover import EqualDistance, OrderedDistance, TreeDistance
+from sk_microagg.privacy._registry import ConstraintOption, Front
 
 OPTIONS = ("auto", "ordered", "equal")
 
@@ -71,23 +73,63 @@ class TCloseness(Constraint):
     array([ True,  True])
     """
 
+    front = Front(
+        title="t-closeness",
+        options=(
+            ConstraintOption(
+                "t",
+                "t",
+                "share",
+                "each group has nearly the distribution of the whole table in every sensitive "
+                "column: the earth mover's distance, over the order of numbers, and between "
+                "equally distant values of other columns, is at most T, from 0 to 1",
+            ),
+        ),
+        label="Distance from the whole table (t)",
+        meaning="The sensitive values of each group are distributed nearly as in the whole table. "
+        "0 would be exactly so; 1 demands nothing.",
+        choice="At most {}",
+        choices=(0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1),
+    )
+
     def __init__(self, t: float = 0.2, distance: Any = "auto", column: Hashable = None) -> None:
         self.t = t
         self.distance = distance
         self.column = column
 
-    def prepare(self, values: Any) -> tuple[Array, Any]:
+    def check_parameters(self) -> None:
         check_number("t", self.t, at_least=0, at_most=1)
         distance = self.distance
-        is_tree = callable(getattr(distance, "domain", None)) and not isinstance(distance, type)
-        if not is_tree and not (isinstance(distance, str) and distance in OPTIONS):
+        if not self._has_tree and not (isinstance(distance, str) and distance in OPTIONS):
             kind = ValueError if isinstance(distance, str) else TypeError
             raise kind(
                 f"distance={distance!r} must be one of {', '.join(map(repr, OPTIONS))} or a "
                 "Hierarchy."
             )
+
+    @property
+    def _has_tree(self) -> bool:
+        distance = self.distance
+        return callable(getattr(distance, "domain", None)) and not isinstance(distance, type)
+
+    @property
+    def is_worse_if_larger(self) -> bool:
+        return True
+
+    @property
+    def can_be_counted(self) -> bool:
+        return not self._has_tree
+
+    def in_words(self, figure: float) -> str:
+        # What was demanded is a bound, too, and may be the smaller one.
+        most = min(rounded_up(figure), self.t)
+        return f"the distance of a group from the table is at most {most:g}; {self.t:g} demanded"
+
+    def prepare(self, values: Any) -> tuple[Array, Any]:
+        self.check_parameters()
+        distance = self.distance
         values = as_column(values)
-        if is_tree:
+        if self._has_tree:
             return _prepare_tree(values, distance)
         codes, different = codes_of(values)
         if distance == "auto":

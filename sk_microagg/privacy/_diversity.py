@@ -7,10 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
+from sk_microagg._utils._formatting import rounded_down
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number, check_option
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import GroupCounts, codes_of
+from sk_microagg.privacy._registry import ConstraintOption, Front
 
 # Relative to l: the entropy of l equally frequent values may be a little below log l by rounding.
 ROUNDING = 1e-9
@@ -73,6 +75,33 @@ class LDiversity(Constraint):
     array([False,  True])
     """
 
+    front = Front(
+        title="l-diversity",
+        options=(
+            ConstraintOption(
+                "l",
+                "l",
+                "diversity",
+                "each group has at least L different values in every sensitive column",
+            ),
+            ConstraintOption(
+                "l_kind",
+                "kind",
+                ("distinct", "entropy", "recursive"),
+                "entropy: values as hard to predict as L equally frequent ones; recursive: the "
+                "most frequent value occurs less than C times as often as all but the L - 1 most "
+                "frequent ones together. Default: %(default)s",
+                "distinct",
+            ),
+            ConstraintOption("c", "c", "positive", "for --l-kind recursive"),
+        ),
+        label="Different sensitive values (l)",
+        meaning="Each group has at least this many different values of every sensitive column: "
+        "nobody learns a value for sure.",
+        choice="At least {}",
+        choices=(2, 3, 4, 5, 6, 8, 10),
+    )
+
     def __init__(
         self,
         l: float = 2,  # noqa: E741
@@ -86,11 +115,11 @@ class LDiversity(Constraint):
         self.column = column
 
     def prepare(self, values: Any) -> tuple[Array, Any]:
-        self._check_parameters()
+        self.check_parameters()
         codes, _ = codes_of(values)
         return codes, np.bincount(codes)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_option("kind", self.kind, ["distinct", "entropy", "recursive"])
         if self.kind == "entropy":
             check_number("l", self.l, at_least=1)
@@ -102,6 +131,29 @@ class LDiversity(Constraint):
             check_number("c", self.c, above=0)
         elif self.c is not None:
             raise ValueError(f"c={self.c!r} must be None if kind={self.kind!r}.")
+
+    @property
+    def is_worse_if_larger(self) -> bool:
+        return self.kind == "recursive"
+
+    @property
+    def counts_rows(self) -> bool:
+        # How many values are different does not depend on how often people have them.
+        return self.kind != "distinct"
+
+    def in_words(self, figure: float) -> str:
+        if self.kind == "distinct":
+            return f"every group has at least {figure:.0f} different values; {self.l} demanded"
+        if self.kind == "entropy":
+            least = max(rounded_down(figure, decimals=1), self.l)
+            return (
+                f"the entropy of a group is at least that of {least:g} equally frequent values; "
+                f"{self.l:g} demanded"
+            )
+        return (
+            f"the largest ratio r1 / (r{self.l} + ...) of a group is {figure:.4g}; below "
+            f"{self.c:g} demanded"
+        )
 
     def measure(self, values: Array, table: Any) -> float:
         return self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0].item()

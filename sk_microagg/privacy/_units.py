@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._kernels import DistinctGuard, RecursiveGuard
-from sk_microagg._utils._formatting import rounded_up
+from sk_microagg._utils._formatting import at_most, rounded_up
 from sk_microagg._utils._typing import Array, Booleans, Labels
 from sk_microagg._utils._validation import check_count, check_number
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import GroupCounts, codes_of
+from sk_microagg.privacy._registry import ConstraintOption, Front
 
 # Relative to the largest share: a share that users compute, such as 1 - 0.8, may be a little less.
 ROUNDING = 1e-9
@@ -128,11 +129,42 @@ class UnitShare(Constraint):
 
     is_about_units = True
 
+    front = Front(
+        title="unit share",
+        options=(
+            ConstraintOption(
+                "unit_share",
+                "at_most",
+                "positive_share",
+                "of the rows of a group, at most this share belongs to one person, above 0 and at "
+                "most 1; needs --unit",
+            ),
+        ),
+        label="Rows of one unit in a group",
+        meaning="No person has more than this share of the rows of a group: otherwise a row is "
+        "that person's more often than 1 in k.",
+        choice="At most {}",
+        choices=(0.05, 0.1, 0.2, 0.25, 0.33, 0.5),
+    )
+
     def __init__(self, at_most: float = 0.2) -> None:
         self.at_most = at_most
 
-    def prepare(self, values: Any) -> tuple[Array, Any]:
+    def check_parameters(self) -> None:
         check_number("at_most", self.at_most, above=0, at_most=1)
+
+    @property
+    def is_worse_if_larger(self) -> bool:
+        return True
+
+    def in_words(self, figure: float) -> str:
+        return (
+            f"{at_most(figure)} of the rows of a group belong to one of them; {self.at_most:g} "
+            "demanded"
+        )
+
+    def prepare(self, values: Any) -> tuple[Array, Any]:
+        self.check_parameters()
         return codes_of(values)[0], None
 
     def measure(self, values: Array, table: Any) -> float:

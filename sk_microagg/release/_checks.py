@@ -16,7 +16,7 @@ from sk_microagg.files._format import (
 from sk_microagg.files._messages import Option, RequestError, require
 from sk_microagg.release._demands import check_demands
 from sk_microagg.release._estimators import check_method, check_refiner_keeps_constraints
-from sk_microagg.release._request import ReleaseRequest, check_numbers
+from sk_microagg.release._request import ReleaseRequest, check_values
 
 # What only a table in memory can be asked for.
 IN_MEMORY = (
@@ -36,7 +36,7 @@ IN_MEMORY = (
 
 def check_request(request: ReleaseRequest) -> None:
     """Raise for all that can be known before reading."""
-    check_numbers(request, ("k", "time_limit", "certificate"))
+    check_values(request)
     is_on_dask = request.engine == "dask"
     if is_on_dask:
         _check_parameters_on_dask(request)

@@ -22,10 +22,16 @@ from sk_microagg._utils._formatting import (
 from sk_microagg._utils._similar import SIMILAR
 from sk_microagg.encoding._encoder import ADVICE, LOST
 from sk_microagg.files._declared import Declared
-from sk_microagg.files._messages import Message, Option, RequestError, one_line
+from sk_microagg.files._messages import (
+    Message,
+    Option,
+    RequestError,
+    bad_input_as_request_error,
+    one_line,
+)
 from sk_microagg.files._table import Table
-from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
-from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
+from sk_microagg.metrics import unit_share, units_per_group
+from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.release._request import ReleaseRequest, Roles
 from sk_microagg.release._summary import Fact
@@ -43,24 +49,20 @@ def check_demands(request: ReleaseRequest) -> None:
         needed = "unit" if constraint.is_about_units else "sensitive"
         if not getattr(request, needed):
             text = "{constraint} needs {needed}: the columns that it is about."
-            what = Option(*demand_of(constraint))
+            what = Option(_name_of(constraint), constraint.demanded)
             raise RequestError("needs", text, constraint=what, needed=Option(needed))
+        with bad_input_as_request_error():
+            constraint.check_parameters()
 
 
-def demand_of(constraint: Constraint) -> tuple[str, float]:
-    """The parameter by which a constraint is asked for, and its value."""
-    if isinstance(constraint, LDiversity):
-        return "l", constraint.l
-    return (
-        ("t", constraint.t)
-        if isinstance(constraint, TCloseness)
-        else ("unit_share", constraint.at_most)
-    )
+def _name_of(constraint: Constraint) -> str:
+    """The parameter by which a constraint is asked for."""
+    return "privacy" if constraint.front is None else constraint.front.options[0].name
 
 
 def demands_beyond_k(request: ReleaseRequest) -> list[Option]:
     """The parameters that demand more of a group than k records."""
-    demands = [Option(demand_of(constraint)[0]) for constraint in request.privacy]
+    demands = [Option(_name_of(constraint)) for constraint in request.privacy]
     return demands + [Option(name) for name in ("unit", "strata") if getattr(request, name)]
 
 
@@ -135,49 +137,21 @@ def facts_on_demands(
     facts: dict[str, Any] = {}
     if n_units is not None:
         facts["units per group"] = f"{n_units}  (different values of {unit}; {k} demanded)"
-        demanded = [f"; {c.at_most:g} demanded" for c in privacy or [] if c.is_about_units]
-        facts["unit share"] = (
-            f"{at_most(share)} of the rows of a group belong to one of them{''.join(demanded)}"
-        )
+        facts["unit share"] = f"{at_most(share)} of the rows of a group belong to one of them"
     for constraint, figure in zip(privacy or [], figures, strict=True):
+        words, title = constraint.in_words(figure), title_of(constraint)
         if constraint.is_about_units:
+            facts[title] = words
             continue
-        is_close = isinstance(constraint, TCloseness)
-        words = (_closeness_in_words if is_close else _diversity_in_words)(constraint, figure)
-        name = "t-closeness" if is_close else "l-diversity"
-        # How many values are different does not depend on how often people have them.
-        if n_units is not None and (is_close or constraint.kind != "distinct"):
+        if n_units is not None and constraint.counts_rows:
             words += "; counted in rows"
-        facts.setdefault(name, []).append(f"{constraint.column}: {words}")
+        facts.setdefault(title, []).append(f"{constraint.column}: {words}")
     return facts
 
 
-def is_worse_if_larger(constraint: Constraint) -> bool:
-    """Whether the largest figure of a group is the worst one, and not the smallest."""
-    if isinstance(constraint, TCloseness | UnitShare):
-        return True
-    return constraint.kind == "recursive"
-
-
-def _closeness_in_words(constraint: Constraint, figure: float) -> str:
-    # What was demanded is a bound, too, and may be the smaller one.
-    most = min(rounded_up(figure), constraint.t)
-    return f"the distance of a group from the table is at most {most:g}; {constraint.t:g} demanded"
-
-
-def _diversity_in_words(constraint: Constraint, figure: float) -> str:
-    if constraint.kind == "distinct":
-        return f"every group has at least {figure:.0f} different values; {constraint.l} demanded"
-    if constraint.kind == "entropy":
-        least = max(rounded_down(figure, decimals=1), constraint.l)
-        return (
-            f"the entropy of a group is at least that of {least:g} equally frequent values; "
-            f"{constraint.l:g} demanded"
-        )
-    return (
-        f"the largest ratio r1 / (r{constraint.l} + ...) of a group is {figure:.4g}; below "
-        f"{constraint.c:g} demanded"
-    )
+def title_of(constraint: Constraint) -> str:
+    """The name of a constraint in summaries."""
+    return type(constraint).__name__ if constraint.front is None else constraint.front.title
 
 
 @dataclass(frozen=True)
@@ -258,21 +232,15 @@ class Demands:
         """The worst figures under the names of their facts, for programs."""
         values: dict[str, Any] = {"units per group": n_units}
         for constraint, figure in zip(self.privacy or [], figures, strict=True):
-            if constraint.is_about_units:
-                continue
-            is_close = isinstance(constraint, TCloseness)
-            demanded = constraint.t if is_close else constraint.l
-            about = {"column": constraint.column, "figure": figure, "demanded": demanded}
-            values.setdefault("t-closeness" if is_close else "l-diversity", []).append(about)
+            if not constraint.is_about_units:
+                about = {"column": constraint.column, "figure": figure}
+                about["demanded"] = constraint.demanded
+                values.setdefault(title_of(constraint), []).append(about)
         return values
 
-    def _figure(self, constraint: Constraint, labels: np.ndarray) -> float | None:
-        if constraint.is_about_units:
-            return self.share(labels)
-        values = self.sensitive[constraint.column]
-        if isinstance(constraint, TCloseness):
-            return closeness(labels, values, constraint.distance)
-        return diversity(labels, values, constraint.kind, constraint.l)
+    def _figure(self, constraint: Constraint, labels: np.ndarray) -> float:
+        values = self.unit if constraint.is_about_units else self.sensitive[constraint.column]
+        return constraint.worst_figure(labels, values)
 
 
 def _strata(table: Table, columns: Sequence[str]) -> pd.DataFrame:

@@ -40,7 +40,6 @@ from sk_microagg.release._columns_on_dask import (
 )
 from sk_microagg.release._demands import (
     facts_on_demands,
-    is_worse_if_larger,
     make_constraints,
     warn_of_large_units,
     warnings_as_messages,
@@ -172,7 +171,7 @@ def _facts_on_demands(aggregator: Any, roles: Roles, progress: Any) -> dict:
         smallest, largest = smallest[1:-1], largest[1:-1]
     privacy = aggregator.privacy or []
     figures = [
-        high if is_worse_if_larger(constraint) else low
+        high if constraint.is_worse_if_larger else low
         for constraint, low, high in zip(privacy, smallest, largest, strict=True)
     ]
     warn_of_large_units(roles.unit, share, aggregator.k, progress)

@@ -11,13 +11,25 @@ from numbers import Real
 from typing import Any
 
 from sk_microagg._table_space import LARGEST_WEIGHT
+from sk_microagg.builders import BUILDERS
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.privacy import Constraint
+from sk_microagg.refiners import REFINERS
 
 # Parameters that name columns, by what they hold: names, or names with something about each.
 LISTS = ("quasi_identifiers", "drop", "sensitive", "strata", "categorical", "number")
 SINGLE = ("unit", "target")
 MAPPINGS = ("ordinal", "date", "column_weights", "decimals")
+
+# Words that are allowed.
+CHOICES: dict[str, tuple] = {
+    "method": ("aggregate", "kaim"),
+    "categories": (None, "mode", "shares", "generalize"),
+    "builder": (None, *BUILDERS),
+    "refiner": (None, *REFINERS, "none"),
+    "engine": ("memory", "dask"),
+    "header": ("check", "given", "none"),
+}
 
 # A message lists no more columns than this.
 MOST_NAMES = 20
@@ -258,6 +270,17 @@ def check_numbers(request: ReleaseRequest, names: Sequence[str]) -> None:
                 text = "{option}: {value!r} must be {allowed}."
                 facts = {"option": Option(name), "value": value, "allowed": allowed}
                 raise RequestError("bad_value", text, **facts)
+
+
+def check_values(request: ReleaseRequest) -> None:
+    """Raise unless numbers and words of a request are allowed, but for those of columns."""
+    check_numbers(request, ("k", "time_limit", "certificate"))
+    for name, allowed in CHOICES.items():
+        value = getattr(request, name)
+        if value not in allowed:
+            text = "{option}: {value!r} must be one of {allowed}."
+            facts = {"value": value, "allowed": ", ".join(map(str, filter(None, allowed)))}
+            raise RequestError("bad_value", text, option=Option(name), **facts)
 
 
 def check_names(parameter: str, given: Sequence[str | None], names: Sequence[str]) -> None:

@@ -9,8 +9,9 @@ pytest.importorskip("uvicorn", reason="the page is an extra")
 
 from servers import PATIENT, serve
 
+from sk_microagg._cli._command_line import arguments_of
 from sk_microagg._cli._parser import make_parser
-from sk_microagg._explore._settings import arguments_of
+from sk_microagg._explore._settings import request_of
 from sk_microagg._explore._tables import OpenTable
 from sk_microagg._explore._workers import JOBS
 from sk_microagg.cli import main
@@ -76,7 +77,11 @@ class Explored:
         for key, chosen in (("role", roles), ("kind", kinds)):
             for name, value in (chosen or {}).items():
                 columns[self.names.index(name)][key] = value
-        return {**self.description["settings"], "columns": columns, **changes}
+        constraints = {
+            name: changes.pop(name, None) for name in self.description["settings"]["constraints"]
+        }
+        settings = {**self.description["settings"], "columns": columns}
+        return {**settings, "constraints": constraints, **changes}
 
     def run(self, what, *given, **changes):
         """Do a job with settings; return its result."""
@@ -86,7 +91,7 @@ class Explored:
 
     def command(self, *given, **changes):
         """The arguments of the command line that does the same."""
-        return arguments_of(self.settings(*given, **changes), self.table.source)
+        return arguments_of(request_of(self.settings(*given, **changes), self.table.source))
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ import pytest
 from marks import slow_but_first
 from servers import serve
 
+from sk_microagg._cli._voice import SHELL
 from sk_microagg._explore import _description, _workers
 from sk_microagg.cli import main
-from sk_microagg.files._errors import CommandError
+from sk_microagg.files._messages import RequestError
 from sk_microagg.metrics import closeness, diversity
 
 
@@ -174,10 +175,12 @@ def test_errors_are_those_of_the_command_line(explored, table, capsys):
         ({"person": "unit"}, {}, {"method": "kaim"}),
     ):
         changes = {**changes, "report": None, "overwrite": True}
-        with pytest.raises(CommandError) as error:
+        with pytest.raises(RequestError) as error:
             page.run("export", roles, kinds, **changes)
         assert main(page.command(roles, kinds, **changes)) == 1
-        assert capsys.readouterr().err.endswith(f"sk-microagg: error: {error.value}\n")
+        assert capsys.readouterr().err.endswith(
+            f"sk-microagg: error: {error.value.in_words(SHELL)}\n"
+        )
 
 
 @pytest.mark.parametrize("suffix", slow_but_first([".xlsx", ".parquet", ".tsv", ".csv.gz"]))
@@ -245,7 +248,7 @@ def test_fewer_rows_than_k(explored, tmp_path):
     page = explored(path)
     assert page.description["ks"] == [2, 3]
     for what in ("preview", "export", "certificate"):
-        with pytest.raises(CommandError, match="3"):
+        with pytest.raises(RequestError, match="3"):
             page.run(what, {"a": "quasi_identifier"})
     assert page.run("preview", {"a": "quasi_identifier"}, k=3)["n_groups"] == 1
     assert [*tmp_path.iterdir()] == [path]
@@ -256,7 +259,7 @@ def test_all_values_missing(explored, tmp_path):
     path.write_text("a,b\n" + "NA,\n" * 9)
     page = explored(path)
     assert [c["kind"] for c in page.description["columns"]] == ["empty", "empty"]
-    with pytest.raises(CommandError, match="all values are missing"):
+    with pytest.raises(RequestError, match="all values are missing"):
         page.run("preview")
 
 
@@ -307,9 +310,8 @@ def test_a_sampled_table_with_a_hierarchy_of_numbers(explored, sampled):
 
 def test_an_unclear_kind_is_not_chosen_for_a_sample(explored, sampled):
     page = explored(sampled)
-    _, arguments, *_ = page.table.arguments_of_job("preview", page.settings())
-    assert "odd" not in arguments
-    assert arguments[arguments.index("--number") + 1] == "x,age"
+    _, request, *_ = page.table.arguments_of_job("preview", page.settings())
+    assert request.number == ["x", "age"]
 
 
 @pytest.mark.parametrize("method", ["aggregate", "kaim"])
@@ -375,7 +377,7 @@ def test_a_certificate_ticks(explored, table):
     assert proven["loss"] == page.run("preview", roles)["loss"]
     assert "the optimum" in proven["verdict"]
     assert proven["is_sample"] is False
-    with pytest.raises(CommandError, match="averages"):
+    with pytest.raises(RequestError, match="averages"):
         page.run("certificate", roles, certificate=1, method="kaim")
 
 

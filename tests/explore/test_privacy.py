@@ -10,9 +10,9 @@ from marks import slow_but_first
 from servers import serve
 
 from sk_microagg._explore import _description
-from sk_microagg._explore._words import on_the_page
+from sk_microagg._explore._settings import PAGE
 from sk_microagg._utils._formatting import expected_matches
-from sk_microagg.files._errors import CommandError
+from sk_microagg.files._messages import RequestError
 from sk_microagg.metrics import RecordLinkage
 
 N = 60
@@ -122,9 +122,9 @@ def test_errors_quote_no_cell_of_one_record(explored, table, rows):
     assert "about 60 of 60 cells are numbers, some are not" in problem
     for kind in ("number", "date", "ordinal"):
         for name in ("town", "odd"):
-            with pytest.raises(CommandError) as error:
+            with pytest.raises(RequestError) as error:
                 page.run("preview", {name: "quasi_identifier"}, {name: kind})
-            assert secrets_in(on_the_page(error.value), rows) == set()
+            assert secrets_in(error.value.in_words(PAGE), rows) == set()
 
 
 def test_errors_quote_no_stratum_and_no_leaf(explored, table, rows, tmp_path):
@@ -133,25 +133,25 @@ def test_errors_quote_no_stratum_and_no_leaf(explored, table, rows, tmp_path):
     points = page.run("curve", roles)["points"]
     assert "must have at least k=2" in points[0]["error"]
     assert secrets_in(points, rows) == set()
-    with pytest.raises(CommandError, match="violates") as error:
+    with pytest.raises(RequestError, match="violates") as error:
         page.run("preview", roles | {"region": "stratum", "town": "drop"}, k=5, l=31)
-    assert "north" not in on_the_page(error.value)
+    assert "north" not in error.value.in_words(PAGE)
     (tmp_path / "town.csv").write_text(f"{rows[0][1]};*\n")
     page = explored(table, "--no-preview", "--hierarchies", tmp_path)
-    with pytest.raises(CommandError, match="leaf") as error:
+    with pytest.raises(RequestError, match="leaf") as error:
         page.run("preview", roles | {"town": "quasi_identifier"})
-    assert secrets_in(on_the_page(error.value), rows) == set()
-    assert "leaf" in on_the_page(error.value)
+    assert secrets_in(error.value.in_words(PAGE), rows) == set()
+    assert "leaf" in error.value.in_words(PAGE)
 
 
 def test_errors_of_a_sample_quote_no_stratum(explored, table, rows, monkeypatch):
     monkeypatch.setattr(_description, "N_SAMPLE", N - 1)
     page = explored(table, "--no-preview")
     with pytest.raises(
-        CommandError, match=r"^In the sample of 59 rows .* every stratum must have"
+        RequestError, match=r"^In the sample of 59 rows .* every stratum must have"
     ) as error:
         page.run("preview", {"odd": "drop", "town": "stratum"})
-    assert secrets_in(on_the_page(error.value), rows) == set()
+    assert secrets_in(error.value.in_words(PAGE), rows) == set()
 
 
 def test_losses_and_bounds_have_few_digits(explored, table):
@@ -351,7 +351,7 @@ def test_distances_from_the_whole_table_are_coarse(explored, write_rows, tmp_pat
         preview = page.run("preview", roles | {"x": "quasi_identifier"}, k=10, t=0.9)
         shown.add(preview["sensitive"][0]["closeness"])
         (sentence,) = preview["privacy"]
-        assert sentence.endswith("is at most 0.9, as demanded")
+        assert sentence.endswith("is at most 0.9; 0.9 demanded")
     assert shown == {0.2}
 
 
@@ -367,9 +367,9 @@ def test_names_of_people_with_several_rows(explored, write_rows, tmp_path, n_row
         sent.append(page.run("preview", {"patient": role}))
     sent.append(page.run("preview", {"patient": "quasi_identifier"}, method="kaim"))
     for kind in ("number", "date", "ordinal"):
-        with pytest.raises(CommandError) as error:
+        with pytest.raises(RequestError) as error:
             page.run("preview", {"patient": "quasi_identifier"}, {"patient": kind})
-        sent.append(on_the_page(error.value))
+        sent.append(error.value.in_words(PAGE))
     assert "Anna" not in json.dumps([sent, page.messages])
     # Categories of which there are few are shown.
     answers = page.run("preview", {"patient": "drop"}, {"answer": "category"})["columns"][-1]

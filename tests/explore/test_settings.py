@@ -1,4 +1,4 @@
-"""What is chosen on the page, as a command line: it means exactly that, or it is refused."""
+"""What is chosen on the page, as a request, and the command line that asks for the same."""
 
 import shlex
 from pathlib import Path
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from sk_microagg._cli._arguments import named_columns
+from sk_microagg._cli._command_line import arguments_of
 from sk_microagg._cli._parser import make_parser
-from sk_microagg._explore._settings import OPTIONS_OF_KINDS, ROLES, Source, arguments_of, parsed
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._errors import CommandError
-from sk_microagg.release._plan import choose_by_options
+from sk_microagg._cli._typed_request import TypedRequest
+from sk_microagg._explore._settings import KINDS, ROLES, Source, command_of, request_of
+from sk_microagg.files._messages import RequestError
+from sk_microagg.release._request import Roles
 
 HOSTILE = ["", " ", ",", ",,", '"', '""', "'", "=", "a=2", "a=b=c", "-", "--", "--drop", "-k", "k"]
 HOSTILE += ["--force", "--drop=a", "a,b", 'a"b', '"a"', '"a,b"', " a", "a ", "a", "b", "a\nb", "\n"]
@@ -45,9 +45,9 @@ def source_of(names, *options, table="table.csv"):
 
 
 def settings_of(columns, **changes):
-    settings = {"k": 5, "method": "aggregate", "categories": "mode", "l": None, "t": None}
+    settings = {"k": 5, "method": "aggregate", "categories": "mode"}
     settings |= {
-        "unit_share": None,
+        "constraints": {"l": None, "t": None, "unit_share": None},
         "time_limit": None,
         "certificate": None,
         "shuffle": False,
@@ -61,11 +61,18 @@ def column(role="quasi_identifier", kind=None, weight=1):
     return {"role": role, "kind": kind, "weight": weight}
 
 
-def roles_of(choice):
-    roles = dict.fromkeys(choice.dropped, "drop") | dict.fromkeys(choice.unchanged, "keep")
-    roles |= dict.fromkeys(choice.anonymized, "quasi_identifier")
-    roles |= dict.fromkeys(choice.sensitive, "sensitive") | dict.fromkeys(choice.strata, "stratum")
-    return roles if choice.unit is None else roles | {choice.unit: "unit"}
+def roles_of(request, names):
+    roles = Roles.from_request(request, names)
+    found = dict.fromkeys(roles.dropped, "drop") | dict.fromkeys(roles.unchanged, "keep")
+    found |= dict.fromkeys(roles.quasi_identifiers, "quasi_identifier")
+    found |= dict.fromkeys(roles.sensitive, "sensitive") | dict.fromkeys(roles.strata, "stratum")
+    return found if roles.unit is None else found | {roles.unit: "unit"}
+
+
+def typed_again(request, names):
+    """The request of the command as it is shown, typed into a shell."""
+    command = shlex.split(shlex.join(arguments_of(request)))
+    return TypedRequest.from_options(make_parser().parse_args(command)).resolve(names)
 
 
 @st.composite
@@ -75,7 +82,7 @@ def choices(draw):
     one = st.builds(
         column,
         st.sampled_from([*ROLES]),
-        st.sampled_from([None, None, *OPTIONS_OF_KINDS]),
+        st.sampled_from([None, None, *KINDS]),
         st.sampled_from([1, 1, 2, 0.5, 12.25, 1e-3]),
     )
     return names, [draw(one) for _ in names]
@@ -92,33 +99,32 @@ def test_the_command_means_what_was_chosen(choice, method):
     names, columns = choice
     source = source_of(names)
     try:
-        arguments = arguments_of(settings_of(columns, method=method), source)
-    except CommandError:
+        request = request_of(settings_of(columns, method=method), source)
+    except RequestError:
         return
-    # The command as it is shown, typed into a shell.
-    command = shlex.split(shlex.join(["sk-microagg", *arguments]))
-    options = named_columns(make_parser().parse_args(command[1:]), names)
     chosen = dict(zip(names, columns, strict=True))
-    assert roles_of(choose_by_options(names, options)) == {n: chosen[n]["role"] for n in names}
-    declared = Declared.of(options)
+    assert roles_of(request, names) == {n: chosen[n]["role"] for n in names}
     matters = {n: c for n, c in chosen.items() if c["role"] in ("quasi_identifier", "sensitive")}
-    assert declared.kinds == {n: c["kind"] for n, c in matters.items() if c["kind"] is not None}
-    assert (declared.date_patterns, declared.orders, declared.decimals) == ({}, {}, {})
+    for kind, parameter in KINDS.items():
+        assert list(getattr(request, parameter)) == [
+            n for n, c in matters.items() if c["kind"] == kind
+        ]
     weights = {n: c["weight"] for n, c in chosen.items() if c["role"] == "quasi_identifier"}
     weights = {n: weight for n, weight in weights.items() if weight != 1 and method != "kaim"}
-    assert declared.weights == weights
-    assert (options.input, options.output, options.report) == ("table.csv", "release.csv", None)
-    assert (options.k, options.method, options.force, options.shuffle) == (5, method, False, False)
+    assert request.column_weights == weights
+    assert (request.input, request.output, request.report) == ("table.csv", "release.csv", None)
+    assert (request.k, request.method, request.overwrite) == (5, method, False)
+    if command_of(request, names):
+        assert typed_again(request, names) == request
 
 
 @settings(deadline=None)
 @given(NAMES)
 def test_one_hostile_name_can_be_dropped(name):
     assume(name != "name")
-    options = parsed(
-        arguments_of(settings_of([column(), column("drop")]), source_of(["name", name]))
-    )
-    assert named_columns(options, ["name", name]).drop == [name]
+    names = ["name", name]
+    request = request_of(settings_of([column(), column("drop")]), source_of(names))
+    assert typed_again(request, names).drop == request.drop == [name]
 
 
 @pytest.mark.parametrize(
@@ -141,21 +147,23 @@ def test_one_hostile_name_can_be_dropped(name):
 def test_files_lie_next_to_the_table(name, what, tmp_path):
     source = source_of(["a"], table=str(tmp_path / "table.csv"))
     if (what, name) == ("report", None):
-        assert "--report" not in arguments_of(settings_of([column()], report=None), source)
+        assert request_of(settings_of([column()], report=None), source).report is None
         return
-    with pytest.raises(CommandError, match="must be the name of a file, without a folder"):
-        arguments_of(settings_of([column()], **{what: name}), source)
+    with pytest.raises(RequestError, match="must be the name of a file, without a folder"):
+        request_of(settings_of([column()], **{what: name}), source)
 
 
 @pytest.mark.parametrize("name", ["-r.csv", "--force.csv", "-k", "--help", "- .csv", "~x.csv"])
 @pytest.mark.parametrize("table", ["table.csv", "-table.csv", "-folder/table.csv", "/data/t.csv"])
 def test_names_that_look_like_options(name, table):
     source = Source(make_parser().parse_args(["explore", "--jobs=1", "--", table]), ["a"])
-    options = parsed(arguments_of(settings_of([column()], release=name, report=name), source))
+    request = request_of(settings_of([column()], release=name, report=name), source)
     folder = Path(table).parent
-    assert Path(options.input) == Path(table)
-    assert Path(options.output) == Path(options.report) == folder / name
-    assert not options.force
+    typed = typed_again(request, ["a"])
+    for one in (request, typed):
+        assert Path(one.input) == Path(table)
+        assert Path(one.output) == Path(one.report) == folder / name
+        assert not one.overwrite
 
 
 @pytest.mark.parametrize(
@@ -185,13 +193,13 @@ def test_names_that_look_like_options(name, table):
 )
 def test_how_the_file_is_written_is_part_of_the_command(given):
     source = source_of(["a"], *given)
-    arguments = arguments_of(settings_of([column()]), source)
-    options = parsed(shlex.split(shlex.join(arguments)))
+    request = request_of(settings_of([column()]), source)
+    typed = typed_again(request, ["a"])
     names = ["sep", "na", "decimal", "thousands", "header", "encoding", "sheet", "hierarchies"]
-    for name in [*names, "jobs"]:
-        assert getattr(options, name) == getattr(source.options, name)
+    for name in [*names, "n_jobs"]:
+        assert getattr(typed, name) == getattr(request, name) == getattr(source.options, name)
     if not given:
-        assert arguments == ["anonymize", "table.csv", "release.csv", "-k", "5"]
+        assert arguments_of(request) == ["anonymize", "table.csv", "release.csv", "-k", "5"]
 
 
 @pytest.mark.parametrize(
@@ -202,18 +210,18 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
         ({"k": 2.5}, "must be an integer of at least 1"),
         ({"k": "--force"}, "must be an integer of at least 1"),
         ({"k": float("nan")}, "must be an integer of at least 1"),
-        ({"t": 2}, "must be a number from 0 to 1"),
-        ({"unit_share": 0}, "must be a number above 0 and at most 1"),
-        ({"l": "2 --force"}, "must be a number of at least 1"),
+        ({"constraints": {"t": 2}}, "t=2"),
+        ({"constraints": {"unit_share": 0}}, "at_most=0"),
+        ({"constraints": {"l": "2 --force"}}, "The settings are incomplete"),
         ({"time_limit": float("inf")}, "must be a number above 0"),
         ({"certificate": -1}, "must be a number above 0"),
-        ({"method": "--force"}, "invalid choice"),
-        ({"categories": "other"}, "invalid choice"),
+        ({"method": "--force"}, "method: '--force' must be one of aggregate, kaim"),
+        ({"categories": "other"}, "categories: 'other' must be one of"),
         ({"columns": []}, "The settings are incomplete"),
         ({"columns": None}, "The settings are incomplete"),
         ({"columns": [{"role": "quasi_identifier"}]}, "The settings are incomplete"),
         ({"columns": [column("owner")]}, "The settings are incomplete"),
-        ({"columns": [column(kind="picture")]}, "cannot be named"),
+        ({"columns": [column(kind="picture")]}, "The settings are incomplete"),
         ({"columns": [column(weight=0)]}, "must be a number above 0"),
         ({"columns": [column(weight=None)]}, "The settings are incomplete"),
         ({"columns": [column("drop")]}, "No column is a quasi-identifier: choose one."),
@@ -221,18 +229,17 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
     ],
 )
 def test_impossible_settings_are_explained(changes, words):
-    with pytest.raises(CommandError, match=words):
-        arguments_of(settings_of([column()]) | changes, source_of(["a"]))
+    with pytest.raises(RequestError, match=words):
+        request_of(settings_of([column()]) | changes, source_of(["a"]))
 
 
 def test_two_units_are_refused():
     columns = [column("unit"), column("unit"), column()]
-    with pytest.raises(CommandError, match="given twice"):
-        arguments_of(settings_of(columns), source_of(["a", "b", "c"]))
+    with pytest.raises(RequestError, match="'a' and 'b' are units"):
+        request_of(settings_of(columns), source_of(["a", "b", "c"]))
 
 
 @pytest.mark.parametrize("overwrite", [False, None, 0, "false", "yes", 1, []])
 def test_only_true_overwrites(overwrite):
-    arguments = arguments_of(settings_of([column()], overwrite=overwrite), source_of(["a"]))
-    assert "--force" not in arguments
-    assert "--force" in arguments_of(settings_of([column()], overwrite=True), source_of(["a"]))
+    assert not request_of(settings_of([column()], overwrite=overwrite), source_of(["a"])).overwrite
+    assert request_of(settings_of([column()], overwrite=True), source_of(["a"])).overwrite

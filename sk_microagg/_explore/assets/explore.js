@@ -232,7 +232,7 @@ function showTable(table) {
   byId("rows-part").hidden = table.rows === null;
   if (table.rows !== null) showRows(table);
   columns.show(table.columns, table.settings);
-  settings.show(table.settings, table.n_records);
+  settings.show(table.settings, table.n_records, table.constraints);
   files.show(table);
   curve.show(table.ks);
   byId("bar").hidden = byId("work").hidden = false;

@@ -1,10 +1,10 @@
-"""Messages of the command line in the words of the page."""
+"""Messages in the words of the page."""
 
 import pandas as pd
 import pytest
 
-from sk_microagg._explore._words import on_the_page
-from sk_microagg.files._errors import CommandError
+from sk_microagg._explore._settings import PAGE
+from sk_microagg.files._messages import RequestError
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def test_what_is_wrong_with_a_kind(explored, people, kind, detail, words):
     page = explored(people)
     settings = page.settings({"remark": "drop"})
     settings["columns"][0] |= {"kind": kind, "detail": detail}
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(RequestError) as error:
         page.run("preview", columns=settings["columns"])
-    message = on_the_page(error.value)
+    message = error.value.in_words(PAGE)
     assert message.replace("'", "").startswith(words)
     assert "--" not in message
 
@@ -39,33 +39,35 @@ def test_a_pattern_of_dates_that_are_dates(explored, people):
     page = explored(people)
     settings = page.settings({"remark": "drop"})
     settings["columns"][0] |= {"kind": "date", "detail": "%d/%m/%Y"}
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(RequestError) as error:
         page.run("preview", columns=settings["columns"])
-    assert on_the_page(error.value).endswith("by a pattern: leave the pattern empty.")
+    assert error.value.in_words(PAGE).endswith("by a pattern: leave the pattern empty.")
 
 
-def test_text_as_another_kind(explored, visits):
+def test_text_as_another_kind(explored, visits, write_rows, tmp_path):
     """Most cells are text: they mean something, and are not missing values."""
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(RequestError) as error:
         explored(visits).run("preview", {"sex": "quasi_identifier"}, {"sex": "number"})
-    assert on_the_page(error.value) == "sex: about 0 of 300 cells are numbers: choose another kind."
-    few = (
-        "x: about 10 of 10 cells are numbers, 'n/a' is not one: use --na n/a; or leave out "
-        "--number."
+    assert (
+        error.value.in_words(PAGE) == "sex: about 0 of 300 cells are numbers: choose another kind."
     )
-    assert "start explore with --na n/a; or choose another kind" in on_the_page(few)
+    rows = [["x"], *([str(i)] for i in range(19)), ["unknown"]]
+    with pytest.raises(RequestError) as error:
+        explored(write_rows(tmp_path / "x.csv", *rows)).run("preview", {}, {"x": "number"})
+    advice = "start explore with --na unknown, or choose another kind"
+    assert advice in error.value.in_words(PAGE)
 
 
 def test_names_of_files(explored, people):
     page = explored(people)
     roles = {"remark": "drop"}
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(RequestError) as error:
         page.run("export", roles, report="people.pdf")
-    assert on_the_page(error.value).startswith(f"{people.with_suffix('.pdf')} must end in .html")
+    assert error.value.in_words(PAGE).startswith(f"{people.with_suffix('.pdf')} must end in .html")
     (people.parent / "people_release.parquet").write_text("mine")
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(RequestError) as error:
         page.run("export", roles)
-    assert on_the_page(error.value).endswith("choose another name, or choose to overwrite it.")
+    assert error.value.in_words(PAGE).endswith("choose another name, or choose to overwrite it.")
 
 
 def test_a_lost_column(explored, people):

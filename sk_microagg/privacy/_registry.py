@@ -1,0 +1,79 @@
+"""Constraints that the command line, the page and the report can ask for, by their first option."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sk_microagg.privacy._base import Constraint
+
+# By the name of the first option.
+CONSTRAINTS: dict[str, type[Constraint]] = {}
+
+
+@dataclass(frozen=True)
+class ConstraintOption:
+    """An option that sets a parameter of a constraint.
+
+    Parameters
+    ----------
+    name : str
+        Its name, as in "unit_share" for `--unit-share`.
+
+    parameter : str
+        The parameter of the constraint.
+
+    kind : {"diversity", "positive", "positive_share", "share"} or tuple of str
+        Which values it takes: a number of at least 1; a number above 0; one above 0 and at most 1;
+        one from 0 to 1; or one of some words.
+
+    help : str
+        What it does, for `--help`.
+
+    default : object, default=None
+        The value if it is not given.
+    """
+
+    name: str
+    parameter: str
+    kind: str | tuple[str, ...]
+    help: str
+    default: Any = None
+
+
+@dataclass(frozen=True)
+class Front:
+    """How users ask for a constraint, and what they read about it.
+
+    Parameters
+    ----------
+    title : str
+        Its name in summaries.
+
+    options : tuple of ConstraintOption
+        Its options; the first one demands it.
+
+    label, meaning : str
+        What the page calls its first option, and what that means.
+
+    choice : str
+        A value of it in words, as in "At least {}".
+
+    choices : tuple of float
+        Values to choose from on the page.
+    """
+
+    title: str
+    options: tuple[ConstraintOption, ...]
+    label: str
+    meaning: str
+    choice: str
+    choices: tuple[float, ...]
+
+
+def constraints_from(values: Mapping[str, Any]) -> list[Constraint]:
+    """The constraints that values of options ask for; raise ValueError if they contradict."""
+    made = [constraint.from_options(values) for _, constraint in sorted(CONSTRAINTS.items())]
+    return [constraint for constraint in made if constraint is not None]
