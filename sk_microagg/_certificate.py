@@ -66,7 +66,8 @@ def scaled_records(estimator: Estimator, X: TableLike) -> Floats:
             f"X of shape {X.shape} must be what the estimator was fitted on, of shape {shape}."
         )
     space, labels = estimator._space, estimator.labels_
-    scaled = with_values(space.points(X), *space.stand_ins(X, labels, *estimator._hidden))
+    stand_ins = space.stand_ins(space.missing(X), labels, *estimator._hidden)
+    scaled = with_values(space.points(X), *stand_ins)
     check_is_training_data(estimator, *squared_errors(scaled, group_means(scaled, labels), labels))
     return scaled
 

@@ -32,8 +32,8 @@ from sk_microagg._utils._validation import (
     own_copy,
 )
 from sk_microagg.builders import BUILDERS, Builder, Optimal1D
+from sk_microagg.builders._base import merge_until_met
 from sk_microagg.builders._mdav import MDAV
-from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.builders._t_closeness_first import (
     TClosenessFirst,
     has_t_closeness,
@@ -92,8 +92,8 @@ def microaggregate(
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, such as
         :class:`~sk_microagg.privacy.LDiversity`, :class:`~sk_microagg.privacy.TCloseness` or
-        :class:`~sk_microagg.privacy.UnitShare`. With t-closeness, the builder "mdav" stands for
-        "t_closeness_first"; under other constraints, its groups are merged, or built of all
+        :class:`~sk_microagg.privacy.UnitShare`. With t-closeness, the builder "mdav" is replaced by
+        "t_closeness_first"; under other constraints, its groups are merged, or built from all
         sensitive values (or units) where merging would leave few.
 
     sensitive : array-like, Series or DataFrame, default=None
@@ -139,8 +139,9 @@ def microaggregate(
     labels = np.empty(len(X), dtype=np.intp)
     n_groups = 0
     with shared_interrupt():
-        for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
-            labels[rows] = n_groups + part_method.partition(X[rows], seed, part_rules)[0]
+        for rows, part_method, seed in strata.parts(method, random_state):
+            part = part_method.partition(X[rows], seed, rules.subset(rows))
+            labels[rows] = n_groups + part[0]
             n_groups = labels[rows].max() + 1
         warn_if_interrupted("all strata have the best partition found so far")
     warn_if_one_group(labels, k, strata, rules)
@@ -300,7 +301,7 @@ def warn_of_one_group(within_strata: bool) -> None:
 
 
 def builder_under(rules: Rules) -> MDAV | TClosenessFirst:
-    """Return the builder that ends lowest after refinement, as far as the kinds of rules tell."""
+    """Return the default builder under constraints."""
     return TClosenessFirst() if has_t_closeness(rules) else MDAVUnderRules()
 
 

@@ -9,34 +9,34 @@ from sk_microagg._utils._typing import DataFrame
 
 @dataclass(frozen=True)
 class TableRoles:
-    """The columns of a table by their roles."""
+    """The columns of a table by their roles; the unit is one of those that do not come out."""
 
     quasi_identifiers: list[Any]
     sensitive: list[Any]
     strata: list[Any]
-    unit: object
-    kept: list[Any]
+    unit: Any
+    released: list[Any]
+    dropped: list[Any]
+
+    @property
+    def unchanged(self) -> list[Any]:
+        """Columns that are released as they are, in the order of the table."""
+        return [name for name in self.released if name not in self.quasi_identifiers]
 
     def strata_of(self, table: DataFrame) -> DataFrame | None:
         """The columns whose values no group mixes, or None if there are none."""
         return table[self.strata] if self.strata else None
 
     @classmethod
-    def from_names(
-        cls,
-        names: list[Any],
-        *,
-        quasi_identifiers: Any = "auto",
-        sensitive: Any = None,
-        unit: Any = None,
-        strata: Any = None,
-        drop: Any = None,
-    ) -> Self:
-        """Check the roles that a user gave to columns."""
-        given = {"sensitive": sensitive, "unit": unit, "strata": strata, "drop": drop}
-        given = {role: as_names(value, role, names) for role, value in given.items()}
+    def from_estimator(cls, estimator: Any, names: list[Any]) -> Self:
+        """Check the roles that the parameters of an estimator give to columns."""
+        quasi_identifiers = estimator.quasi_identifiers
+        given = {
+            role: as_names(getattr(estimator, role, None), role, names)
+            for role in ("sensitive", "unit", "strata", "drop")
+        }
         if len(given["unit"]) > 1:
-            raise ValueError(f"unit={unit!r} must be one column or None.")
+            raise ValueError(f"unit={estimator.unit!r} must be one column or None.")
         is_auto = isinstance(quasi_identifiers, str) and quasi_identifiers == "auto"
         if not is_auto or "auto" in names:
             given["quasi_identifiers"] = as_names(quasi_identifiers, "quasi_identifiers", names)
@@ -49,13 +49,14 @@ class TableRoles:
                 f"quasi_identifiers={quasi_identifiers!r} leaves no column to anonymize: at least "
                 "one must have no other role."
             )
-        left_out = {*given["unit"], *given["drop"]}
+        dropped = {*given["unit"], *given["drop"]}
         return cls(
             given["quasi_identifiers"],
             given["sensitive"],
             given["strata"],
             given["unit"][0] if given["unit"] else None,
-            [name for name in names if name not in left_out],
+            [name for name in names if name not in dropped],
+            [name for name in names if name in dropped],
         )
 
 
@@ -89,7 +90,7 @@ def check_one_role(given: Mapping[str, Iterable[Any]]) -> None:
 
 def check_released_names(released: dict[Any, DataFrame], roles: TableRoles) -> None:
     """Raise an error if two columns of a release have the same name."""
-    names = [name for name in roles.kept if name not in released]
+    names = roles.unchanged
     for name, columns in released.items():
         for own in columns.columns:
             if own in names:

@@ -30,6 +30,8 @@ LAYERS = [
     ["_certificate", "scale"],
     ["plotting"],
     ["report"],
+    ["files"],
+    ["release"],
     ["_cli"],
     ["cli"],
     ["_explore"],

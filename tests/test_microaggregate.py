@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
@@ -66,7 +67,7 @@ def test_name_and_object_give_the_labels_of_the_builder(X, name):
     assert_array_equal(microaggregate(X, 4, builder=BUILDERS[name], refiner=None), labels)
 
 
-@pytest.mark.parametrize("name", REFINERS)
+@in_one_case("name", REFINERS)
 def test_name_object_and_list_give_the_labels_of_the_refiner(X, name):
     refined = REFINERS[name].refine(X, MDAV().build(X, 4), 4, random_state=0)
     for refiner in (name, REFINERS[name], [name], [REFINERS[name]]):
@@ -117,7 +118,7 @@ def test_labels_are_integers_from_0_without_gaps(X, name, k):
     assert sizes.min() >= k
 
 
-@pytest.mark.parametrize("k", [np.int64(4), np.uint8(4)])
+@in_one_case("k", [np.int64(4), np.uint8(4)])
 def test_k_may_be_an_integer_of_numpy(X, k):
     assert_array_equal(microaggregate(X, k), microaggregate(X, 4))
 
@@ -188,7 +189,7 @@ def test_iterations_are_those_that_the_refiner_reports(X):
     assert MicroAggregator(refiner=None).fit(X).n_iter_ == 0
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("own", "used"),
     [
         ({}, {"n_jobs": 2, "verbose": 5}),

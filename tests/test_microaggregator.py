@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -90,7 +91,7 @@ def test_losses_are_those_of_the_standardized_records(X, builder):
     assert_allclose(aggregator.information_loss_, aggregator.sse_ / X.size, rtol=1e-12)
 
 
-@pytest.mark.parametrize("scaler", [None, "standard"])
+@in_one_case("scaler", [None, "standard"])
 def test_constant_data_lose_nothing(scaler):
     X = np.full((7, 2), 0.1)
     aggregator = MicroAggregator(k=2, scaler=scaler)
@@ -222,7 +223,7 @@ def test_scaler_must_keep_the_number_of_records(X):
         MicroAggregator(scaler=DropsARecord()).fit(X)
 
 
-@pytest.mark.parametrize("scaler", [StandardScaler(copy=False), "standard", None])
+@in_one_case("scaler", [StandardScaler(copy=False), "standard", None])
 def test_scaler_that_works_in_place_changes_neither_data_nor_release(X, scaler):
     before = X.copy()
     aggregator = MicroAggregator(scaler=scaler)
@@ -237,7 +238,7 @@ class Overwrites:
         return np.zeros(len(X), dtype=int)
 
 
-@pytest.mark.parametrize("scaler", ["standard", None])
+@in_one_case("scaler", ["standard", None])
 def test_builder_cannot_change_the_records(X, scaler):
     with pytest.raises(ValueError, match="read-only"):
         MicroAggregator(builder=Overwrites(), scaler=scaler).fit(X)
@@ -307,7 +308,7 @@ def test_warning_names_the_line_that_called_transform(X):
     assert [warning.filename for warning in caught] == [__file__]
 
 
-@pytest.mark.parametrize("other", [lambda X: X[:-1], lambda X: X[::-1], lambda X: X + 1e-9])
+@in_one_case("other", [lambda X: X[:-1], lambda X: X[::-1], lambda X: X + 1e-9])
 def test_transform_of_other_data_does_not_warn(X, other):
     aggregator = MicroAggregator(refiner=None).fit(X)
     assert not aggregator.exact_transform_
@@ -333,13 +334,13 @@ def test_score_is_minus_the_loss_of_transform(X, new, builder):
     assert_allclose(aggregator.score(new), -(error**2).sum() / (total**2).sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 4, 5, 7, 10])
+@in_one_case("n", [1, 4, 5, 7, 10])
 def test_score_of_constant_data_is_0(X, n):
     assert MicroAggregator().fit(X).score(np.full((n, 3), [0.1, 0.7, 1.3])) == 0
 
 
-@pytest.mark.parametrize("fitted", [np.float32, np.float64])
-@pytest.mark.parametrize("given", [np.float32, np.float64])
+@in_one_case("fitted", [np.float32, np.float64])
+@in_one_case("given", [np.float32, np.float64])
 def test_release_and_new_rows_together_are_k_anonymous(X, new, fitted, given):
     # Whatever their types: a centroid rounded in another way would stand out.
     aggregator = MicroAggregator(k=5)

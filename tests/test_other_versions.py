@@ -6,6 +6,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 
 from sk_microagg import KAIM, MicroAggregator, __version__
 from sk_microagg.generalization import KMember
@@ -32,7 +33,7 @@ def use(model):
             yield getattr(model, method), FRAME if isinstance(model, DaskMicroAggregator) else X
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("model", "part"),
     [
         (MicroAggregator(k=4), "_space"),
@@ -42,7 +43,7 @@ def use(model):
         (DaskMicroAggregator(k=4, random_state=0), "_router"),
     ],
 )
-@pytest.mark.parametrize("fitted_with", ["0.0.1", None])
+@in_one_case("fitted_with", ["0.0.1", None])
 def test_a_part_is_missing(model, part, fitted_with):
     model.fit(FRAME if isinstance(model, DaskMicroAggregator) else X)
     old = shipped(model, fitted_with)
@@ -56,7 +57,7 @@ def test_a_part_is_missing(model, part, fitted_with):
             method(table)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("model", "part", "name", "lost"),
     [
         (MicroAggregator(k=4), "_cells", "Cells", "weights"),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from marks import slow_but_first
+from marks import in_one_case, slow_but_first
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 from tables.mixed import COUNTRIES
@@ -184,7 +184,7 @@ def test_an_unknown_stratum_is_an_error():
 # Transform, score, format
 
 
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("seed", range(3))
 def test_transform_of_the_training_data_is_the_release(seed):
     table = patients(seed=seed).drop(columns=["name", "patient"])
     model = aggregator()
@@ -414,7 +414,7 @@ def test_equal_nanoseconds_stay_as_they_are():
     pd.testing.assert_frame_equal(TableAggregator(k=4).fit_transform(table), table)
 
 
-@pytest.mark.parametrize("estimator", [MicroAggregator(k=1), TableAggregator(k=1)])
+@in_one_case("estimator", [MicroAggregator(k=1), TableAggregator(k=1)])
 def test_with_k_of_1_the_release_is_the_table(estimator):
     X = np.array([[1.0, 5.0], [1.0, 7.0], [1.0, np.nan]])
     np.testing.assert_array_equal(estimator.fit_transform(X), X)

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 
 from sk_microagg import TableAggregator
 from sk_microagg.encoding import TableEncoder, _coordinates
@@ -22,7 +23,7 @@ def visits(n=120, n_codes=12, seed=0):
     )
 
 
-@pytest.mark.parametrize("k", [2, 5])
+@in_one_case("k", [2, 5])
 def test_certificate_is_the_bound_of_the_points(k):
     table = visits()
     aggregator = TableAggregator(k=k).fit(table)

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 
 from sk_microagg import TableAggregator
 from sk_microagg._table_roles import TableRoles, as_names
@@ -130,7 +131,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
+@in_one_case("table", TABLES)
 def test_a_wrong_table(table):
     X, message = TABLES[table]
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
@@ -181,5 +182,5 @@ def test_roles_by_tuples_and_sets_and_arrays():
 
 
 def test_a_column_named_auto():
-    assert TableRoles.from_names(["auto", "b"]).quasi_identifiers == ["auto"]
-    assert TableRoles.from_names(["a", "b"]).quasi_identifiers == ["a", "b"]
+    assert TableRoles.from_estimator(TableAggregator(), ["auto", "b"]).quasi_identifiers == ["auto"]
+    assert TableRoles.from_estimator(TableAggregator(), ["a", "b"]).quasi_identifiers == ["a", "b"]

@@ -99,7 +99,7 @@ def test_a_target_without_any_difference(X):
     assert_array_equal(TargetScaler().fit(X, np.ones(200, dtype=int)).weights_, 1.0)
 
 
-@pytest.mark.parametrize("floor", [0.1, 0.5, 1.0])
+@in_one_case("floor", [0.1, 0.5, 1.0])
 def test_the_floor_is_the_weight_of_what_tells_nothing(X, classes, floor):
     many, y = np.tile(X, (200, 1)), np.tile(classes, 200)
     tree = DecisionTreeClassifier(max_depth=1)  # It uses the second column only.
@@ -119,7 +119,7 @@ def test_less_is_known_of_fewer_records(X, classes):
     assert ratios[0] > ratios[1] > ratios[2] == 1.0
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression(), DecisionTreeClassifier(), Ridge()])
+@in_one_case("estimator", [LogisticRegression(), DecisionTreeClassifier(), Ridge()])
 def test_other_models(X, estimator):
     y = X[:, 1] > 0
     assert np.argmax(TargetScaler(estimator).fit(X, y).weights_) == 1
@@ -132,7 +132,7 @@ def test_that_a_value_is_missing_can_tell_of_the_target(X, classes):
     assert weights[2] > 2 * weights[0]
 
 
-@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**1000])
+@in_one_case("unit", [2.0**-1000, 2.0**1000])
 def test_units_of_a_target_do_not_matter(X, unit):
     y = X[:, 1] + 500 * X[:, 0]
     weights = TargetScaler().fit(X, y).weights_
@@ -155,7 +155,7 @@ def test_rare_classes_count_as_one(X, monkeypatch):
     assert np.argmax(TargetScaler().fit(X, quartile).weights_) == 1
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 12])
+@in_one_case("n", [1, 2, 5, 12])
 def test_few_records_tell_nothing(X, n):
     assert_array_equal(TargetScaler().fit(X[:n], X[:n, 1]).weights_, 1.0)
 
@@ -224,7 +224,7 @@ def test_groups_by_what_tells_of_the_target(X):
     assert_array_equal(by_object, weighted.labels_)
 
 
-@pytest.mark.parametrize("n_missing", [0, 50])
+@in_one_case("n_missing", [0, 50])
 def test_tables_of_numbers_have_the_same_groups(X, n_missing):
     y = X[:, 1].copy()
     X[:n_missing, [0, 1]] = np.nan
@@ -261,7 +261,7 @@ def test_other_scalers_ignore_the_target(X):
         assert_array_equal(aggregator.fit_predict(X, "nothing"), aggregator.fit_predict(X))
 
 
-@pytest.mark.parametrize("scaler", ["target", TargetScaler()])
+@in_one_case("scaler", ["target", TargetScaler()])
 def test_a_target_is_needed(X, scaler):
     aggregator = MicroAggregator(scaler=scaler)
     for fit in (aggregator.fit, aggregator.fit_transform, aggregator.fit_predict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from subprocess import list2cmdline
@@ -24,14 +24,19 @@ PLAIN = re.compile(r"[\w.:=+/\\-]+")
 # A name that needs no quotes, neither in a list of names nor in a shell.
 SIMPLE_NAME = re.compile(r"\w[\w.]*")
 
+# What needs quotes within an option.
+SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$|^--$')
 
-def command_line(request: ReleaseRequest, *, hides: bool = False) -> str:
+
+def command_line(request: ReleaseRequest, names: Sequence[str] = (), *, hides: bool = False) -> str:
     """The command that asks for a release, as the shells of this system want it.
 
-    With `hides`, files are named without their folders and ordinals without the order of values: a
-    report shows neither the machine that it was made on, nor values of the table.
+    The names of all columns of the table decide what is clear without quotes. With `hides`, files
+    are named without their folders and ordinals without the order of values: a report shows neither
+    the machine that it was made on, nor values of the table.
     """
-    command = ["sk-microagg", *arguments_of(_without_secrets(request) if hides else request)]
+    shown = _without_secrets(request) if hides else request
+    command = ["sk-microagg", *arguments_of(shown, names)]
     line = " ".join(map(_for_windows, command)) if IS_WINDOWS else shlex.join(command)
     return printable(line) if hides else line
 
@@ -46,27 +51,24 @@ def _without_secrets(request: ReleaseRequest) -> ReleaseRequest:
     return request.replace(**paths, ordinal=ordinal)
 
 
-def arguments_of(request: ReleaseRequest) -> list[str]:
+def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str]:
     """The arguments of `anonymize` that mean the same as a request."""
+    # Other names may be taken for a list, or for a name with what is said of it.
+    are_clear = not any("," in name or "=" in name for name in names)
     usual = {one.name: one.default for one in fields(ReleaseRequest)}
     arguments = ["anonymize", _path(request.input), _path(request.output), "-k", str(request.k)]
     for name in ("quasi_identifiers", "sensitive", "strata", "drop", "categorical", "number"):
-        arguments += _list(name, getattr(request, name) or [])
+        columns = getattr(request, name) or []
+        arguments += _joined(name, columns, columns, are_clear) or [
+            f"{SHELL.option(Option(name))}={_quoted(column)}" for column in columns
+        ]
     arguments += [
-        f"--{name}={_not_dashes(value)}"
+        f"--{name}={_quoted(value)}"
         for name in ("unit", "target")
         if (value := getattr(request, name)) is not None
     ]
-    for name in ("ordinal", "date"):
-        about = getattr(request, name)
-        arguments += _list(name, [column for column, detail in about.items() if not detail])
-        arguments += [
-            f"--{name}={_quoted(f'{column}={in_order(detail)}')}"
-            for column, detail in about.items()
-            if detail
-        ]
-    arguments += _pairs("--weights", request.column_weights)
-    arguments += _pairs("--round", request.decimals)
+    for name in ("ordinal", "date", "column_weights", "decimals"):
+        arguments += _about_columns(name, getattr(request, name), are_clear)
     for constraint in request.privacy:
         for name, value in constraint.to_options().items():
             arguments += _option(SHELL.option(Option(name)), value)
@@ -85,7 +87,7 @@ def arguments_of(request: ReleaseRequest) -> list[str]:
     ):
         if getattr(request, name) != usual[name]:
             arguments += _option(SHELL.option(Option(name)), getattr(request, name))
-    arguments += [f"--na={_quoted(text)}" for text in request.na]
+    arguments += [f"--na={_quoted(text) if text else _in_quotes(text)}" for text in request.na]
     if request.header != usual["header"]:
         arguments.append(SHELL.option(Option("header", request.header)))
     flags = {"--shuffle": request.shuffle, "--force": request.overwrite}
@@ -112,36 +114,45 @@ def _option(dashed: str, value: Any) -> list[str]:
     return [f"{dashed}={text}"] if text.startswith("-") else [dashed, text]
 
 
-def _list(name: str, columns: Sequence[str]) -> list[str]:
-    option = SHELL.option(Option(name))
-    if not columns:
+def _joined(
+    name: str, columns: Iterable[str | None], items: Sequence[str], are_clear: bool
+) -> list[str]:
+    """An option with a list of items about columns, if that is clear without quotes."""
+    are_simple = all(column is None or SIMPLE_NAME.fullmatch(column) for column in columns)
+    if not items or not (are_simple and are_clear):
         return []
-    if all(map(SIMPLE_NAME.fullmatch, columns)):
-        return [option, ",".join(columns)]
-    return [f"{option}={_quoted(column)}" for column in columns]
+    return _option(SHELL.option(Option(name)), ",".join(items))
 
 
-def _pairs(option: str, about: Any) -> list[str]:
-    """An option that says a number of some columns, or of all others."""
-    if all(name is None or SIMPLE_NAME.fullmatch(name) for name in about):
-        items = [
-            as_text(v) if name is None else f"{name}={as_text(v)}" for name, v in about.items()
-        ]
-        return _option(option, ",".join(items)) if items else []
-    return [
-        f"{option}={'' if name is None else f'{name}='}{as_text(v)}" for name, v in about.items()
+def _about_columns(name: str, about: Mapping, are_clear: bool) -> list[str]:
+    """An option that says something about columns: numbers together, but one order or pattern."""
+    texts = {column: None if v is None else as_text(in_order(v)) for column, v in about.items()}
+    together = {
+        column: text
+        for column, text in texts.items()
+        if text is None or name in ("column_weights", "decimals")
+    }
+    items = [_item(column, text, True) for column, text in together.items()]
+    joined = _joined(name, together, items, are_clear)
+    return joined + [
+        f"{SHELL.option(Option(name))}={_quoted(_item(column, text, are_clear))}"
+        for column, text in texts.items()
+        if not joined or column not in together
     ]
 
 
+def _item(column: str | None, text: str | None, are_clear: bool) -> str:
+    """A column with what is said of it, in quotes unless it is clear where it ends."""
+    if column is None:
+        return str(text)
+    if not are_clear or "=" in column or SPECIAL.search(column):
+        column = _in_quotes(column)
+    return column if text is None else f"{column}={text}"
+
+
 def _quoted(name: str) -> str:
-    """A name as a list of one name."""
-    is_plain = name == name.strip() and not re.search(r'[,"\r\n]', name)
-    return _not_dashes(name) if is_plain else _in_quotes(name)
-
-
-def _not_dashes(name: str) -> str:
-    """A name, but -- in quotes: some versions of argparse leave that out."""
-    return _in_quotes(name) if name == "--" else name
+    """A name as a list of one name; some versions of argparse leave out --."""
+    return _in_quotes(name) if SPECIAL.search(name) else name
 
 
 def _in_quotes(name: str) -> str:

@@ -7,6 +7,7 @@ in its option, or in double quotes. Spaces around names do not matter.
 from __future__ import annotations
 
 import csv
+import re
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -20,10 +21,14 @@ from sk_microagg.privacy._registry import constraints_from
 from sk_microagg.release._request import (
     LISTS,
     MAPPINGS,
+    NUMBERS,
     SINGLE,
     ReleaseRequest,
     unknown_column,
 )
+
+# A name in double quotes, maybe with what is said of it.
+QUOTED = re.compile(r'"((?:[^"]|"")*)"(?:=(.*))?', re.DOTALL)
 
 PLAIN = [one.name for one in fields(ReleaseRequest) if one.name not in ("privacy", "command")]
 
@@ -48,7 +53,7 @@ class TypedRequest(ReleaseRequest):
         plain = {name: getattr(self, name) for name in PLAIN}
         found = found_columns(self.typed, list(names))
         request = ReleaseRequest(**plain | found, privacy=self.privacy)
-        return request.replace(command=command_line(request, hides=True)).resolve(names)
+        return request.replace(command=command_line(request, names, hides=True)).resolve(names)
 
 
 def constraints_of(options: Namespace) -> list[Constraint]:
@@ -86,7 +91,7 @@ def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:
 def _found(parameter: str, text: str, names: list[str]) -> list[str]:
     """The columns that a text names."""
     parts = _parts(text)
-    if text not in names:
+    if text not in names or _is_quoted(text, parts, names):
         return [_one(parameter, part, names) for part in parts]
     stripped = {name.strip() for name in names}
     if len(parts) > 1 and all(part.strip() in stripped for part in parts):
@@ -101,7 +106,13 @@ def _found(parameter: str, text: str, names: list[str]) -> list[str]:
 
 def _found_one(parameter: str, text: str, names: list[str]) -> str:
     parts = _parts(text)
-    return _one(parameter, text if text in names or len(parts) > 1 else parts[0], names)
+    is_name = text in names and not _is_quoted(text, parts, names)
+    return _one(parameter, text if is_name or len(parts) != 1 else parts[0], names)
+
+
+def _is_quoted(text: str, parts: list[str], names: list[str]) -> bool:
+    """Whether a text is names in double quotes."""
+    return text.startswith('"') and all(part in names for part in parts)
 
 
 def _one(parameter: str, name: str, names: list[str]) -> str:
@@ -122,10 +133,12 @@ def _pairs(parameter: str, given: Iterable[str], names: list[str]) -> list:
 def _items(text: str, names: list[str]) -> list[str]:
     """Names with what is said of them, between commas; one item if its name contains a comma."""
     is_one = _beginning(text, [name for name in names if "," in name]) is not None
-    return [text] if is_one else _parts(text)
+    return [text] if is_one and not text.startswith('"') else _parts(text)
 
 
 def _pair(parameter: str, item: str, names: list[str]) -> tuple[str, str | None]:
+    if (quoted := QUOTED.fullmatch(item)) and (name := quoted[1].replace('""', '"')) in names:
+        return name, quoted[2]
     column = _beginning(item, names)
     if column is not None:
         return column, item[len(column) + 1 :] if item != column else None
@@ -142,15 +155,16 @@ def _rounded(parameter: str, given: Iterable[str], names: list[str]) -> list:
 
 def _number(parameter: str, name: str | None, text: str | None) -> float:
     """The number that is said of a column."""
+    option, (_, allowed) = Option(parameter), NUMBERS[parameter]
     if text is None:
         message = "{option}: {name!r} must have a number, as in {name}=2."
-        raise RequestError("no_number", message, name, option=Option(parameter), name=name)
+        raise RequestError("no_number", message, name, option=option, name=name)
     try:
         number = float(text)
     except ValueError:
-        message = "{option}: {text!r} must be a number."
-        facts = {"option": Option(parameter), "text": text}
-        raise RequestError("no_number", message, name, **facts) from None
+        message = "{option}: {text!r} must be {allowed}."
+        facts = {"option": option, "text": text, "allowed": allowed}
+        raise RequestError("bad_value", message, name, **facts) from None
     return int(number) if parameter == "decimals" and number.is_integer() else number
 
 
@@ -163,6 +177,6 @@ def _beginning(item: str, names: list[str]) -> str | None:
 def _parts(text: str) -> list[str]:
     """Texts between commas, of which some may be in double quotes."""
     try:
-        return next(csv.reader([text], skipinitialspace=True), [""])
+        return next(csv.reader([text], skipinitialspace=True)) or [""]
     except csv.Error:  # a line break
         return [text]

@@ -78,8 +78,8 @@ def in_option(dashed: str, text: str) -> str:
 
 
 def in_order(value: Any) -> str:
-    """The order of values, or the pattern of dates, of a column."""
-    return value if isinstance(value, str) else "<".join(value)
+    """What is said of a column: the order of its values, the pattern of its dates, or a number."""
+    return "<".join(value) if isinstance(value, list | tuple) else as_text(value)
 
 
 def listed(texts: Sequence[str]) -> str:
@@ -89,4 +89,5 @@ def listed(texts: Sequence[str]) -> str:
 
 def as_text(value: Any) -> str:
     """A value as one types it."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value) if isinstance(value, float) and float(short) != value else short

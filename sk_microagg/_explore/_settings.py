@@ -180,11 +180,11 @@ def request_of(settings: dict, source: Source) -> ReleaseRequest:
 def command_of(request: ReleaseRequest, names: list, *, hides: bool = False) -> str:
     """The command line that asks for the same; "" if none can name these columns together."""
     try:
-        options = make_parser().parse_args(arguments_of(request))
+        options = make_parser().parse_args(arguments_of(request, names))
         typed = TypedRequest.from_options(options).resolve(names)
     except (RequestError, SystemExit):
         return ""
-    return command_line(request, hides=hides) if typed == request else ""
+    return command_line(request, names, hides=hides) if typed == request else ""
 
 
 def _roles(columns: dict) -> dict:

@@ -1,15 +1,18 @@
 """Tables as arrays, lists or DataFrames, column by column."""
 
 import importlib
+import unicodedata
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, datetime, time, timedelta
 from numbers import Number
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from sklearn.utils import check_array
 
+from sk_microagg._utils._deadline import user_stacklevel
 from sk_microagg._utils._typing import Booleans
 
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
@@ -28,6 +31,9 @@ DATE, DAYS, HOURS = "date", "days", "hours"
 # The first and the last day that can be written, in days since 1970.
 FIRST_DAY = float((datetime.min - EPOCH).days)
 LAST_DAY = float((datetime.max - EPOCH).days)
+
+# How messages begin, for those who filter them.
+SIMILAR = "(Column|The) .* has values that differ only in case"
 
 
 def as_table(X: Any) -> Any:
@@ -198,3 +204,37 @@ def text_of_day(days: float) -> str:
     """Days since 1970 as an ISO date, with a time unless it is midnight."""
     moment = EPOCH + timedelta(days=days)
     return moment.isoformat() if moment.time() != time() else moment.date().isoformat()
+
+
+def warn_of_similar_values(words: str, values: Iterable[Any]) -> None:
+    """Warn if texts of a column, named by `words`, are equal but for case, spaces and forms."""
+    texts = {value for value in values if isinstance(value, str)}
+    if len({folded(text) for text in texts}) < len(texts):
+        warn_of_spellings(words)
+
+
+def warn_of_spellings(words: str) -> None:
+    """Warn that a column, named by `words`, has texts that are written differently; quote none."""
+    warn(
+        f"{words} has values that differ only in case, spaces or the form of letters: they count "
+        "as different values, or people. Write them alike.",
+        UserWarning,
+        stacklevel=user_stacklevel(),
+    )
+
+
+def texts_of(column: Any) -> set[str]:
+    """The different texts of a Series or array of any type."""
+    if getattr(column.dtype, "kind", "O") not in "biufcmM":
+        # Others say what is wrong with cells that have no hash, or are lists or structs of Arrow.
+        with suppress(TypeError, NotImplementedError):
+            values = column.unique() if hasattr(column, "unique") else column.tolist()
+            return {value for value in values if isinstance(value, str)}
+    return set()
+
+
+def folded(text: str) -> str:
+    """The text without differences in case, spaces and Unicode forms."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(text.casefold().split())

@@ -6,9 +6,8 @@ from warnings import warn
 
 from sk_microagg._model._points import Points
 from sk_microagg._utils._deadline import user_stacklevel
-from sk_microagg._utils._similar import texts_of, warn_of_similar_values
 from sk_microagg._utils._statistics import group_means, loss_share
-from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._tables import import_extra, texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._coordinates import ON_A_LINE, Coordinates, numbers_of

@@ -180,14 +180,16 @@ def is_categorical(column: Series) -> bool:
     return hasattr(column.dtype, "categories") and hasattr(column.dtype, "ordered")
 
 
-def replace_columns(table: DataFrame, kept: list[Any], columns: dict[Any, DataFrame]) -> DataFrame:
-    """Some columns of a table, with others in the place of these."""
+def replace_columns(
+    table: DataFrame, unchanged: list[Any], columns: dict[Any, DataFrame]
+) -> DataFrame:
+    """Columns of a table, some unchanged, and others with new ones in their places."""
     cells, names = [], []
     for position, name in enumerate(table.columns):
         if name in columns:
             cells += [column.set_axis(table.index) for _, column in columns[name].items()]
             names += list(columns[name].columns)
-        elif name in kept:
+        elif name in unchanged:
             cells.append(without_unused_categories(table.iloc[:, position]))
             names.append(name)
     replaced = type(table)(dict(enumerate(cells)), index=table.index)

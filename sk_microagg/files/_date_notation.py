@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from sk_microagg.files._column_kinds import Texts
+from sk_microagg.files._cells import Texts
 
 EPOCH = datetime(1970, 1, 1)
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import MOST_DECIMALS
-
-if TYPE_CHECKING:
-    from sk_microagg.files._column_kinds import Texts
+from sk_microagg.files._cells import Texts
 
 # A percent sign, a currency sign, or the code of a currency.
 SYMBOL = r"%|‰|\p{Sc}|EUR|USD|GBP|CHF|JPY"

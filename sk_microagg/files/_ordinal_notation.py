@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from sk_microagg._utils._missing import n_people, take_units
+from sk_microagg.files._cells import Texts
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import refuse_others
-
-if TYPE_CHECKING:
-    from sk_microagg.files._column_kinds import Texts
-    from sk_microagg.files._number_notation import Numbers
+from sk_microagg.files._number_notation import Numbers
 
 
 @dataclass(frozen=True)

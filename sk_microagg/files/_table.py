@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sk_microagg._utils._writing import released_file
-from sk_microagg.files._column_kinds import Column, column_of_text, column_of_type, without_missing
+from sk_microagg.files._cells import Column, without_missing
+from sk_microagg.files._column_kinds import column_of_text, column_of_type
 from sk_microagg.files._csv_files import read_csv, write_csv
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._excel_files import read_xlsx, write_xlsx

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._tables import MISSING
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._format import Format
 from sk_microagg.files._number_notation import NumberNotation
 from sk_microagg.files._ordinal_notation import OrdinalNotation

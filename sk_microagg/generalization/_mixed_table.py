@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._utils._similar import warn_of_similar_values
 from sk_microagg._utils._tables import (
     as_table,
     cells_of,
@@ -20,6 +19,7 @@ from sk_microagg._utils._tables import (
     is_frame,
     is_time,
     missing_cells,
+    warn_of_similar_values,
 )
 from sk_microagg._utils._typing import Codes, Estimator
 from sk_microagg._utils._validation import check_names_differ

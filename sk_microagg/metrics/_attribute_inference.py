@@ -13,7 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import Ridge
 
 from sk_microagg._model._points import Points, SparsePoints
-from sk_microagg._utils._scaling import make_scaler, scale
+from sk_microagg._utils._space import make_scaler, scale
 from sk_microagg._utils._tables import columns_of, import_extra
 from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import (

@@ -147,14 +147,14 @@ class MixedPair:
 def pair_of(estimator: Any, X: Any, release: Any) -> MixedPair:
     """What a fitted TableAggregator anonymized, and its release of these columns."""
     names = list(estimator.kinds_)
-    kept = estimator._table_roles.kept
+    columns = estimator._table_roles.released
     released = Frame(release).table
-    if estimator.categories == "shares" or released.shape[1] != len(kept):
+    if estimator.categories == "shares" or released.shape[1] != len(columns):
         raise ValueError(
-            f"release has {released.shape[1]} columns: it must have the {len(kept)} that "
+            f"release has {released.shape[1]} columns: it must have the {len(columns)} that "
             "fit_transform returns with categories='mode' or 'generalize'."
         )
-    released = released.set_axis(kept, axis=1)[names]
+    released = released.set_axis(columns, axis=1)[names]
     kinds = {
         name: "category"
         for name, kind in estimator.kinds_.items()

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sk_microagg.privacy._base import Constraint
-
-# By the name of the first option.
-CONSTRAINTS: dict[str, type[Constraint]] = {}
+# Classes of constraints, by the names of their first options.
+CONSTRAINTS: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class Front:
     choices: tuple[float, ...]
 
 
-def constraints_from(values: Mapping[str, Any]) -> list[Constraint]:
+def constraints_from(values: Mapping[str, Any]) -> list[Any]:
     """The constraints that values of options ask for; raise ValueError if they contradict."""
     made = [constraint.from_options(values) for _, constraint in sorted(CONSTRAINTS.items())]
     return [constraint for constraint in made if constraint is not None]

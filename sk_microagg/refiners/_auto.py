@@ -18,7 +18,7 @@ from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_verbose
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._anneal import Schedule, anneal
+from sk_microagg.refiners._annealing import Schedule, anneal
 from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange, exchange, warn_if_unfinished

@@ -11,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 
 from sk_microagg.encoding._kinds import NANOSECONDS
-from sk_microagg.files._column_kinds import Column, check_type, column_of_type
+from sk_microagg.files._cells import Column
+from sk_microagg.files._column_kinds import check_type, column_of_type
 from sk_microagg.files._date_notation import DateNotation
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format

@@ -19,7 +19,7 @@ from sk_microagg._utils._formatting import (
     rounded_up,
     whole_percent,
 )
-from sk_microagg._utils._similar import SIMILAR
+from sk_microagg._utils._tables import SIMILAR
 from sk_microagg.encoding._encoder import ADVICE, LOST
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._messages import (

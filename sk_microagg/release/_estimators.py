@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.refiners import REFINERS

@@ -179,7 +179,7 @@ def _write_report(
                 certificate=certificate,  # The report does not repeat the proof.
                 readers_of=file_of_input(request.input),
                 command=request.command,
-                passed=plan.unchanged,
+                unchanged=plan.unchanged,
                 dropped=plan.roles.dropped,
                 target=plan.target(),
                 kinds={column.name: column.kind for column in plan.known},

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import has_types
 from sk_microagg.files._messages import Option, RequestError, one_line, reason

@@ -263,13 +263,13 @@ def check_numbers(request: ReleaseRequest, names: Sequence[str]) -> None:
     for name in names:
         is_allowed, allowed = NUMBERS[name]
         given = getattr(request, name)
-        values = given.values() if isinstance(given, dict) else [given]
-        for value in values:
+        values = given if isinstance(given, dict) else {None: given}
+        for column, value in values.items():
             is_number = isinstance(value, Real) and not isinstance(value, bool)
             if value is not None and not (is_number and is_allowed(value)):
                 text = "{option}: {value!r} must be {allowed}."
                 facts = {"option": Option(name), "value": value, "allowed": allowed}
-                raise RequestError("bad_value", text, **facts)
+                raise RequestError("bad_value", text, column, **facts)
 
 
 def check_values(request: ReleaseRequest) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 from sk_microagg import TableAggregator
 from sk_microagg._utils._formatting import homogeneity_lines, percent, printable, shown
 from sk_microagg.builders import BUILDERS
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._messages import PYTHON, Message, Voice
 from sk_microagg.refiners._chain import name_of
 from sk_microagg.release._request import Roles

@@ -1,13 +1,17 @@
 """What attacks on a release achieve: on identity, attributes and membership."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._formatting import share_in_words, share_of_people
 from sk_microagg._utils._missing import take_units
 from sk_microagg._utils._tables import columns_of
+from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.metrics import record_linkage
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
@@ -36,34 +40,16 @@ class AttackFacts:
     interval_width: float = INTERVAL
 
 
-def measure_attacks(X, release, pair, estimator, fewest, membership, units=None):
-    """Attack a release.
-
-    Parameters
-    ----------
-    X, release : array-like or DataFrame of shape (n_records, n_columns)
-        The anonymized columns, original and released.
-
-    pair : MixedPair or None
-        Both, if they are not numbers.
-
-    estimator : estimator
-        What made the release.
-
-    fewest : int
-        Smallest number of records that a figure may stand for.
-
-    membership : dict or None
-        Arguments for `measure_membership`; None without a target.
-
-    units : ndarray of shape (n_records,), int, or None, default=None
-        Who each record belongs to; None if each belongs to somebody else.
-
-    Returns
-    -------
-    facts : AttackFacts
-        What the attacks achieve.
-    """
+def measure_attacks(
+    X: TableLike,
+    release: TableLike,
+    pair: Any,
+    estimator: Any,
+    fewest: int,
+    membership: dict[Any, Any] | None,
+    units: Array | None = None,
+) -> AttackFacts:
+    """Attack a release."""
     n_records = len(columns_of(X, "X")[0])
     n_jobs = getattr(estimator, "n_jobs", None)
     asked = draw_records(n_records, MOST_ASKED)

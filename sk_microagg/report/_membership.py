@@ -1,6 +1,9 @@
 """What a model that is trained on a release gives away about who was in it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -13,6 +16,7 @@ from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import printable, shown
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
 from sk_microagg._utils._targets import as_target, has_classes
+from sk_microagg._utils._typing import TableLike
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics import membership_inference
@@ -44,25 +48,8 @@ class MembershipFacts:
         return (1.0 + max(found.advantage, found.trained_advantage)) / 2.0
 
 
-def target_of(target, X, passed, estimator):
-    """The values of a target, checked; None if there is none.
-
-    Parameters
-    ----------
-    target : str, array-like or None
-        The target as a user gives it.
-
-    X, passed : array-like, DataFrame or None
-        Where a name is looked up: the table of a TableAggregator, and columns released unchanged.
-
-    estimator : estimator
-        What made the release.
-
-    Returns
-    -------
-    values : Series, ndarray or None
-        A value per record.
-    """
+def target_of(target: Any, X: TableLike, unchanged: Any, estimator: Any) -> Any:
+    """The values of a target, checked; None if there is none."""
     if target is None:
         return None
     if not isinstance(estimator, MicroAggregator | TableAggregator):
@@ -74,7 +61,7 @@ def target_of(target, X, passed, estimator):
         n_records = len(columns_of(X, "X")[0])
         columns = RoleColumns(target, n_records, "target")
         return columns.all_values()[columns.only()]
-    tables = [passed] if hasattr(passed, "columns") else []
+    tables = [unchanged] if hasattr(unchanged, "columns") else []
     if isinstance(estimator, TableAggregator):
         tables.append(Frame(X).table.drop(columns=list(estimator.kinds_)))
     names = list(dict.fromkeys(str(name) for table in tables for name in table.columns))
@@ -86,31 +73,10 @@ def target_of(target, X, passed, estimator):
     return next(table[target] for table in tables if target in table.columns)
 
 
-def measure_membership(X, estimator, target, pair, roles):
-    """Train forests on one half of the records and on its release; attack both.
-
-    Parameters
-    ----------
-    X : array-like or DataFrame of shape (n_records, n_columns)
-        What the estimator was fitted on.
-
-    estimator : MicroAggregator or TableAggregator
-        The estimator; a clone of it anonymizes the members.
-
-    target : pandas.Series or ndarray of shape (n_records,)
-        What the forests predict from the anonymized columns.
-
-    pair : MixedPair or None
-        The anonymized columns, original and released, if they are not numbers.
-
-    roles : dict
-        `sensitive`, `unit` and `strata` of the records, as in `fit`.
-
-    Returns
-    -------
-    facts : MembershipFacts
-        The results of both attacks.
-    """
+def measure_membership(
+    X: Any, estimator: Any, target: Any, pair: MixedPair | None, roles: dict[Any, Any]
+) -> MembershipFacts:
+    """Train forests on one half of the records and on its release; attack both."""
     name = getattr(target, "name", None)
     name = "the target" if name is None else shown_name(name)
     members, others = _halves(target, roles["unit"])
@@ -136,7 +102,7 @@ def measure_membership(X, estimator, target, pair, roles):
         membership_inference(clone(forest).fit(rows, y_in), *known, random_state=0)
         for rows in (points[members], _points(released, pair))
     ]
-    return MembershipFacts(name, len(members), *attacks)
+    return MembershipFacts(name, len(members), attacks[0], attacks[1])
 
 
 def _halves(target, unit):
@@ -194,13 +160,6 @@ def _points(table, pair):
     return points.matrix if isinstance(points, SparsePoints) else points
 
 
-def shown_name(name):
-    r"""A name from a table, of any type, as it is read in a list and on a page.
-
-    Examples
-    --------
-    >>> from sk_microagg.report._membership import shown_name
-    >>> print(", ".join(map(shown_name, ["Height, cm", "", "tab\t", 3])))
-    'Height, cm', '', 'tab\t', 3
-    """
+def shown_name(name: Any) -> str:
+    r"""A name from a table, of any type, as it is read in a list and on a page."""
     return printable(shown(str(name)))

@@ -5,11 +5,15 @@ value of a sensitive column is among them: who knows all records but one could o
 more of that one than the release tells.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._formatting import is_share_large, rounded_down, rounded_up
+from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
 from sk_microagg.metrics._diversity import homogeneity_of_both
 from sk_microagg.privacy import TCloseness
@@ -23,7 +27,7 @@ class Demand:
     """A constraint that the estimator was asked to keep."""
 
     name: str
-    is_met: bool
+    is_met: bool | None
     needs: str = "sensitive values"
 
 
@@ -47,10 +51,10 @@ class BeyondK:
     columns: list
     unchecked: list
     on_units: list
-    n_units: int
-    unit_share: float
+    n_units: int | None
+    unit_share: float | None
     is_share_large: bool
-    n_strata: int
+    n_strata: int | None
 
     @property
     def on_columns(self):
@@ -63,25 +67,14 @@ class BeyondK:
         return [*self.on_columns, *self.on_units]
 
 
-def facts_beyond_k(groups, estimator, sensitive=None, unit=None, strata=None):
-    """Measure the groups of a release.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n_samples,)
-        Number of the released row of each record, from 0: equal rows are a group.
-
-    estimator : estimator
-        The fitted estimator that made it.
-
-    sensitive, unit, strata : array-like, Series, DataFrame or None, default=None
-        As in `make_report`.
-
-    Returns
-    -------
-    facts : BeyondK
-        The facts.
-    """
+def facts_beyond_k(
+    groups: Array,
+    estimator: Any,
+    sensitive: TableLike | None = None,
+    unit: TableLike | None = None,
+    strata: TableLike | None = None,
+) -> BeyondK:
+    """Measure the groups of a release."""
     if strata is not None:
         # Equal rows of two strata are told apart by those who see the strata.
         strata = Strata(strata, len(groups))

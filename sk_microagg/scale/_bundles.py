@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sk_microagg._aggregation import aggregate_block
+from sk_microagg._aggregation import Problem, group_block
 from sk_microagg._model._points import (
     MAX_COORDINATES,
     SparsePoints,
@@ -171,12 +171,14 @@ class Aggregate:
         """Labels and groups of the rows of a block, and the points that their loss is about."""
         coding, space = self.row_format.coding, self.space
         averaged = coding.averaged(records, points)
-        labels, groups = aggregate_block(averaged, points, self.rounding, method, seed, rules)
+        problem = Problem(averaged, points, self.rounding, rules)
+        labels, groups = group_block(problem, method, seed)
         units, hidden, kept = rules.units if rules else None, None, points
         if np.isnan(records).any():
-            single_values = space.single_values(records, labels, units)
+            missing = space.missing(records)
+            single_values = space.single_values(missing, labels, units)
             hidden = single_values[:2]
-            kept = with_values(points, *space.stand_ins(records, labels, *hidden))
+            kept = with_values(points, *space.stand_ins(missing, labels, *hidden))
             groups = _without(single_values, groups, points, labels)
         groups = coding.finish(space, groups, records, kept, labels, units, hidden)
         return labels, groups, kept

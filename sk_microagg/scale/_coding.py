@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg._table_space import check_decimals, check_kinds, check_weights
-from sk_microagg._utils._scaling import warn_of_exact_scaler
-from sk_microagg._utils._space import ScaledSpace, fewest_known
+from sk_microagg._utils._space import ScaledSpace, fewest_known, warn_of_exact_scaler
 from sk_microagg._utils._statistics import group_means, squared_error
 from sk_microagg._utils._validation import check_records
 from sk_microagg.encoding._coordinates import Coordinates
@@ -68,7 +67,7 @@ class NumberCoding:
             How much points may differ in another batch.
         """
         space = ScaledSpace(scaler, fewest_known(k))
-        points = space.fit(records, units)
+        points, _ = space.fit(records, units)
         if not space.is_coarse:
             warn_of_exact_scaler(scaler)
         return space, points, space.rounding(records, points)

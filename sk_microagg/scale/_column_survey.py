@@ -10,8 +10,7 @@ import dask
 import numpy as np
 import pandas as pd
 
-from sk_microagg._utils._similar import folded, texts_of, warn_of_similar_values
-from sk_microagg._utils._tables import check_types
+from sk_microagg._utils._tables import check_types, folded, texts_of, warn_of_similar_values
 from sk_microagg.encoding import DateColumn, NumberColumn
 from sk_microagg.encoding._frames import is_categorical
 from sk_microagg.encoding._kinds import kind_of

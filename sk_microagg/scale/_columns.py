@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg.encoding import CategoryColumn, OrdinalColumn
+from sk_microagg.encoding._categories import mode_positions
 from sk_microagg.encoding._frames import can_be_missing, is_categorical, take, with_room
-from sk_microagg.encoding._modes import mode_positions
 from sk_microagg.encoding._numbers import group_averages
 from sk_microagg.scale._column_survey import Values
 

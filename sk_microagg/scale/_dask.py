@@ -16,8 +16,7 @@ from sk_microagg._model._points import routing_of
 from sk_microagg._utils._base import BaseEstimator, __version__, complete_model
 from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._progress import ProgressLine
-from sk_microagg._utils._scaling import make_scaler
-from sk_microagg._utils._space import ScaledSpace
+from sk_microagg._utils._space import ScaledSpace, make_scaler
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._typing import (
     Array,

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 import dask
 import numpy as np
 
-from sk_microagg._utils._similar import warn_of_similar_values, warn_of_spellings
-from sk_microagg._utils._tables import check_types
+from sk_microagg._utils._tables import check_types, warn_of_similar_values, warn_of_spellings
 from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy import DistinctUnits, LDiversity, Rules, TCloseness, UnitShare
 from sk_microagg.privacy._codes import GroupCounts

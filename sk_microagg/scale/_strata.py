@@ -8,6 +8,7 @@ import dask
 import numpy as np
 import pandas as pd
 
+from sk_microagg._model._cells import StratifiedRouter, rows_of_strata
 from sk_microagg._model._points import (
     SparsePoints,
     are_few_coordinates,
@@ -15,7 +16,6 @@ from sk_microagg._model._points import (
     routing_of,
 )
 from sk_microagg._model._router import Router
-from sk_microagg._model._stratified import StratifiedRouter, rows_of_strata
 from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._strata import StratumNames, keys_of
 from sk_microagg.scale._survey import compute_merged

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from marks import in_one_case
 
 from sk_microagg import TableAggregator
 from sk_microagg.cli import main
@@ -21,7 +22,7 @@ def without_one_person():
     return table[table["town"] != SECRET]
 
 
-@pytest.mark.parametrize("categories", ["mode", "shares", "generalize"])
+@in_one_case("categories", ["mode", "shares", "generalize"])
 def test_categories_of_people_who_were_filtered_out(table, categories):
     model = TableAggregator(3, sensitive="home", strata="part", categories=categories)
     assert SECRET in table["town"].cat.categories
@@ -66,6 +67,6 @@ def test_texts_in_the_format_of_the_only_known_cells(tmp_path, n_known, k):
         book.active.cell(i + 2, 2).number_format = f'0.0 "{SECRET}"'
     book.save(tmp_path / "t.xlsx")
     files = [str(tmp_path / name) for name in ("t.xlsx", "o.xlsx")]
-    assert main(["anonymize", *files, "--columns", "age", "-k", str(k), "--quiet"]) == 0
+    assert main(["anonymize", *files, "-q", "age", "-k", str(k), "--quiet"]) == 0
     released = [*openpyxl.load_workbook(files[1]).active["B"]][1:]
     assert {cell.number_format for cell in released} == {"General"}

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from tables.pages import Reader
 
 from sk_microagg import MicroAggregator, TableAggregator
@@ -56,8 +57,8 @@ def test_the_risk_is_no_less_than_what_the_attack_achieves(visits):
     assert right**2 <= found <= largest
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5])
-@pytest.mark.parametrize("kind", [MicroAggregator, TableAggregator])
+@in_one_case("share", [0.3, 0.5])
+@in_one_case("kind", [MicroAggregator, TableAggregator])
 def test_a_bound_stops_the_attack(visits, kind, share):
     people = visits["pid"].to_numpy()
     aggregator = kind(K, privacy=[UnitShare(share)])

@@ -183,7 +183,7 @@ def test_on_the_command_line(tmp_path, capfd, column, options, suffix):
 
 def test_what_an_encoding_lacks(tmp_path, capfd):
     path = write(tmp_path / "t.xlsx", with_one(["A", "B"], "łódź"))
-    options = ["--columns", "age", "--encoding", "latin-1", "-k", "3"]
+    options = ["-q", "age", "--encoding", "latin-1", "-k", "3"]
     assert main(["anonymize", str(path), str(tmp_path / "release.csv"), *options]) == 1
     assert "ł" not in capfd.readouterr().err
 
@@ -192,11 +192,12 @@ def test_what_an_encoding_lacks(tmp_path, capfd):
 def test_on_the_page(tmp_path, capfd, column, options):
     """What the server would send, of the table and of a preview with the same choices."""
     pytest.importorskip("starlette", reason="the page is an extra")
+    from sk_microagg._explore._words import on_the_page
+
     from sk_microagg._cli._parser import make_parser
     from sk_microagg._explore._tables import OpenTable
-    from sk_microagg._explore._words import on_the_page
     from sk_microagg._explore._workers import JOBS
-    from sk_microagg.files._errors import CommandError
+    from sk_microagg.files._messages import RequestError
 
     path = write(tmp_path / "t.csv", column)
     folder = ["--hierarchies", str(tmp_path / "hierarchies")] if "--hierarchies" in options else []
@@ -212,7 +213,7 @@ def test_on_the_page(tmp_path, capfd, column, options):
         elif option in ("--ordinal", "--number", "--date"):
             chosen["kind"], chosen["detail"] = option[2:], value.partition("=")[2]
     sent = []
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(RequestError) as error:
         JOBS["preview"](sent.append, *page.arguments_of_job("preview", settings))
     said = [json.dumps(page.description), json.dumps(sent), on_the_page(error.value)]
     assert quoted_in([*said, *capfd.readouterr()]) == []
@@ -220,9 +221,10 @@ def test_on_the_page(tmp_path, capfd, column, options):
 
 def test_the_page_does_not_count_the_values_of_an_order(tmp_path):
     """Somebody who knows 23 people with an A or a B could ask whether a last one has one, too."""
-    from sk_microagg._cli._parser import make_parser
     from sk_microagg._explore._words import on_the_page
-    from sk_microagg.files._errors import CommandError
+
+    from sk_microagg._cli._parser import make_parser
+    from sk_microagg.files._messages import RequestError
     from sk_microagg.files._table import read_table
     from sk_microagg.release._plan import Plan
 
@@ -232,7 +234,7 @@ def test_the_page_does_not_count_the_values_of_an_order(tmp_path):
         column[n_of_them:] = "C"
         path = write(tmp_path / "t.csv", column)
         options = make_parser().parse_args(["anonymize", str(path), "r.csv", "--ordinal", "x=A<B"])
-        with pytest.raises(CommandError) as error:
+        with pytest.raises(RequestError) as error:
             Plan.of(read_table(str(path)), options)
         said.add(on_the_page(error.value))
     assert len(said) == 1

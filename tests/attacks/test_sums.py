@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from attacks.sums import FITS, UNIT, changed_numbers, draw, fitted, hidden_values, remainder
+from marks import in_one_case
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, RobustScaler, StandardScaler
@@ -72,7 +73,7 @@ class Remembering(StandardScaler):
         return super().fit(X, y, sample_weight)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "scaler",
     [
         MinMaxScaler(),

@@ -82,7 +82,7 @@ def test_three_exact_measurements_are_no_anonymous_table(tmp_path, capsys):
     table = draw(0.01).drop(columns="person")
     table.to_csv(tmp_path / "people.csv", index=False)
     paths = [str(tmp_path / name) for name in ("people.csv", "release.csv", "report.html")]
-    arguments = ["anonymize", *paths[:2], "-k", "5", "--columns", ",".join(KNOWN)]
+    arguments = ["anonymize", *paths[:2], "-k", "5", "-q", ",".join(KNOWN)]
     assert main([*arguments, "--report", paths[2]]) == 0
     out, err = capsys.readouterr()
     assert "100% of the records are unique by what comes out unchanged" in err
@@ -97,7 +97,7 @@ def test_three_exact_measurements_are_no_anonymous_table(tmp_path, capsys):
     assert "100% of the records are unique by weight, height and glucose, 100% of" in page
     assert "Every row" not in page
 
-    assert main(["risk", *paths[:2], "--columns", ",".join(KNOWN)]) == 0
+    assert main(["risk", *paths[:2], "-q", ",".join(KNOWN)]) == 0
     printed = capsys.readouterr().out
     assert f"singled out       {together} the" in printed
 
@@ -140,7 +140,7 @@ def test_the_command_line_tells_what_the_report_tells(tmp_path, capsys):
     table = grouped().assign(sex=np.tile([*"mffff"], 40)).drop(columns="person")
     table.to_csv(tmp_path / "people.csv", index=False)
     paths = [str(tmp_path / name) for name in ("people.csv", "release.csv", "report.html")]
-    arguments = ["anonymize", *paths[:2], "--columns", "age", "--report", paths[2]]
+    arguments = ["anonymize", *paths[:2], "-q", "age", "--report", paths[2]]
     assert main(arguments) == 0
     out, err = capsys.readouterr()
     told = "20% of the records are unique"
@@ -160,7 +160,7 @@ def test_the_command_line_counts_people(tmp_path, capsys):
     alone = table[table.person == 7].assign(sex="m")
     pd.concat([table, *[alone] * 6]).to_csv(tmp_path / "people.csv", index=False)
     paths = [str(tmp_path / name) for name in ("people.csv", "release.csv")]
-    arguments = ["anonymize", *paths, "--columns", "age", "--unit", "person"]
+    arguments = ["anonymize", *paths, "-q", "age", "--unit", "person"]
     assert main(arguments) == 0
     out, err = capsys.readouterr()
     few = "at most 5% of the records are unique by"

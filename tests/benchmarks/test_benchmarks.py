@@ -195,7 +195,7 @@ def test_pipelines_benchmark_trains_in_four_ways(monkeypatch, tmp_path):
 
 @end_to_end
 def test_dask_benchmark_checks_the_release(tmp_path):
-    options = ["--runs", "none:2000", "--columns", "3", "--values", "12"]
+    options = ["--runs", "none:2000", "-q", "3", "--values", "12"]
     options += ["--workers", "1", "--folder", tmp_path]
     _, results = run("scale_dask.py", *options, "--json", tmp_path / "results.json")
     (cell,) = results["cells"]
@@ -435,7 +435,7 @@ def test_mixed_benchmark_compares_releases(tmp_path, data_folder, monkeypatch):
 @end_to_end
 def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
-    options = ["--n", "300", "--d", "2", "--sensitive", "FICA", "--t", "0.25", "--columns", "2"]
+    options = ["--n", "300", "--d", "2", "--sensitive", "FICA", "--t", "0.25", "-q", "2"]
     printed, results = run(
         "constraints.py", *options, "--seconds", "0.5", "--json", tmp_path / "results.json"
     )

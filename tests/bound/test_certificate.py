@@ -2,16 +2,17 @@ from math import inf
 
 import numpy as np
 import pytest
+from marks import in_one_case
 
 from sk_microagg import MicroAggregator
 from sk_microagg._certificate import Certificate, certificate_of, certify
-from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._space import scale
 from sk_microagg.metrics import loss_bound
 
 X = np.random.RandomState(0).gamma(2, size=(60, 2))
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("loss", "bound", "gap", "verdict", "reason"),
     [
         (0.0, 0.0, 0.0, "optimal", "nothing is lost"),

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import sk_microagg
-from sk_microagg._cli import _methods
+from sk_microagg._cli import _commands
 from sk_microagg.cli import main
 
 
@@ -132,7 +132,7 @@ def test_what_stops_a_command(run, monkeypatch, error, code, printed):
     def stop(options):
         raise error
 
-    monkeypatch.setattr(_methods, "run", stop)
+    monkeypatch.setattr(_commands, "methods", stop)
     outcome = run("methods")
     assert outcome.code == code
     assert outcome.err.startswith(printed)
@@ -143,7 +143,7 @@ def test_a_bug_is_not_hidden(run, monkeypatch):
     def fail(options):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(_methods, "run", fail)
+    monkeypatch.setattr(_commands, "methods", fail)
     with pytest.raises(ZeroDivisionError):
         run("methods")
 

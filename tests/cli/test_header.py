@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from sk_microagg.files._errors import CommandError
 from sk_microagg.files._format import Format
+from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import read_table
 
 NUMBERS = [f"{i},{i % 7 * 1.5},{'ab'[i % 2]}" for i in range(4001, 4031)]
@@ -66,7 +66,7 @@ def test_names_that_look_like_values(run, without_header, tmp_path, cells):
 def test_the_first_record_is_a_record_like_others(run, without_header, tmp_path, cells, level):
     output = tmp_path / "out.csv"
     path = without_header(NUMBERS)
-    outcome = run("anonymize", path, output, "--no-header", "--columns", "c1,c2")
+    outcome = run("anonymize", path, output, "--no-header", "-q", "c1,c2")
     assert outcome.code == 0
     release = cells(output)
     assert list(release) == ["c1", "c2", "c3"]
@@ -75,7 +75,7 @@ def test_the_first_record_is_a_record_like_others(run, without_header, tmp_path,
     assert "4001" not in output.read_text()
 
 
-@pytest.mark.parametrize("columns", [[], ["--columns", "c1,c2"]])
+@pytest.mark.parametrize("columns", [[], ["-q", "c1,c2"]])
 def test_the_first_record_of_text_is_not_released(run, without_header, tmp_path, columns):
     output = tmp_path / "out.csv"
     path = without_header(NAMES)
@@ -89,7 +89,7 @@ def test_the_first_record_of_text_is_not_released(run, without_header, tmp_path,
 def test_other_files_without_a_header(write, name):
     content = b"1\t2\n" if name == "t.tsv" else gzip.compress(b"1,2\n")
     path = write(name, content)
-    with pytest.raises(CommandError, match=r"in column 1 of 2 .* --no-header"):
+    with pytest.raises(RequestError, match=r"in column 1 of 2 .* --no-header"):
         read_table(path, None)
     assert read_table(path, Format(header="none")).cells.to_pydict() == {"c1": ["1"], "c2": ["2"]}
 
@@ -105,10 +105,10 @@ def test_blank_lines_before_the_first_record(write):
 @pytest.mark.parametrize("drop", [[], ["--drop", "c1"]])
 def test_risk_of_a_release_without_a_header(run, fails, without_header, tmp_path, name, drop):
     path, output = without_header(NUMBERS), tmp_path / name
-    arguments = ["--no-header", "--columns", "c2", *drop]
+    arguments = ["--no-header", "-q", "c2", *drop]
     assert run("anonymize", path, output, *arguments).code == 0
     assert "seems to have no header" in fails("risk", path, output)
-    outcome = run("risk", path, output, "--no-header", "--columns", "c2")
+    outcome = run("risk", path, output, "--no-header", "-q", "c2")
     assert outcome.code == 0
     assert "records           30\n" in outcome.out
 

@@ -14,7 +14,7 @@ from sk_microagg.refiners import IteratedLocalSearch
 from sk_microagg.refiners._exchange import FinalExchange
 
 COLUMNS = ["count", "size"]
-ROLES = ["--columns", ",".join(COLUMNS), "--sensitive", "class"]
+ROLES = ["-q", ",".join(COLUMNS), "--sensitive", "class"]
 SEARCH = "interrupted       Ctrl-C ended the search early: the groups are the best found by then\n"
 PROOF = (
     "interrupted       Ctrl-C ended the proof early: the certificate is what was proven by then\n"
@@ -69,7 +69,7 @@ def test_an_interrupted_search_is_released(run, search, press_before, level, tmp
 def test_an_interrupted_search_for_generalized_groups(run, patients, press_before, level, tmp_path):
     press_before(IteratedLocalSearch, "_perturb")
     output = tmp_path / "out.csv"
-    arguments = ["--columns", "age,town", "--drop", "id", "--time-limit", 3600, "--method", "kaim"]
+    arguments = ["-q", "age,town", "--drop", "id", "--time-limit", 3600, "--method", "kaim"]
     outcome = run("anonymize", patients, output, *arguments)
     assert outcome.code == 0
     assert SEARCH in outcome.out

@@ -54,8 +54,9 @@ def test_files(fails, write, tmp_path, name, content, message):
         ),
         (["--engine", "dask", "--na", "-"], "--na needs --engine memory."),
         (
-            ["--columns", "Aeg"],
-            "--columns names 'Aeg', but the columns are 'age', 'town'. Did you mean 'age'?",
+            ["-q", "Aeg"],
+            "--quasi-identifiers names 'Aeg', but the columns are 'age', 'town'. "
+            "Did you mean 'age'?",
         ),
         (
             ["--round", "town=1"],
@@ -91,7 +92,7 @@ def test_names_that_are_empty(fails, write, tmp_path, monkeypatch, names):
 def test_an_option_that_does_not_exist(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["anonymize", "in.csv", "out.csv", "--colums", "age"])
-    assert "--colums age (did you mean --columns?)\n" in capsys.readouterr().err
+    assert "--colums age (did you mean --quasi-identifiers?)\n" in capsys.readouterr().err
 
 
 def test_repeated_options_add_up(run, write, tmp_path):

@@ -213,7 +213,7 @@ def test_empty_columns(run, release, refused, write):
     assert rows == [[str(AGES[i]), "", str(INCOMES[i])] for i in range(N)]
     printed = run("anonymize", path, path.parent / "again.csv", "-k", K).out
     assert "notes: empty (all cells are missing); released: empty cells" in printed
-    line = refused(path, "--columns", "notes", "--force")
+    line = refused(path, "-q", "notes", "--force")
     assert line == "In all columns to anonymize, all values are missing."
 
 

@@ -13,7 +13,7 @@ AGES = [*range(18, 80)]
 def test_the_command_says_it_once(run, write, tmp_path):
     rows = [f"{age},{age % 4 + 1},{'a' * (age % 2)}" for age in [*AGES, 999]]
     path = write("t.csv", "\n".join(["age,state,note", *rows, ""]))
-    command = ["anonymize", path, tmp_path / "o.csv", "-k", 5, "--force", "--columns", "age,state"]
+    command = ["anonymize", path, tmp_path / "o.csv", "-k", 5, "--force", "-q", "age,state"]
     lines = run(*command).err.splitlines()
     assert [line.split(": ")[2:4] for line in lines] == [
         ["age", "999, unlike other values, may stand for missing values"],

@@ -49,7 +49,7 @@ def pipe(tmp_path):
 def test_no_row_is_lost(run, pipe, tmp_path, cells, name):
     path = pipe(name, gzip.compress(CONTENT) if name.endswith(".gz") else CONTENT)
     output = tmp_path / "out.csv"
-    outcome = run("anonymize", path, output, "--columns", "x,y", "--refiner", "none")
+    outcome = run("anonymize", path, output, "-q", "x,y", "--refiner", "none")
     assert outcome.code == 0
     assert f"records           {N_ROWS}\n" in outcome.out
     # All rows of a group are equal, so nothing changes.
@@ -58,7 +58,7 @@ def test_no_row_is_lost(run, pipe, tmp_path, cells, name):
 
 
 def test_risk(run, pipe, write):
-    outcome = run("risk", pipe("pipe.csv", CONTENT), write("t.csv", CONTENT), "--columns", "x")
+    outcome = run("risk", pipe("pipe.csv", CONTENT), write("t.csv", CONTENT), "-q", "x")
     assert outcome.code == 0
     assert f"records           {N_ROWS}\n" in outcome.out
 
@@ -73,7 +73,7 @@ def test_a_header_that_comes_late(run, pipe, tmp_path):
 @pytest.mark.parametrize("is_file", [False, True])
 def test_standard_input(command, tmp_path, write, is_file):
     arguments = [*command, "anonymize", "/dev/stdin", tmp_path / "out.csv", "--quiet"]
-    arguments += ["--columns", "x,y", "--refiner", "none"]
+    arguments += ["-q", "x,y", "--refiner", "none"]
     if is_file:
         with open(write("t.csv", CONTENT), "rb") as file:
             subprocess.run(arguments, stdin=file, check=True, timeout=100)

@@ -34,12 +34,12 @@ def test_printable():
 @pytest.mark.parametrize("drop", [False, True])
 def test_names_in_the_output(run, evil, tmp_path, drop):
     drop = ["--drop", f'"id{EVIL}"'] if drop else []
-    outcome = run("anonymize", evil, tmp_path / "out.csv", "--columns", f'"{EVIL}"', *drop)
+    outcome = run("anonymize", evil, tmp_path / "out.csv", "-q", f'"{EVIL}"', *drop)
     assert outcome.code == 0
     assert is_harmless(outcome)
     assert SHOWN in " ".join(outcome.out.split())
     assert (outcome.err == "") == bool(drop)
-    outcome = run("risk", evil, tmp_path / "out.csv", "--columns", f'"{EVIL}"')
+    outcome = run("risk", evil, tmp_path / "out.csv", "-q", f'"{EVIL}"')
     assert outcome.code == 0
     assert is_harmless(outcome)
     assert "\n" + SHOWN in outcome.out  # in the table of columns
@@ -48,7 +48,7 @@ def test_names_in_the_output(run, evil, tmp_path, drop):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--columns", "nothing"], "the columns are"),
+        (["-q", "nothing"], "the columns are"),
         (["--number", "z"], "cells are numbers, some are not"),
         (["--hierarchies", "hierarchies"], "that is not a leaf"),
         (["--report", f"{EVIL}/r.html"], "is not a folder"),
@@ -67,7 +67,7 @@ def test_names_of_files(run, numbers, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = EVIL.replace("/", "") + ".csv"
     numbers.rename(name)
-    columns = ["--columns", "count,size"]
+    columns = ["-q", "count,size"]
     outcome = run("anonymize", name, f"out{name}", *columns)
     assert outcome.code == 0
     assert is_harmless(outcome)

@@ -36,7 +36,7 @@ def stderr_on_terminal(terminal, monkeypatch):
 @pytest.fixture
 def search(patients, tmp_path):
     """Arguments of a command that searches."""
-    columns = ["--columns", "age,town,height,weight", "--drop", "id", "--sensitive", "note"]
+    columns = ["-q", "age,town,height,weight", "--drop", "id", "--sensitive", "note"]
     return ["anonymize", patients, tmp_path / "out.csv", *columns, "--time-limit"]
 
 

@@ -14,12 +14,12 @@ from sk_microagg.metrics import record_linkage, uniqueness
 @pytest.fixture
 def release(run, numbers, tmp_path):
     path = tmp_path / "release.csv"
-    assert run("anonymize", numbers, path, "--columns", "count,size").code == 0
+    assert run("anonymize", numbers, path, "-q", "count,size").code == 0
     return path
 
 
 def test_a_release_of_numbers(run, numbers, release, cells):
-    outcome = run("risk", numbers, release, "--columns", "count,size", "--jobs", 2)
+    outcome = run("risk", numbers, release, "-q", "count,size", "--jobs", 2)
     assert outcome.code == 0
     assert outcome.err == ""
     X, released = (
@@ -69,7 +69,7 @@ def test_text_dates_and_missing_values_are_known_to_the_intruder(run, write):
     assert printed_share(printed, "linked") == pytest.approx(expected.linked, abs=0.02)
     share = printed_share(printed, "re-identified")
     assert share == pytest.approx(expected.expected_matches, abs=0.02)
-    assert share > 2 * printed_share(run("risk", before, after, "--columns", "town").out, "re-i.*")
+    assert share > 2 * printed_share(run("risk", before, after, "-q", "town").out, "re-i.*")
     assert "are numbers or dates\ncolumns           visit\n" in printed
 
 
@@ -83,7 +83,7 @@ def test_of_an_interval_the_intruder_takes_the_middle(run, write, columns):
     ]
     before = write("before.csv", "age,town,visit\n" + "".join(rows))
     after = write("after.csv", "age,town,visit\n" + "".join(np.repeat(released, 5)))
-    printed = run("risk", before, after, "--columns", columns).out
+    printed = run("risk", before, after, "-q", columns).out
     assert "anonymity level   1 before, 5 after" in printed
     assert printed_share(printed, "linked") == 1.0
     assert printed_share(printed, "re-identified") == 0.2
@@ -91,8 +91,8 @@ def test_of_an_interval_the_intruder_takes_the_middle(run, write, columns):
 
 def test_formats_may_differ(run, numbers, tmp_path):
     output = tmp_path / "out.parquet"
-    run("anonymize", numbers, output, "--columns", "count,size")
-    assert "1 before, 5 after" in run("risk", numbers, output, "--columns", "count,size").out
+    run("anonymize", numbers, output, "-q", "count,size")
+    assert "1 before, 5 after" in run("risk", numbers, output, "-q", "count,size").out
 
 
 def test_the_original_itself(run, numbers):
@@ -111,8 +111,8 @@ def test_a_constant_column(run, write):
     [
         ("count,size\n1,2\n", [], "has 40 rows, but .* has 1"),
         ("x,y\n1,2\n", [], "have no column in common"),
-        ("x,y\n1,2\n", ["--columns", "count"], "but the columns are 'x', 'y'"),
-        ("x,y\n1,2\n", ["--columns", "x"], "but the columns are 'count', 'size', 'class'"),
+        ("x,y\n1,2\n", ["-q", "count"], "but the columns are 'x', 'y'"),
+        ("x,y\n1,2\n", ["-q", "x"], "but the columns are 'count', 'size', 'class'"),
         ("", [], "is empty"),
         ("count\n" + "1e999\n" * 40, [], "infinity"),
     ],
@@ -131,7 +131,7 @@ def shuffled(release, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("columns", [[], ["--columns", "count,size"], ["--columns", "count"]])
+@pytest.mark.parametrize("columns", [[], ["-q", "count,size"], ["-q", "count"]])
 def test_rows_in_another_order(run, numbers, release, shuffled, columns):
     in_order = run("risk", numbers, release, *columns).out
     outcome = run("risk", numbers, shuffled, *columns)
@@ -158,12 +158,12 @@ def test_rows_in_another_order(run, numbers, release, shuffled, columns):
 def test_few_rows_in_another_order(run, write):
     before = write("before.csv", "a,b\n1,x\n2,y\n3,z\n")
     after = write("after.csv", "a,b\n2,y\n2,x\n2,z\n")
-    assert "not row by row" in " ".join(run("risk", before, after, "--columns", "a").out.split())
+    assert "not row by row" in " ".join(run("risk", before, after, "-q", "a").out.split())
 
 
 def test_other_columns_may_hold_anything(run, tmp_path):
     table = pa.table({"a": [1.0, 2.0, 3.0], "b": [[1], [2], [3]], "c": [float("inf")] * 3})
     pq.write_table(table, tmp_path / "t.parquet")
-    outcome = run("risk", tmp_path / "t.parquet", tmp_path / "t.parquet", "--columns", "a")
+    outcome = run("risk", tmp_path / "t.parquet", tmp_path / "t.parquet", "-q", "a")
     assert outcome.code == 0
     assert "linked            100%" in outcome.out

@@ -16,7 +16,7 @@ from sk_microagg.metrics import (
     units_per_group,
 )
 
-COLUMNS = ["--columns", "age,size"]
+COLUMNS = ["-q", "age,size"]
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_sensitive_column_that_is_not_released(run, visits, release, tmp_path)
 
 def test_generalized_release(run, visits, tmp_path):
     path = tmp_path / "out.csv"
-    arguments = ["--columns", "age,illness", "--drop", "patient,size"]
+    arguments = ["-q", "age,illness", "--drop", "patient,size"]
     assert run("anonymize", visits, path, *arguments, "-k", 4).code == 0
     printed = run("risk", visits, path, "--sensitive", "cost", "--unit", "patient").out
     table = pd.read_csv(path, dtype={"age": str}, keep_default_na=False)
@@ -137,8 +137,11 @@ def test_generalized_release(run, visits, tmp_path):
     [
         (["--sensitive", "ilness"], "--sensitive names 'ilness', but the columns are 'patient', "),
         (["--unit", "person"], "--unit names 'person', but the columns are 'patient', "),
-        (["--sensitive", "age"], "Column 'age' is named by --columns and by --sensitive."),
-        (["--unit", "age"], "Column 'age' is named by --columns and by --unit."),
+        (
+            ["--sensitive", "age"],
+            "Column 'age' is named by --quasi-identifiers and by --sensitive.",
+        ),
+        (["--unit", "age"], "Column 'age' is named by --quasi-identifiers and by --unit."),
         (
             ["--sensitive", "patient", "--unit", "patient"],
             "Column 'patient' is named by --sensitive and by --unit.",

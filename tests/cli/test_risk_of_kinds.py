@@ -50,7 +50,7 @@ def test_dates_are_refused_as_by_anonymize(run, fails, tables, tmp_path):
     assert fails("anonymize", path, output, *MARKS) == line
     assert run("anonymize", path, output, *MARKS, *DATE).code == 0
     assert fails("risk", path, output, *MARKS) == line
-    assert fails("risk", path, output, *MARKS, "--columns", "pay", "--sensitive", "born") == line
+    assert fails("risk", path, output, *MARKS, "-q", "pay", "--sensitive", "born") == line
     dates, texts = (
         linked(run("risk", path, output, *MARKS, option, "born"))
         for option in ("--date", "--categorical")
@@ -85,7 +85,7 @@ def test_what_is_no_value_is_compared_as_text(run, write, values):
 
 
 def test_kinds_of_columns_that_are_not_compared(fails, tables):
-    line = fails("risk", tables[0], tables[0], "--columns", "pay", "--date", "born")
+    line = fails("risk", tables[0], tables[0], "-q", "pay", "--date", "born")
     assert line == "--date names 'born', which is not compared."
 
 
@@ -103,5 +103,5 @@ def test_names_that_could_be_several_or_none(run, write):
 @pytest.mark.parametrize("columns", ["age", "age,height"])
 def test_correlations_need_two_columns(run, write, columns):
     path = write("t.csv", "age,height\n" + "".join(f"{i},{i % 5}\n" for i in range(20)))
-    printed = run("risk", path, path, "--columns", columns).out
+    printed = run("risk", path, path, "-q", columns).out
     assert ("correlations" in printed) == ("," in columns)

@@ -80,7 +80,7 @@ def test_risk_reads_standard_input(run, stdin, write):
 
 def test_json(run, write, tmp_path):
     table = write("t.csv", TABLE)
-    outcome = run("anonymize", table, tmp_path / "out.csv", "-k", 4, "--json", "--columns", "age")
+    outcome = run("anonymize", table, tmp_path / "out.csv", "-k", 4, "--json", "-q", "age")
     *columns, release = map(json.loads, outcome.out.splitlines())
     assert outcome.err == ""
     assert columns == [
@@ -120,7 +120,7 @@ def test_json(run, write, tmp_path):
 
 def test_json_beside_the_table(run, stdin):
     stdin(b"id," + TABLE.replace(b"\r\n2", b"\r\n%d,2") % (*range(8),))
-    outcome = run("anonymize", "-", "-", "-k", 4, "--json", "--columns", "age,height")
+    outcome = run("anonymize", "-", "-", "-k", 4, "--json", "-q", "age,height")
     assert outcome.out.startswith("id,age,height\r\n")
     warning, *columns, release = map(json.loads, outcome.err.splitlines())
     assert warning["type"] == "warning"

@@ -36,7 +36,7 @@ def file(request, wages, tmp_path):
 # Dask itself causes this warning with newer versions of pandas.
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 def test_what_determines_anonymized_columns(run, file):
-    outcome = run("anonymize", *file, "--columns", KNOWN)
+    outcome = run("anonymize", *file, "-q", KNOWN)
     assert outcome.code == 0
     assert "warning: unchanged, expersq determines exper, or nearly so; use --drop" in outcome.err
     assert "d1981, d1982, d1983 and d1984 determine year, or nearly so" in outcome.err
@@ -46,12 +46,12 @@ def test_what_determines_anonymized_columns(run, file):
 def test_a_report_names_what_determines_others(run, wages, tmp_path):
     wages.to_csv(tmp_path / "wages.csv", index=False)
     files = [tmp_path / "wages.csv", tmp_path / "release.csv"]
-    options = ["--columns", KNOWN, "--drop", "d1981,d1982,d1983,d1984", "--sensitive"]
+    options = ["-q", KNOWN, "--drop", "d1981,d1982,d1983,d1984", "--sensitive"]
     run("anonymize", *files, *options, "expersq,union", "--report", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Released unchanged, expersq determines exper, or nearly so." in page
     assert "✓" not in page
-    outcome = run("risk", *files, "--columns", KNOWN)
+    outcome = run("risk", *files, "-q", KNOWN)
     assert "determined        expersq determines exper, or nearly so\n" in outcome.out
 
 
@@ -69,7 +69,7 @@ def test_strata_determine_without_harm(run, wages, tmp_path):
 def test_as_json(run, wages, tmp_path):
     wages[["age", "exper", "union"]].to_csv(tmp_path / "wages.csv", index=False)
     files = [tmp_path / "wages.csv", tmp_path / "release.csv"]
-    outcome = run("anonymize", *files, "--columns", "age,exper", "--json")
+    outcome = run("anonymize", *files, "-q", "age,exper", "--json")
     found = json.loads(outcome.out.splitlines()[-1])["singled_out"]
     assert found["columns"] == ["union"]
     assert found["unique"] == 0
@@ -86,7 +86,7 @@ def test_people_are_counted(run, wages, tmp_path):
     columns = ["person", "age", "exper", "measured"]
     wages.loc[wages.index.repeat(3), columns].to_csv(tmp_path / "wages.csv", index=False)
     files = [tmp_path / "wages.csv", tmp_path / "release.csv"]
-    options = ["--unit", "person", "--columns", "age,exper"]
+    options = ["--unit", "person", "-q", "age,exper"]
     outcome = run("anonymize", *files, *options)
     assert " of the records are unique by what comes out unchanged, measured, and" in outcome.err
     assert "determines" not in outcome.err
@@ -102,6 +102,6 @@ def test_people_are_counted_on_dask(run, wages, tmp_path):
     columns = ["person", "age", "exper", "measured"]
     wages.loc[wages.index.repeat(3), columns].to_parquet(tmp_path / "wages.parquet", index=False)
     files = [tmp_path / "wages.parquet", tmp_path / "release.parquet", "--engine", "dask"]
-    outcome = run("anonymize", *files, "--unit", "person", "--columns", "age,exper")
+    outcome = run("anonymize", *files, "--unit", "person", "-q", "age,exper")
     assert outcome.code == 0
     assert "determines" not in outcome.err

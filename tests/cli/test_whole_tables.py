@@ -15,7 +15,7 @@ from sk_microagg import TableAggregator
 
 N, K = 60, 4
 ANONYMIZED = ["age", "ward", "visit", "size", "zip", "smoker", "cost"]
-OPTIONS = ["-k", K, "--columns", ",".join(ANONYMIZED), "--drop", "id"]
+OPTIONS = ["-k", K, "-q", ",".join(ANONYMIZED), "--drop", "id"]
 OPTIONS += ["--ordinal", "size=small<medium<large"]
 SIZES = ["small", "medium", "large"]
 
@@ -156,7 +156,7 @@ def test_shares_have_the_decimal_mark_of_the_file(run, write, tmp_path, cells):
 
 def test_shares_whose_name_is_taken(fails, write, tmp_path):
     path = write("t.csv", "a,a=x\n" + "x,1\n" * 5)
-    options = ["--columns", "a", "--categories", "shares"]
+    options = ["-q", "a", "--categories", "shares"]
     line = fails("anonymize", path, tmp_path / "out.csv", *options)
     assert line == (
         "--categories shares makes a column named 'a=x', and there is another one: rename that."

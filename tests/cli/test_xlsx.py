@@ -57,7 +57,7 @@ def values_of(path):
 
 def test_types_and_formats_are_kept(run, book, tmp_path):
     output = tmp_path / "out.xlsx"
-    options = ["--sheet", "people", "--columns", "age,born,seen,share", "-k", K]
+    options = ["--sheet", "people", "-q", "age,born,seen,share", "-k", K]
     assert run("anonymize", book, output, *options).code == 0
     header, *rows = cells_of(output)
     assert [cell.value for cell in header] == HEADER
@@ -74,7 +74,7 @@ def test_types_and_formats_are_kept(run, book, tmp_path):
 
 
 def test_the_same_release_is_the_same_file(run, book, tmp_path, monkeypatch):
-    options = ["--sheet", "people", "--columns", "age,born", "-k", K]
+    options = ["--sheet", "people", "-q", "age,born", "-k", K]
     outputs = [tmp_path / "first.xlsx", tmp_path / "later.xlsx"]
     assert run("anonymize", book, outputs[0], *options).code == 0
     later = time.time() + 100_000
@@ -87,7 +87,7 @@ def test_the_same_release_is_the_same_file(run, book, tmp_path, monkeypatch):
 
 def test_categories_and_codes(run, book, tmp_path):
     output = tmp_path / "out.xlsx"
-    options = ["--sheet", "people", "--columns", "age,zip,sex", "-k", K]
+    options = ["--sheet", "people", "-q", "age,zip,sex", "-k", K]
     assert run("anonymize", book, output, *options).code == 0
     rows = values_of(output)[1:]
     assert min(Counter((row[0], row[1], row[5]) for row in rows).values()) >= K
@@ -112,7 +112,7 @@ def test_texts_that_mean_missing_and_unchanged_cells(run, fails, tmp_path):
         book.active.append([30 + i % 2 if i else "nil", ["NA", 5, "x"][i % 3]])
     path, output = tmp_path / "t.xlsx", tmp_path / "out.xlsx"
     book.save(path)
-    options = ["--columns", "age", "-k", 2]
+    options = ["-q", "age", "-k", 2]
     line = fails("anonymize", path, output, *options)
     assert line.startswith("age: about 10 of 10 cells are numbers, 'nil' is not one")
     assert run("anonymize", path, output, *options, "--na", "nil").code == 0
@@ -141,7 +141,7 @@ def test_without_a_header(run, fails, tmp_path):
     path, output = tmp_path / "t.xlsx", tmp_path / "out.xlsx"
     book.save(path)
     assert "seems to have no header" in fails("anonymize", path, output, "-k", 4)
-    assert run("anonymize", path, output, "-k", 4, "--no-header", "--columns", "c1").code == 0
+    assert run("anonymize", path, output, "-k", 4, "--no-header", "-q", "c1").code == 0
     assert values_of(output) == [["c1", "c2"], *[[2, "x"]] * 4]
 
 
@@ -160,7 +160,7 @@ def test_an_empty_sheet(fails, tmp_path):
 
 def test_control_characters(fails, write, tmp_path):
     path = write("t.csv", "x,note\n1,a\x07\n2,a\x07\n")
-    line = fails("anonymize", path, tmp_path / "out.xlsx", "-k", 2, "--columns", "x")
+    line = fails("anonymize", path, tmp_path / "out.xlsx", "-k", 2, "-q", "x")
     assert line.startswith("A cell has a control character, which Excel files cannot hold")
 
 

@@ -8,6 +8,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 import sklearn.datasets
+from marks import in_one_case
 from sklearn.utils import Bunch
 
 from sk_microagg.datasets import _adult, fetch_adult
@@ -23,7 +24,7 @@ N_RECORDS = N_TRAINING + N_TEST
 REAL_SIZES = {
     name: getattr(_adult, name) for name in ("N_TRAINING_RECORDS", "N_TEST_RECORDS", "N_RECORDS")
 }
-every_hierarchy = pytest.mark.parametrize("column", CATEGORICAL)
+every_hierarchy = in_one_case("column", CATEGORICAL)
 
 
 @pytest.fixture(autouse=True)

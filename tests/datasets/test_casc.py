@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 import requests
+from marks import in_one_case
 
 from sk_microagg.datasets import _casc, _downloads, fetch_census, fetch_eia, fetch_tarragona
 from sk_microagg.datasets._casc import CENSUS, EIA, EIA_AMOUNTS, TARRAGONA
@@ -150,7 +151,7 @@ def test_as_frame(own_folder, fetch, source, columns):
     pandas.testing.assert_frame_equal(fetch(as_frame=True, return_X=True), bunch.frame)
 
 
-@pytest.mark.parametrize("variant", [12, 0, None, "11"])
+@in_one_case("variant", [12, 0, None, "11"])
 def test_bad_variant(variant):
     with pytest.raises(ValueError, match=rf"variant={variant!r} must be one of 11, 10"):
         fetch_eia(variant)

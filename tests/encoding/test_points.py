@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose
 from oracles import encoding as oracle
 from tables.mixed import DEEP, UNEVEN
@@ -49,13 +50,13 @@ def test_numbers(seed, share_missing):
         assert variance_of(points) == pytest.approx(1, rel=0.1 if share_missing else 1e-9)
 
 
-@pytest.mark.parametrize("cells", [[1.5] * 6, [1.5, 1.5, 1.5, None, 1.5, None]])
+@in_one_case("cells", [[1.5] * 6, [1.5, 1.5, 1.5, None, 1.5, None]])
 def test_equal_numbers(cells):
     points = points_of(cells, 2, dtype="float64")
     assert_allclose(distances_of(points), oracle.number_distances(cells), atol=1e-12)
 
 
-@pytest.mark.parametrize("n_known", [2, 3])
+@in_one_case("n_known", [2, 3])
 def test_numbers_of_fewer_than_k_records_differ_from_missing_ones_only(n_known):
     cells = [7.5, -3.25, 4.0][:n_known] + [None] * (9 - n_known)
     distances = distances_of(points_of(cells, 4, dtype="float64"))

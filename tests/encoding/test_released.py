@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import encoding as oracle
 from tables.mixed import DEEP, UNEVEN
@@ -72,7 +73,7 @@ def test_the_only_known_number_of_a_group_is_not_released():
     )
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("cells", "dtype", "decimals", "expected"),
     [
         ([1.25, 2.5], "float64", "auto", 1.88),
@@ -220,7 +221,7 @@ def test_median_of_ordinal_values():
 # Dates
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("cells", "expected"),
     [
         (pd.to_datetime(["2024-03-30", "2024-03-31", "2024-04-02"]), "2024-03-31"),

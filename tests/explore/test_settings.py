@@ -71,7 +71,7 @@ def roles_of(request, names):
 
 def typed_again(request, names):
     """The request of the command as it is shown, typed into a shell."""
-    command = shlex.split(shlex.join(arguments_of(request)))
+    command = shlex.split(shlex.join(arguments_of(request, names)))
     return TypedRequest.from_options(make_parser().parse_args(command)).resolve(names)
 
 
@@ -199,7 +199,7 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
     for name in [*names, "n_jobs"]:
         assert getattr(typed, name) == getattr(request, name) == getattr(source.options, name)
     if not given:
-        assert arguments_of(request) == ["anonymize", "table.csv", "release.csv", "-k", "5"]
+        assert arguments_of(request, ["a"]) == ["anonymize", "table.csv", "release.csv", "-k", "5"]
 
 
 @pytest.mark.parametrize(

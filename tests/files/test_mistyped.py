@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._date_notation import DateNotation
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted

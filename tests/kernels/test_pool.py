@@ -144,7 +144,7 @@ def test_refresh_takes_over_a_changed_row(search):
     assert pool.diameter() == oracle.diameter()
 
 
-@pytest.mark.parametrize(("factor", "n_more"), [(1e15, 0), (1e60, 100)])
+@in_one_case(("factor", "n_more"), [(1e15, 0), (1e60, 100)])
 def test_centroid_is_accurate_after_huge_records_have_left(factor, n_more):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 2))
@@ -163,7 +163,7 @@ def test_a_tree_computes_few_distances():
     assert pool.n_distances < 200 * len(X) / 50
 
 
-@pytest.mark.parametrize("n_values", [1, 2])
+@in_one_case("n_values", [1, 2])
 def test_ties_between_all_records_do_not_make_searches_long(n_values):
     X = np.random.default_rng(0).integers(0, n_values, size=(20_000, 3)).astype(float)
     pool = Pool(X, search="tree")
@@ -262,7 +262,7 @@ def test_search_must_be_known():
         Pool(np.zeros((2, 2)), search="grid")
 
 
-@pytest.mark.parametrize("shape", [(0, 2), (2, 0)])
+@in_one_case("shape", [(0, 2), (2, 0)])
 def test_a_pool_needs_records_and_columns(shape):
     with pytest.raises(ValueError, match="has no record or no column"):
         Pool(np.zeros(shape))

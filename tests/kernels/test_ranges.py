@@ -146,7 +146,7 @@ def test_pool_of_hundreds_answers_as_a_scan_does(distance, c, missing, kinds):
     assert_same_as_a_scan_until_empty(rng, some_case(rng, 360, kinds, c, missing), distance)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("seed", range(3))
 def test_pool_finds_values_whose_rate_divides_by_0(seed):
     # With c=0 the content of a leaf is 0, and so is its rate; that of a missing cell is not.
     rng = np.random.default_rng(seed)
@@ -297,7 +297,7 @@ def test_cost_is_right_after_tens_of_thousands_of_moves():
         assert partition.cost == pytest.approx(expected, rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("ask", "message"),
     [
         (lambda p: p.dissolve(2), r"^There is no group 2\.$"),

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from oracles.attacks import share_guessed
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
@@ -196,7 +197,7 @@ def test_the_order_of_released_rows_does_not_matter():
         assert attribute_inference(shuffled, X, column) == attribute_inference(release, X, column)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_names_numbers_frames_and_arrays(frame):
     X = in_units(100)
     release = MicroAggregator(k=4).fit_transform(X)
@@ -221,7 +222,7 @@ def test_the_result_is_frozen():
         found.success = 0.0
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("column", "options", "message"),
     [
         ("z", {}, "^column='z' must be the name of a column or a number below 3"),
@@ -236,7 +237,7 @@ def test_bad_options(column, options, message):
         attribute_inference(X, X, column, **options)
 
 
-@pytest.mark.parametrize("column", [True, [0]])
+@in_one_case("column", [True, [0]])
 def test_what_only_compares_equal_to_a_number_is_no_column_of_an_array(column):
     with pytest.raises(ValueError, match=r"^column=(True|\[0\]) must be"):
         attribute_inference(np.eye(3), np.eye(3), column)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import shares_in_interval, shares_in_ranks
 from tables.numbers import TABLES, in_units
@@ -169,7 +170,7 @@ def test_frames_and_lists_are_accepted(metric, frame):
 # Bad arguments
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("metric", "options", "error", "message"),
     [
         (interval_disclosure, {"width": -0.1}, ValueError, "^width=-0.1 must be a number at least"),
@@ -186,10 +187,10 @@ def test_bad_options(metric, options, error, message):
         metric([[1.0], [2.0]], [[1.0], [2.0]], **options)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "metric", [*METRICS, record_linkage, attribute_changes, correlation_change, propensity_mse]
 )
-@pytest.mark.parametrize(
+@in_one_case(
     ("X", "release", "message"),
     [
         ([[1.0], [2.0]], [[1.0]], r"^release of shape \(1, 1\) must have the shape of X, \(2, 1\)"),
@@ -210,8 +211,8 @@ def test_tables_that_do_not_match_raise(metric, X, release, message):
         metric(X, release)
 
 
-@pytest.mark.parametrize("metric", [attribute_changes, correlation_change, propensity_mse])
-@pytest.mark.parametrize(
+@in_one_case("metric", [attribute_changes, correlation_change, propensity_mse])
+@in_one_case(
     ("X", "message"),
     [([[1.0], [np.nan]], "^Input X contains NaN"), ([[1.0], ["a"]], "^Column 0 of X holds text")],
 )

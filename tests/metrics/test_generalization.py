@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from tables.mixed import ends_of, limited_to_what_is_shown
 
@@ -264,7 +265,7 @@ def test_loss_does_not_depend_on_the_kind_of_table(frame, released_as):
     assert_losses(X, release, np.array([[0.5, 1.0], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]))
 
 
-@pytest.mark.parametrize("transform", ["pandas", "polars"])
+@in_one_case("transform", ["pandas", "polars"])
 def test_a_frame_returned_by_the_estimator(transform):
     X = random_table(3)
     kaim = KAIM(k=3, hierarchies=HIERARCHIES, refiner=None, random_state=0)
@@ -284,7 +285,7 @@ def test_numbers_released_as_numbers():
 # Tables that are not a release of the original
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("row", "column", "label"),
     [
         (0, "age", "31"),
@@ -333,7 +334,7 @@ def test_a_release_of_midpoints_is_refused():
         generalization_loss(X, release)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("options", "error", "message"),
     [
         ({"release": [["*", "*"]]}, ValueError, r"^release of shape \(1, 2\) must .*, \(2, 2\)"),
@@ -361,7 +362,7 @@ def test_bad_arguments(options, error, message):
 # Missing rates
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("X", "cells", "records"),
     [
         ([[1, 2], [3, 4]], 0, 0),
@@ -392,8 +393,8 @@ def test_missing_rates_are_those_of_the_estimator():
     assert record_missing_rate(X) == kaim.record_missing_rate_ == X.isna().any(axis=1).mean()
 
 
-@pytest.mark.parametrize("rate", [value_missing_rate, record_missing_rate])
-@pytest.mark.parametrize(
+@in_one_case("rate", [value_missing_rate, record_missing_rate])
+@in_one_case(
     ("X", "message"),
     [([1, None], "two dimensions, rows and columns"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )

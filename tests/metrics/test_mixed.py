@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import mixed as oracle
 from oracles.missing import known_of, variance
@@ -172,7 +173,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@in_one_case("form", FORMS)
 def test_tables_of_other_libraries(form):
     X = draw()
     release = TableAggregator(k=4).fit_transform(X)
@@ -240,7 +241,7 @@ def test_codes_and_hierarchies_of_the_estimator_are_categories():
     assert_allclose(found["interval_disclosure"], interval_disclosure(*as_text).mean())
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("measure", "message"),
     [
         (lambda X: record_linkage(X, X.iloc[1:]), r"^release of shape \(79, 5\) must have the"),

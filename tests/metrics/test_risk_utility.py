@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
@@ -209,7 +210,7 @@ def test_units_of_an_estimator_that_does_not_know_them():
     assert_array_equal(table["units_per_group"], table["diversity"])
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("options", "error", "message"),
     [
         ({"ks": 5}, TypeError, "^ks=5 must be a list of integers, got int"),

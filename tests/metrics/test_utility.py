@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import changes, correlation_changes
 from sklearn.ensemble import RandomForestClassifier
@@ -86,7 +87,7 @@ def test_constant_columns_are_measured_in_their_own_units():
     assert attribute_changes(release, X)["variance_ratio"].tolist() == [1, 1, 0]
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_names_come_from_frames(frame):
     X = in_units()
     release = MicroAggregator(k=10).fit_transform(X)
@@ -162,8 +163,8 @@ def test_the_change_is_frozen_and_of_plain_floats():
         found.mean = 0.0
 
 
-@pytest.mark.parametrize("metric", [attribute_changes, correlation_change])
-@pytest.mark.parametrize("frame", [np.array, pd.DataFrame, pl.DataFrame])
+@in_one_case("metric", [attribute_changes, correlation_change])
+@in_one_case("frame", [np.array, pd.DataFrame, pl.DataFrame])
 def test_order_of_records_does_not_matter(metric, frame):
     X = in_units()
     release = MicroAggregator(k=10).fit_transform(X)
@@ -179,7 +180,7 @@ def test_order_of_records_does_not_matter(metric, frame):
 # Propensity
 
 
-@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
+@in_one_case("estimator", [None, LogisticRegression()])
 def test_a_copy_cannot_be_distinguished_from_the_original(estimator):
     X = TABLES["normal"](np.random.default_rng(0), 150, 3)
     error = propensity_mse(X, X, estimator=estimator, random_state=0)
@@ -261,7 +262,7 @@ def test_the_given_classifier_stays_unfitted():
     assert not hasattr(estimator, "coef_")
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("options", "error", "message"),
     [
         ({"cv": 1}, ValueError, "^cv=1 must be at least 2 and at most the number of records, 3"),
@@ -281,7 +282,7 @@ def test_bad_options(options, error, message):
         propensity_mse(X, X, **({"cv": 2} | options))
 
 
-@pytest.mark.parametrize("n", [12, 24, 40])
+@in_one_case("n", [12, 24, 40])
 def test_small_tables_are_distinguished_as_well(n):
     X = np.random.default_rng(0).normal(size=(n, 2))
     assert propensity_mse(X, X + 1000, random_state=0) > 0.2

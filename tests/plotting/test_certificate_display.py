@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import QuantileTransformer
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._space import scale
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg.metrics import information_loss, loss_bound
 from sk_microagg.plotting import CertificateDisplay

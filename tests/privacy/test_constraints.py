@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 from scipy.optimize import linprog
@@ -94,7 +95,7 @@ def limit_of(constraint):
     return getattr(constraint, names[type(constraint)])
 
 
-@pytest.mark.parametrize("n_values", [1, 2, 3, 7, 10])
+@in_one_case("n_values", [1, 2, 3, 7, 10])
 def test_equally_frequent_values_have_the_entropy_of_their_number(n_values):
     constraint = LDiversity(n_values, "entropy")
     codes, table = constraint.prepare(np.arange(40 * n_values) % n_values)
@@ -185,7 +186,7 @@ def test_the_largest_share_of_a_union_is_at_most_that_of_a_part(units, cut):
     assert UnitShare(float(max(parts))).accepts(whole)
 
 
-@pytest.mark.parametrize("share", [Fraction(1, 5), Fraction(1, 3), Fraction(3, 10), Fraction(1, 2)])
+@in_one_case("share", [Fraction(1, 5), Fraction(1, 3), Fraction(3, 10), Fraction(1, 2)])
 def test_a_share_of_exactly_the_largest_one_is_accepted(share):
     n = 30
     # As users compute it, a little below or above.
@@ -200,7 +201,7 @@ def test_a_share_of_exactly_the_largest_one_is_accepted(share):
         assert not guards.hold(np.arange(n - 1))
 
 
-@pytest.mark.parametrize("at_most", [1.0, 1 - 1e-12])
+@in_one_case("at_most", [1.0, 1 - 1e-12])
 def test_a_share_of_everything_is_no_constraint(at_most):
     constraint = UnitShare(at_most)
     codes, table = constraint.prepare(np.zeros(3))
@@ -208,8 +209,8 @@ def test_a_share_of_everything_is_no_constraint(at_most):
     assert Guards([constraint.guard(codes, table)]).hold([0, 2])
 
 
-@pytest.mark.parametrize("t", [Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(7, 20)])
-@pytest.mark.parametrize("distance", ["equal", "ordered"])
+@in_one_case("t", [Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(7, 20)])
+@in_one_case("distance", ["equal", "ordered"])
 def test_a_distance_of_exactly_t_is_accepted(t, distance):
     # Half of the table has either value; the share of one is larger by t in the group.
     _, table = TCloseness(distance=distance).prepare(np.arange(30_000) % 2)
@@ -248,7 +249,7 @@ def test_parameters_are_cloned_set_and_pickled(name):
     assert same.measure(codes[:7], table) == copy.measure(codes[:7], table)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("constraint", "error", "message"),
     [
         (LDiversity(0), ValueError, r"l=0 must be an integer of at least 1\."),

@@ -311,8 +311,8 @@ def test_by_name(X):
     assert np.array_equal(names, given)
 
 
-@pytest.mark.parametrize("max_iter", [1, 777, 40_000])
-@pytest.mark.parametrize("n_init", [1, 3])
+@in_one_case("max_iter", [1, 777, 40_000])
+@in_one_case("n_init", [1, 3])
 def test_trace_leads_from_the_initial_partition_to_the_result(X, labels, max_iter, n_init):
     search = Annealing(max_iter=max_iter, n_init=n_init)
     refined = search.refine(X, labels, 4, random_state=0)
@@ -385,7 +385,7 @@ def test_max_iter_ends_the_search_before_the_time_limit(X, labels):
     assert np.array_equal(refined, without)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("hottest", "coldest"), [(1e6, 1e-6), (1e-9, 1e-9), (1e9, 1e9), (0.3, 0.3), (np.float32(1), 1)]
 )
 def test_all_positive_temperatures_are_valid(X, labels, hottest, coldest):

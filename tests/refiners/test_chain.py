@@ -94,7 +94,7 @@ def test_a_step_can_be_replaced():
     assert str(chain) == "Chain(steps=[('decompose', Decompose()), ('local', Exchange())])"
 
 
-@pytest.mark.parametrize("name", ["global", "local__min_iter", "other__max_iter"])
+@in_one_case("name", ["global", "local__min_iter", "other__max_iter"])
 def test_unknown_parameters(name):
     with pytest.raises(ValueError, match="Invalid parameter"):
         decompose_then_search().set_params(**{name: 1})
@@ -111,7 +111,7 @@ def test_clone_and_representation():
     assert chain.get_params()["local__max_iter"] == 3
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("refiners", "names"),
     [
         ([Decompose()], ["decompose"]),

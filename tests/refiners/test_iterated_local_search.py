@@ -46,8 +46,8 @@ def test_about_as_good_as_the_oracle(X, labels):
     assert sse[0] < 1.03 * sse[1]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n_init", [1, 3])
+@in_one_case("seed", range(3))
+@in_one_case("n_init", [1, 3])
 def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed, n_init):
     search = IteratedLocalSearch(max_iter=100, n_init=n_init)
     refined = search.refine(X, labels, 4, random_state=seed)
@@ -119,7 +119,7 @@ def test_starts_are_part_of_the_time_limit(fake_clock, monkeypatch, n_init):
     assert ends[0] - began < 3.3
 
 
-@pytest.mark.parametrize("patience", [1, 20])
+@in_one_case("patience", [1, 20])
 def test_stops_after_n_iter_no_change_iterations_without_improvement(X, labels, patience):
     search = IteratedLocalSearch(max_iter=10**6, n_iter_no_change=patience)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
@@ -127,14 +127,14 @@ def test_stops_after_n_iter_no_change_iterations_without_improvement(X, labels, 
     assert search.n_iter_ == search.trace_[-2, 0] + patience
 
 
-@pytest.mark.parametrize("acceptance", [0, 0.0, 0.8, np.float32(0.5), 1.0, "dynamic"])
+@in_one_case("acceptance", [0, 0.0, 0.8, np.float32(0.5), 1.0, "dynamic"])
 def test_acceptance(X, labels, acceptance):
     search = IteratedLocalSearch(max_iter=80, acceptance=acceptance)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
     assert search.n_iter_ == 80
 
 
-@pytest.mark.parametrize("temperature", [1e-300, 1e-20, 1e300])
+@in_one_case("temperature", [1e-300, 1e-20, 1e300])
 def test_all_positive_temperatures_are_valid(X, labels, temperature):
     search = IteratedLocalSearch(max_iter=300, temperature=temperature)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
@@ -142,7 +142,7 @@ def test_all_positive_temperatures_are_valid(X, labels, temperature):
     assert np.bincount(search.refine(X[:, :1] ** 9, labels, 4, random_state=0)).min() >= 4
 
 
-@pytest.mark.parametrize("n_groups", [1, 2])
+@in_one_case("n_groups", [1, 2])
 def test_with_one_group_there_is_nothing_to_search(n_groups):
     X = np.random.default_rng(0).normal(size=(4 * n_groups + 3, 2))
     search = IteratedLocalSearch(max_iter=50)

@@ -16,8 +16,8 @@ from sk_microagg._bound import _repair
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
-from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination, _anneal
-from sk_microagg.refiners import _recombine as recombination
+from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination, _annealing
+from sk_microagg.refiners import _recombination as recombination
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._selection import Selection
 
@@ -80,7 +80,7 @@ def test_a_partition_better_than_all_runs_is_kept_or_improved(X, labels):
     assert_valid(X, good, refined)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("seed", range(3))
 def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed):
     search = short()
     refined = search.refine(X, labels, 4, random_state=seed)
@@ -219,7 +219,7 @@ def test_one_run_is_the_run_of_annealing(X, seed, set_clock, monkeypatch):
     # Time passes in annealing runs only, where every stage takes a hundredth of a second.
     set_clock(0.0)
     clock = SimpleNamespace(monotonic=itertools.count(step=0.01).__next__)
-    monkeypatch.setattr(_anneal, "time", clock)
+    monkeypatch.setattr(_annealing, "time", clock)
     # With so large a k, time is too short to recombine.
     labels = MDAV().build(X, 20)
     searches = Annealing(time_limit=2.0), Recombination(time_limit=2.0)

@@ -7,7 +7,7 @@ import published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import case
+from marks import case, in_one_case
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
@@ -215,7 +215,7 @@ def test_other_seeds_give_other_labels_if_the_refiner_is_random():
         assert len(results) == (3 if refiner.is_random else 1)
 
 
-@pytest.mark.parametrize("refiner", [DecomposeShrink, LocalSearch, Exchange])
+@in_one_case("refiner", [DecomposeShrink, LocalSearch, Exchange])
 def test_max_iter_limits_the_number_of_iterations(refiner):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4))
@@ -245,7 +245,7 @@ def test_labels_may_be_any_integers(refiner):
         assert np.array_equal(refined, expected), other
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("labels", "message"),
     [
         ([7, 7, 7, -3, -3], "^labels with a group of 2 records.*at least k=3"),
@@ -263,7 +263,7 @@ def test_labels_that_are_not_a_k_partition(labels, message):
             refiner.refine(np.arange(5.0)[:, None], labels, 3)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("X", "k", "error", "message"),
     [
         ([[1.0], [np.nan], [2.0]], 2, ValueError, "Input X contains NaN"),
@@ -282,7 +282,7 @@ def test_bad_records_or_k(X, k, error, message):
         assert not [name for name in vars(refiner) if name.endswith("_")], refiner
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("max_iter", "error"), [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)]
 )
 def test_bad_max_iter(max_iter, error):
@@ -326,8 +326,8 @@ class OverAfter:
         return self.number < 0
 
 
-@pytest.mark.parametrize("step", [split_large_groups, decompose_and_shrink])
-@pytest.mark.parametrize("table", ["normal", "twins", "constant", "line"])
+@in_one_case("step", [split_large_groups, decompose_and_shrink])
+@in_one_case("table", ["normal", "twins", "constant", "line"])
 def test_what_a_deadline_cuts_short_is_a_partition_no_worse(step, table):
     X = {
         "normal": np.random.default_rng(0).normal(size=(90, 3)),

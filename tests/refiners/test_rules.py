@@ -29,7 +29,7 @@ from sk_microagg.refiners import (
 KEEPING = [name for name, refiner in REFINERS.items() if refiner.keeps_rules]
 REFUSING = [name for name in REFINERS if name not in KEEPING]
 every_keeping = pytest.mark.parametrize("name", KEEPING)
-every_refusing = pytest.mark.parametrize("name", REFUSING)
+every_refusing = in_one_case("name", REFUSING)
 
 SHORT = {
     "iterated_local_search": IteratedLocalSearch(max_iter=40),

@@ -136,7 +136,7 @@ def test_columns_of_any_kind_and_roles(report, small_halves, estimator):
         return
     ages = X[["age"]]
     aggregator = MicroAggregator(K)
-    page, _ = report(ages, aggregator, passed=X[["ill"]], target="ill", unit=np.arange(300) // 2)
+    page, _ = report(ages, aggregator, unchanged=X[["ill"]], target="ill", unit=np.arange(300) // 2)
     assert share(page.row("Membership, original")[0]) > 0.4
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import sk_microagg._certificate
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._space import scale
 from sk_microagg.metrics import loss_bound
 from sk_microagg.refiners import Annealing, IteratedLocalSearch
 from sk_microagg.report import make_report

@@ -13,7 +13,7 @@ from marks import slow_but_first  # noqa: E402
 from tables.on_dask import NAMES, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
 
 from sk_microagg import MicroAggregator  # noqa: E402
-from sk_microagg._utils._similar import SIMILAR  # noqa: E402
+from sk_microagg._utils._tables import SIMILAR  # noqa: E402
 from sk_microagg.generalization import Hierarchy  # noqa: E402
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group  # noqa: E402
 from sk_microagg.privacy import (  # noqa: E402

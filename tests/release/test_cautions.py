@@ -8,7 +8,7 @@ from sk_microagg.files._table import Table
 from sk_microagg.release._cautions import identifiers
 
 dd = pytest.importorskip("dask.dataframe")
-from sk_microagg._cli import _identifiers_on_dask  # noqa: E402
+from sk_microagg.release import _columns_on_dask  # noqa: E402
 from sk_microagg.release._columns_on_dask import count_on_dask, identifiers_on_dask  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
@@ -57,7 +57,7 @@ def test_of_categories_and_nan():
 @pytest.mark.parametrize("n_parts", [1, 7])
 @pytest.mark.parametrize("n_keys", [100_000, 40])
 def test_on_dask(monkeypatch, n_parts, n_keys):
-    monkeypatch.setattr(_identifiers_on_dask, "N_KEYS", n_keys)
+    monkeypatch.setattr(_columns_on_dask, "N_KEYS", n_keys)
     frame = dd.from_pandas(pd.DataFrame(COLUMNS), npartitions=n_parts)
     names = identifiers_on_dask(count_on_dask(frame, list(COLUMNS)), list(COLUMNS))
     if n_keys < N:  # A sample is not exact between 89% and 91%.
@@ -82,7 +82,7 @@ ENGINES = [(".csv", "out.csv", "memory"), (".parquet", "out", "dask")]
 @pytest.mark.parametrize(("suffix", "output", "engine"), ENGINES)
 def test_at_most_five_lines_and_a_count(run, table, tmp_path, suffix, output, engine):
     arguments = [table.with_suffix(suffix), tmp_path / output, "--engine", engine, "--quiet"]
-    *lines, last, together = run("anonymize", *arguments, "--columns", "x").err.splitlines()
+    *lines, last, together = run("anonymize", *arguments, "-q", "x").err.splitlines()
     assert [line.split("'")[1] for line in lines] == ["id0", "id1", "id2", "id3", "id4"]
     assert all(line.startswith("sk-microagg: warning: column ") for line in lines)
     assert last == "sk-microagg: warning: and 12 more"
@@ -93,5 +93,5 @@ def test_at_most_five_lines_and_a_count(run, table, tmp_path, suffix, output, en
 @pytest.mark.parametrize(("suffix", "output", "engine"), ENGINES)
 def test_columns_that_do_not_come_out_as_they_are(run, table, tmp_path, suffix, output, engine):
     arguments = [table.with_suffix(suffix), tmp_path / output, "--engine", engine, "--quiet"]
-    arguments += ["--columns", "x", "--drop", ",".join(f"id{j}" for j in range(17))]
+    arguments += ["-q", "x", "--drop", ",".join(f"id{j}" for j in range(17))]
     assert run("anonymize", *arguments) == (0, "", "")

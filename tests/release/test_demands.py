@@ -10,14 +10,14 @@ import pytest
 from sk_microagg._utils._formatting import rounded_up
 from sk_microagg.metrics import closeness, homogeneity, unit_share
 from sk_microagg.privacy import LDiversity, TCloseness
-from sk_microagg.release._demands import privacy_facts
+from sk_microagg.release._demands import facts_on_demands
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
 ENGINES = {"memory": [], "dask": ["--engine", "dask"]}
 KNOWN = ["age", "height"]
-COLUMNS = ["--columns", "age,height"]
+COLUMNS = ["-q", "age,height"]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
@@ -147,7 +147,7 @@ def test_closeness_of_text_and_numbers(anonymize, visits, engine):
     ],
 )
 def test_figures_are_rounded_to_the_safe_side(constraint, figure, words):
-    ((line,),) = privacy_facts(None, [constraint], [figure], None, 5).values()
+    ((line,),) = facts_on_demands(None, [constraint], [figure], None, 5).values()
     assert words in line
 
 
@@ -257,7 +257,7 @@ def test_only_one_group_is_close_enough(anonymize, engine):
 @every_engine
 def test_people_with_several_rows(anonymize, engine):
     options = ["--drop", "patient,cost,height", "--quiet"]
-    outcome, _ = anonymize(engine, *options, columns=["--columns", "age"])
+    outcome, _ = anonymize(engine, *options, columns=["-q", "age"])
     line, *others = outcome.err.splitlines()
     assert line == (
         "sk-microagg: warning: patient: 39 people have 300 rows; k counts rows. Use --unit patient"
@@ -334,8 +334,8 @@ def test_refused_before_reading_in_one_engine(fails, write, tmp_path):
     [
         (["--sensitive", "illness"], "--sensitive names 'illness', but the columns are 'patient'"),
         (["--unit", "person"], "--unit names 'person', but the columns are"),
-        (["--sensitive", "age"], "Column 'age' is named by --columns and by --sensitive"),
-        (["--unit", "age"], "Column 'age' is named by --columns and by --unit"),
+        (["--sensitive", "age"], "Column 'age' is named by --quasi-identifiers and by --sensitive"),
+        (["--unit", "age"], "Column 'age' is named by --quasi-identifiers and by --unit"),
         (["--drop", "cost", "--sensitive", "cost"], "is named by --drop and by --sensitive"),
         (["--sensitive", "cost", "--unit", "cost"], "is named by --sensitive and by --unit"),
         ([*SENSITIVE, "--l", 5], "l=5 must be at most the number of different values in the sens"),
@@ -360,7 +360,7 @@ def test_what_a_table_cannot_satisfy(fails, source, tmp_path, engine, arguments,
     ("arguments", "message"),
     [
         (["--strata", "region"], "--strata names 'region', but the columns are"),
-        (["--strata", "age"], "Column 'age' is named by --columns and by --strata"),
+        (["--strata", "age"], "Column 'age' is named by --quasi-identifiers and by --strata"),
         (["--strata", "ward", "-k", 200], "every stratum must have at least k=200"),
         (["--strata", "ward", "--unit", "patient", "-k", 35], "as one group. Merge"),
     ],

@@ -40,7 +40,7 @@ def folder(table, tmp_path):
     return folder
 
 
-CHOICE = ["--columns", "x,y", "--seed", 3]
+CHOICE = ["-q", "x,y", "--seed", 3]
 
 
 def by_place(release):
@@ -100,19 +100,19 @@ def test_rows_in_transit_are_removed(run, fails, folder, tmp_path, tmp_path_fact
     temporary = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     arguments = ["anonymize", folder, tmp_path / "out", *CHOICE, "--engine", "dask", "--shuffle"]
-    from sk_microagg._cli import _release_on_dask
+    from sk_microagg.release import _out_of_memory
 
-    gather = _release_on_dask._gather
+    gather = _out_of_memory._gather
 
     def fail(pieces, part, path):
         assert [*temporary.glob("shuffle-*/*.arrow")]
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_release_on_dask, "_gather", fail)
+    monkeypatch.setattr(_out_of_memory, "_gather", fail)
     line = fails(*arguments, "--drop", "place")
     assert line.endswith("out cannot be made: No space left on device.")
     assert not [*temporary.glob("shuffle-*")]
-    monkeypatch.setattr(_release_on_dask, "_gather", gather)
+    monkeypatch.setattr(_out_of_memory, "_gather", gather)
     assert run(*arguments).code == 0
     assert not [*temporary.glob("shuffle-*")]
 
@@ -124,7 +124,7 @@ def test_a_column_with_no_known_value_in_a_part(run, tmp_path):
     for i, note in enumerate([None, "a"]):
         part = pd.DataFrame({"x": range(10), "note": pd.Series([note] * 10, dtype=object)})
         part.to_parquet(folder / f"{i}.parquet", index=False)
-    arguments = ["--columns", "x", "--engine", "dask", "--shuffle"]
+    arguments = ["-q", "x", "--engine", "dask", "--shuffle"]
     assert run("anonymize", folder, tmp_path / "out", *arguments).code == 0
     assert pd.read_parquet(tmp_path / "out")["note"].value_counts().to_dict() == {"a": 10}
 

@@ -48,14 +48,14 @@ DROPPED = ["--drop", ",".join(f"same{j}" for j in range(6))]
 
 
 def test_share_of_the_records(anonymize):
-    told, release = anonymize("--columns", "age,size", *DROPPED, "-k", 5)
+    told, release = anonymize("-q", "age,size", *DROPPED, "-k", 5)
     share = homogeneity(release[["age", "size"]], release["ward"])
     assert 0.5 < share < 1
     assert told == [f"ward: {share:.0%} of the records are in groups that share one value"]
 
 
 def test_five_columns_and_a_count(anonymize):
-    told, _ = anonymize("--columns", "age,size", "-k", 5)
+    told, _ = anonymize("-q", "age,size", "-k", 5)
     assert told == [
         *(f"same{j}: 100% of the records are in groups that share one value" for j in range(5)),
         "and 2 more columns",
@@ -63,7 +63,7 @@ def test_five_columns_and_a_count(anonymize):
 
 
 def test_no_homogeneous_groups(anonymize):
-    assert anonymize("--columns", "age,size", "--drop", f"{DROPPED[1]},ward", "-k", 5)[0] == []
+    assert anonymize("-q", "age,size", "--drop", f"{DROPPED[1]},ward", "-k", 5)[0] == []
 
 
 def test_all_columns_are_anonymized(anonymize):
@@ -77,7 +77,7 @@ def test_adult(run, data_folder, tmp_path):
     path.write_text("\n".join(lines) + "\n")
     outcome = run(
         *("anonymize", path, tmp_path / "release.csv", "-k", 10),
-        *("--columns", ",".join(lines[0].split(",")[:-1])),
+        *("-q", ",".join(lines[0].split(",")[:-1])),
     )
     table = pd.read_csv(tmp_path / "release.csv")
     share = homogeneity(table.drop(columns="salary-class"), table["salary-class"])
@@ -91,9 +91,7 @@ def test_missing_values_are_one_value_however_they_are_written(run, tmp_path):
         {"age": [30, 31, 32, 60, 61, 62], "ward": ["", "NA", " ? ", "a", "b", "c"]}
     )
     table.to_csv(tmp_path / "visits.csv", index=False)
-    outcome = run(
-        "anonymize", tmp_path / "visits.csv", tmp_path / "out.csv", "-k3", "--columns=age"
-    )
+    outcome = run("anonymize", tmp_path / "visits.csv", tmp_path / "out.csv", "-k3", "-qage")
     assert "ward: 50% of the records are in groups that share one value" in outcome.out
 
 
@@ -101,7 +99,7 @@ def test_one_known_value_apart_from_missing_ones(anonymize, visits):
     visits["ill"] = np.where(np.arange(60) % 2, "yes", None)
     visits["same0"] = np.where(visits["age"] < 50, "x", visits["ill"])
     dropped = "same1,same2,same3,same4,same5,id,ward"
-    told, release = anonymize("--columns", "age,size", "--drop", dropped)
+    told, release = anonymize("-q", "age,size", "--drop", dropped)
     classes = release[["age", "size"]]
     share, known = (homogeneity(classes, release["same0"], missing=m) for m in ("value", "ignored"))
     assert 0 < share < known

@@ -1,6 +1,6 @@
 import pytest
 
-from sk_microagg.files._errors import CommandError
+from sk_microagg.files._messages import RequestError
 from sk_microagg.release._plan import read_hierarchies
 
 TOWNS = "Bari;coast;*\nNaples;coast;*\nRome;inland;*\n"
@@ -17,30 +17,30 @@ def folder(tmp_path):
 
 
 def test_a_file_for_a_column(folder):
-    hierarchies = read_hierarchies(folder, ["age", "town"], ["age", "town"])
+    hierarchies = read_hierarchies(str(folder), ["age", "town"], ["age", "town"])
     assert list(hierarchies) == ["town"]
     assert hierarchies["town"].lowest_common("Bari", "Naples") == "coast"
 
 
 def test_hierarchies_of_other_columns_are_not_read(folder):
     (folder / "age.csv").write_text("not;a\nhierarchy")
-    assert list(read_hierarchies(folder, ["age", "town"], ["town"])) == ["town"]
+    assert list(read_hierarchies(str(folder), ["age", "town"], ["town"])) == ["town"]
 
 
 def test_a_file_for_no_column(folder):
-    with pytest.raises(CommandError, match="hierarchy for 'town', but the columns are 'a', 'b'"):
-        read_hierarchies(folder, ["a", "b"], ["a"])
+    with pytest.raises(RequestError, match="hierarchy for 'town', but the columns are 'a', 'b'"):
+        read_hierarchies(str(folder), ["a", "b"], ["a"])
 
 
 @pytest.mark.parametrize("name", ["nowhere", "hierarchies/town.csv"])
 def test_no_folder(folder, name):
-    with pytest.raises(CommandError, match=f"--hierarchies .*{name} cannot be read"):
-        read_hierarchies(folder.parent / name, ["town"], ["town"])
+    with pytest.raises(RequestError, match=rf"hierarchies=.*{name}'?\)? cannot be read"):
+        read_hierarchies(str(folder.parent / name), ["town"], ["town"])
 
 
 def test_no_hierarchy_in_the_folder(tmp_path):
-    with pytest.raises(CommandError, match=r"holds no \.csv file"):
-        read_hierarchies(tmp_path, ["town"], ["town"])
+    with pytest.raises(RequestError, match=r"holds no \.csv file"):
+        read_hierarchies(str(tmp_path), ["town"], ["town"])
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_no_hierarchy_in_the_folder(tmp_path):
 )
 def test_malformed(folder, content, message):
     (folder / "town.csv").write_bytes(content)
-    with pytest.raises(CommandError, match=rf"town\.csv is not a hierarchy: .*{message}"):
-        read_hierarchies(folder, ["town"], ["town"])
+    with pytest.raises(RequestError, match=rf"town\.csv is not a hierarchy: .*{message}"):
+        read_hierarchies(str(folder), ["town"], ["town"])

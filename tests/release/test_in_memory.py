@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg._cli import _in_memory
+from sk_microagg.release import _in_memory
 
 NUMERIC = ["age", "height"]
 MIXED = ["age", "town", "height", "weight"]
 
 
 def names(columns):
-    return "--columns", ",".join(columns)
+    return "-q", ",".join(columns)
 
 
 @pytest.mark.parametrize("columns", [NUMERIC, MIXED, ["town"], ["weight"]])
@@ -121,7 +121,7 @@ def test_generalized_values_are_those_of_kaim(run, patients, tmp_path):
 def test_a_file_of_equal_rows_is_released_byte_for_byte(run, write, tmp_path):
     content = "".join(f"{i},2.5,1.10,NA,\n" for i in range(6))
     path = write("t.csv", "id,x,y,z,\n" + content)
-    run("anonymize", path, tmp_path / "out.csv", "--columns", "x")
+    run("anonymize", path, tmp_path / "out.csv", "-q", "x")
     assert (tmp_path / "out.csv").read_bytes() == path.read_bytes()
 
 
@@ -134,7 +134,7 @@ def test_same_seed_same_bytes(run, patients, tmp_path):
 def test_zip_codes_stay_text(run, write, tmp_path, cells):
     rows = [f"{zip_code},{i}" for i, zip_code in enumerate(["01234", "70174", "01067"] * 4)]
     path = write("t.csv", "\n".join(["zip,n", *rows]))
-    run("anonymize", path, tmp_path / "out.csv", "-k", 2, "--columns", "zip")
+    run("anonymize", path, tmp_path / "out.csv", "-k", 2, "-q", "zip")
     assert cells(tmp_path / "out.csv")["zip"] == cells(path)["zip"]
 
 
@@ -156,7 +156,7 @@ def test_formats(run, patients, tmp_path, cells, name):
 def test_other_separators(run, write, tmp_path, level):
     path = write("t.csv", "a;b\n" + "".join(f"{i};x,y\n" for i in range(10)))
     output = tmp_path / "out.csv"
-    assert run("anonymize", path, output, "--sep", ";", "--columns", "a").code == 0
+    assert run("anonymize", path, output, "--sep", ";", "-q", "a").code == 0
     assert output.read_text().splitlines()[1].endswith(";x,y")
     assert level(output, ["a"], ";") >= 5
 
@@ -164,7 +164,7 @@ def test_other_separators(run, write, tmp_path, level):
 def test_names_with_commas(run, write, tmp_path, level):
     path = write("t.csv", '"a,b",c\n' + "".join(f"{i},x\n" for i in range(10)))
     output = tmp_path / "out.csv"
-    assert run("anonymize", path, output, "--columns", '"a,b"').code == 0
+    assert run("anonymize", path, output, "-q", '"a,b"').code == 0
     assert level(output, ["a,b"]) >= 5
 
 
@@ -187,7 +187,7 @@ def test_hierarchies(run, patients, tmp_path, cells, level, arguments, method, r
     folder.mkdir()
     (folder / "town.csv").write_text("Bari;south;*\nRome;south;*\nMilan;north;*\n")
     output = tmp_path / "out.csv"
-    arguments = ["--hierarchies", folder, "--columns", "age,town", "-k", 20, *arguments]
+    arguments = ["--hierarchies", folder, "-q", "age,town", "-k", 20, *arguments]
     outcome = run("anonymize", patients, output, *arguments)
     assert outcome.code == 0
     assert f"{method}, hierarchies of town\n" in outcome.out
@@ -200,7 +200,7 @@ def test_a_value_that_its_hierarchy_lacks(fails, patients, tmp_path):
     folder = tmp_path / "hierarchies"
     folder.mkdir()
     (folder / "town.csv").write_text("Bari;*\nRome;*\n")
-    arguments = ["--hierarchies", folder, "--columns", "town", "--drop", "id"]
+    arguments = ["--hierarchies", folder, "-q", "town", "--drop", "id"]
     line = fails("anonymize", patients, tmp_path / "out.csv", *arguments)
     assert line == "Column 'town' has a value that is not a leaf of its hierarchy."
 
@@ -213,7 +213,7 @@ def test_a_value_that_its_hierarchy_lacks(fails, patients, tmp_path):
         (b"\x00\xff\x00", [], "binary data"),
         ("a,b\n1,2\n3\n", [], "line 3"),
         ("a,a\n1,2\n", [], "2 columns named 'a'"),
-        ("a,b\n1,2\n", ["--columns", "c"], "the columns are 'a', 'b'"),
+        ("a,b\n1,2\n", ["-q", "c"], "the columns are 'a', 'b'"),
         ("a,b\n1,2\n", ["--drop", "a,b"], "no column left"),
         ("a,b\n1,2\n", ["-k", 2], "k=2 must be at most the number of records, n_samples=1"),
         ("a,b\n1,x\n", ["-k", 2], "k=2 must be at most the number of records, n_samples=1"),
@@ -238,15 +238,15 @@ def test_bad_targets(fails, write, tmp_path, name, force):
 
 def test_a_target_that_exists(fails, run, numbers, write, tmp_path):
     output = write("out.csv", "before")
-    assert "--force" in fails("anonymize", numbers, output, "--columns", "count")
+    assert "--force" in fails("anonymize", numbers, output, "-q", "count")
     assert output.read_text() == "before"
-    assert run("anonymize", numbers, output, "--columns", "count", "--force").code == 0
+    assert run("anonymize", numbers, output, "-q", "count", "--force").code == 0
     assert output.read_text().startswith("count,size,class\n")
 
 
 def test_nothing_is_written_below_k(fails, numbers, tmp_path, monkeypatch):
     monkeypatch.setattr(_in_memory, "anonymity_level", lambda release: 4)
-    line = fails("anonymize", numbers, tmp_path / "out.csv", "--columns", "count,size")
+    line = fails("anonymize", numbers, tmp_path / "out.csv", "-q", "count,size")
     assert line.startswith("A row of the release occurs 4 times, fewer than k=5: nothing was")
 
 
@@ -255,7 +255,7 @@ def test_ctrl_c_while_writing(run, numbers, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("os.replace", interrupt)
-    assert run("anonymize", numbers, tmp_path / "out.csv", "--columns", "count").code == 130
+    assert run("anonymize", numbers, tmp_path / "out.csv", "-q", "count").code == 130
     assert list(tmp_path.iterdir()) == [numbers]
 
 
@@ -267,7 +267,7 @@ def test_a_full_disk(write, tmp_path):
     # The limit begins after all imports, since these may write as well.
     code = """
 import resource, sys
-import sk_microagg._cli._anonymize
+import sk_microagg.release
 from sk_microagg.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 for output in sys.argv[2:]:
@@ -337,7 +337,7 @@ def test_report_comes_after_the_release(run, numbers, tmp_path, fake_report):
 
     fake_report.make_report = fail
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
-    outcome = run("anonymize", numbers, output, "--columns", "count", "--report", report)
+    outcome = run("anonymize", numbers, output, "-q", "count", "--report", report)
     assert outcome.code == 1
     assert outcome.err.endswith("report.html cannot be written: No space left on device.\n")
     assert output.exists()
@@ -345,7 +345,7 @@ def test_report_comes_after_the_release(run, numbers, tmp_path, fake_report):
 
 @pytest.mark.parametrize("name", ["numbers.csv", "out.csv"])
 def test_report_at_the_path_of_a_table(fails, numbers, tmp_path, fake_report, name):
-    arguments = ["--columns", "count", "--report", tmp_path / name, "--force"]
+    arguments = ["-q", "count", "--report", tmp_path / name, "--force"]
     assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
 
 
@@ -353,13 +353,13 @@ def test_report_that_would_replace_the_release(fails, numbers, tmp_path, fake_re
     (tmp_path / "sub").mkdir()
     (tmp_path / "link.html").symlink_to("out.csv")
     for name in ("sub/../out.csv", "link.html"):
-        arguments = ["--columns", "count", "--report", tmp_path / name]
+        arguments = ["-q", "count", "--report", tmp_path / name]
         assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
 
 
 def test_report_without_its_dependencies(fails, numbers, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sk_microagg.report", None)
-    arguments = ["--columns", "count", "--report", tmp_path / "report.html"]
+    arguments = ["-q", "count", "--report", tmp_path / "report.html"]
     assert fails("anonymize", numbers, tmp_path / "out.csv", *arguments).startswith("--report: ")
 
 
@@ -368,7 +368,7 @@ def test_dates_and_booleans_of_parquet(run, tmp_path, level):
     table = pd.DataFrame({"day": [*days] * 4, "ill": [True, False] * 6, "n": range(12)})
     table.to_parquet(tmp_path / "t.parquet")
     output = tmp_path / "out.csv"
-    assert run("anonymize", tmp_path / "t.parquet", output, "--columns", "day,ill").code == 0
+    assert run("anonymize", tmp_path / "t.parquet", output, "-q", "day,ill").code == 0
     assert level(output, ["day", "ill"]) >= 5
     with open(output, newline="") as file:
         assert [row["n"] for row in csv.DictReader(file)] == [str(n) for n in range(12)]
@@ -378,7 +378,7 @@ def test_other_columns_may_hold_anything(run, tmp_path):
     table = pd.DataFrame({"x": range(10), "parts": [[1, 2], [3]] * 5, "raw": [b"a", None] * 5})
     table.to_parquet(tmp_path / "t.parquet")
     output = tmp_path / "out.parquet"
-    assert run("anonymize", tmp_path / "t.parquet", output, "--columns", "x").code == 0
+    assert run("anonymize", tmp_path / "t.parquet", output, "-q", "x").code == 0
     before, after = (pq.read_table(path) for path in (tmp_path / "t.parquet", output))
     assert after.drop_columns("x").equals(before.drop_columns("x"))
 

@@ -16,7 +16,7 @@ def visits(write):
     return write("visits.csv", "\n".join(["age,day,ward,ill", *lines, ""]))
 
 
-COLUMNS = ("--columns", "age,day,ward")
+COLUMNS = ("-q", "age,day,ward")
 
 
 def test_the_report_has_membership(run, visits, tmp_path):

@@ -11,7 +11,7 @@ from sk_microagg._bound import bound_of
 from sk_microagg.metrics import information_loss, optimality_gap
 
 COLUMNS = ["count", "size"]
-CHOSEN = ["--columns", ",".join(COLUMNS), "-k", 4]
+CHOSEN = ["-q", ",".join(COLUMNS), "-k", 4]
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_blocks(run, tmp_path, write, proofs):
 @pytest.mark.usefixtures("fake_clock")
 @pytest.mark.parametrize("columns", ["age,town", "age,weight", "age,town,height,weight"])
 def test_any_columns(run, patients, tmp_path, proofs, columns):
-    arguments = ["--columns", columns, "--drop", "id", "--certificate", 0.3]
+    arguments = ["-q", columns, "--drop", "id", "--certificate", 0.3]
     outcome = run("anonymize", patients, tmp_path / "out.csv", *arguments)
     assert outcome.code == 0
     [(points, k, bound)] = proofs

@@ -41,7 +41,7 @@ def folder(visits, tmp_path):
     return folder
 
 
-CHOICE = ["--columns", "age,height", "--drop", "name", "--engine", "dask"]
+CHOICE = ["-q", "age,height", "--drop", "name", "--engine", "dask"]
 
 
 def test_a_folder(run, folder, visits, tmp_path):
@@ -184,14 +184,14 @@ def test_an_index_is_a_column(run, visits, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--columns", "age,answers"], "Column 'answers' has type list<element: int64>, which"),
-        (["--columns", "age", "--weights", "ward=2"], "names 'ward', which is not anonymized"),
-        (["--columns", "age", "--categorical", "x"], "--categorical names 'x', but the columns"),
-        (["--columns", "nothing"], "the columns are 'name', 'age'"),
+        (["-q", "age,answers"], "Column 'answers' has type list<element: int64>, which"),
+        (["-q", "age", "--weights", "ward=2"], "names 'ward', which is not anonymized"),
+        (["-q", "age", "--categorical", "x"], "--categorical names 'x', but the columns"),
+        (["-q", "nothing"], "the columns are 'name', 'age'"),
         ([*CHOICE, "-k", 91], "k=91 must be at most the number of records"),
-        (["--columns", "age", "--hierarchies", "x"], "--hierarchies needs --engine memory"),
-        (["--columns", "age", "--report", "r.html"], "--report needs --engine memory"),
-        (["--columns", "age", "--refiner", "none", "--time-limit", 1], "no time limit"),
+        (["-q", "age", "--hierarchies", "x"], "--hierarchies needs --engine memory"),
+        (["-q", "age", "--report", "r.html"], "--report needs --engine memory"),
+        (["-q", "age", "--refiner", "none", "--time-limit", 1], "no time limit"),
     ],
 )
 def test_bad_choices(fails, folder, tmp_path, arguments, message):
@@ -202,7 +202,7 @@ def test_bad_choices(fails, folder, tmp_path, arguments, message):
 def test_bad_files(fails, folder, numbers, write, tmp_path):
     (tmp_path / "empty").mkdir()
     bad = write("bad.parquet", "text")
-    dask = ["--engine", "dask", "--columns", "age"]
+    dask = ["--engine", "dask", "-q", "age"]
     for path, message in [
         (tmp_path / "nowhere", "cannot be read: No such file"),
         (numbers, "--engine dask reads .parquet files and folders"),

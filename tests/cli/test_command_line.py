@@ -1,0 +1,183 @@
+"""A request as a command line: for the shells of this system, and read back the same request."""
+
+import shlex
+from dataclasses import fields
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sk_microagg._cli import _command_line
+from sk_microagg._cli._command_line import arguments_of, command_line
+from sk_microagg._cli._parser import make_parser
+from sk_microagg._cli._typed_request import TypedRequest
+from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
+from sk_microagg.release import ReleaseRequest
+from sk_microagg.release._request import LISTS, MAPPINGS, SINGLE
+
+PARSER = make_parser()
+
+WILD = [
+    *("", " ", " pay ", "a", "b", "a,b", "a, b", ",", '"', '""', 'say "hi"', "it's", "-", "--"),
+    *("-k", "--drop", "=", "a=b", "a=b=c", "a=", "=2", "1", "2.5", "<", "low<high", "two\nlines"),
+    *(
+        "tab\there",
+        "\\",
+        "$HOME",
+        "%d",
+        "a;b",
+        "ümlaut",
+        "…",
+        "#",
+        "*",
+        "\r",
+        "a\r\nb",
+        '"a"',
+        "a ",
+    ),
+]
+names = st.one_of(st.sampled_from(WILD), st.text("ab,\"= -<\n'\\", max_size=6))
+# An order and a pattern as they may be typed.
+levels = st.lists(
+    st.text("abc ,\"'=-", min_size=1, max_size=4).map(str.strip), min_size=2, max_size=3
+)
+patterns = st.sampled_from(["%d/%m/%Y", "%Y, %j", '"%Y"', "%d %b %y", "-%Y", "%Y="])
+
+
+@st.composite
+def requests(draw):
+    """A request about columns of a table, and the names of all its columns."""
+    columns = draw(st.lists(names, min_size=1, max_size=6, unique=True))
+    some = st.lists(st.sampled_from(columns), unique=True)
+    one = st.none() | st.sampled_from(columns)
+
+    def about(values, columns=columns):
+        return st.dictionaries(st.sampled_from(columns), values)
+
+    lists = ("drop", "sensitive", "strata", "categorical", "number")
+    request = ReleaseRequest(
+        "in.csv",
+        "out.csv",
+        quasi_identifiers=draw(some) or None,
+        **dict(zip(lists, draw(st.tuples(*[some] * len(lists))), strict=True)),
+        unit=draw(one),
+        target=draw(one),
+        ordinal=draw(about(st.none() | levels)),
+        date=draw(about(st.none() | patterns)),
+        column_weights=draw(about(st.floats(1e-3, 1e3))),
+        decimals=draw(about(st.integers(-15, 15), [None, *columns])),
+        na=draw(st.lists(names, max_size=3)),
+    )
+    return request, columns
+
+
+def read_back(request, columns):
+    """The request that the command line of a request asks for when it is typed."""
+    program, *arguments = shlex.split(command_line(request, columns))
+    assert program == "sk-microagg"
+    return TypedRequest.from_options(PARSER.parse_args(arguments)).resolve(columns)
+
+
+def as_values(request):
+    """All that a request asks for; constraints have no equality of their own."""
+    privacy = [(type(constraint), constraint.get_params()) for constraint in request.privacy]
+    return {**vars(request), "privacy": privacy, "command": None}
+
+
+@given(requests())
+@settings(max_examples=50)
+@example((ReleaseRequest("i.csv", "o.csv", drop=["a,b"]), ["a", "b", "a,b"]))
+@example((ReleaseRequest("i.csv", "o.csv", drop=["a", "b"]), ["a", "b", "a,b"]))
+@example((ReleaseRequest("i.csv", "o.csv", drop=["a,b"]), ["a,b", '"a,b"']))
+@example((ReleaseRequest("i.csv", "o.csv", date={"a": "%Y"}), ["a", "a=%Y"]))
+@example((ReleaseRequest("i.csv", "o.csv", column_weights={"a": 2, "b": 3}), ["a", "b", "a=2,b"]))
+@example((ReleaseRequest("i.csv", "o.csv", ordinal=[""], column_weights={"a": 1 / 3}), ["", "a"]))
+def test_columns_of_any_name_are_read_back(on_posix, asked):
+    request, columns = asked
+    assert as_values(read_back(request, columns)) == as_values(request)
+
+
+def test_all_other_settings_are_read_back(on_posix):
+    request = ReleaseRequest(
+        "my table.csv",
+        "$x.csv",
+        k=7,
+        categories="shares",
+        privacy=[UnitShare(0.25), LDiversity(2, "recursive", 1.5), TCloseness(1 / 3)],
+        method="kaim",
+        builder="cbfs",
+        refiner="none",
+        time_limit=2.5,
+        certificate=1e-7,
+        hierarchies="-h",
+        random_state=2**32 - 1,
+        n_jobs=-2,
+        engine="dask",
+        report="-r.html",
+        shuffle=True,
+        overwrite=True,
+        decimal=",",
+        thousands="'",
+        encoding="latin-1",
+        sep="\t",
+        header="none",
+        sheet="-a\nb",
+    )
+    about_columns = {*LISTS, *SINGLE, *MAPPINGS, "na", "command"}
+    for one in fields(ReleaseRequest):
+        assert one.name in about_columns or getattr(request, one.name) != one.default
+    assert as_values(read_back(request, [])) == as_values(request)
+    for plain in (LDiversity(2), LDiversity(1.5, "entropy")):
+        asked = request.replace(privacy=plain, header="given", sep="-", thousands=" ")
+        assert as_values(read_back(asked, [])) == as_values(asked)
+
+
+@pytest.fixture(scope="module")
+def on_posix():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_command_line, "IS_WINDOWS", False)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("argument", "typed"),
+    [
+        (r"C:\data\table.csv", r"C:\data\table.csv"),
+        ("my table.csv", '"my table.csv"'),
+        # These would be a list, redirections and a variable.
+        ("a,b", '"a,b"'),
+        ("S<M<L.csv", '"S<M<L.csv"'),
+        ("$x", '"$x"'),
+        ("a;\\", '"a;\\\\"'),
+        ('say "no"', r'"say \"no\""'),
+        ("", '""'),
+    ],
+)
+def test_a_command_for_shells_of_windows(monkeypatch, argument, typed):
+    monkeypatch.setattr(_command_line, "IS_WINDOWS", True)
+    line = command_line(ReleaseRequest(argument, "out.csv", column_weights={"age": 2.5}))
+    assert line == f"sk-microagg anonymize {typed} out.csv -k 5 --weights age=2.5"
+
+
+def test_what_a_report_shows_hides_folders_and_values():
+    request = ReleaseRequest(
+        "/home/me/visits.csv",
+        "/tmp/out.csv",
+        ordinal={"size": ["S", "M"], "n": None},
+        report="r/r.html",
+    )
+    shown = command_line(request, hides=True)
+    assert shlex.split(shown)[2:] == [
+        *("visits.csv", "out.csv", "-k", "5", "--ordinal", "n", "--ordinal=size=…"),
+        *("--report", "r.html"),
+    ]
+
+
+def test_files_whose_names_begin_with_a_dash():
+    request = ReleaseRequest("-in.csv", "--", report="-r.html")
+    assert arguments_of(request)[1:] == ["./-in.csv", "./--", "-k", "5", "--report=-r.html"]
+
+
+def test_simple_names_are_listed():
+    request = ReleaseRequest("i.csv", "o.csv", quasi_identifiers=["age", "sex"], drop=["a b"])
+    assert arguments_of(request)[5:] == ["--quasi-identifiers", "age,sex", "--drop=a b"]
