@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sk_microagg._cli._command_line import command_line
+from sk_microagg._cli._voice import SHELL
 from sk_microagg.files._declared import levels_of
-from sk_microagg.files._messages import Option, RequestError, bad_input_as_request_error
+from sk_microagg.files._messages import Option, RequestError, one_line
 from sk_microagg.privacy import Constraint
-from sk_microagg.privacy._registry import constraints_from
+from sk_microagg.privacy._registry import CONSTRAINTS
 from sk_microagg.release._request import (
     LISTS,
     MAPPINGS,
@@ -58,8 +59,18 @@ class TypedRequest(ReleaseRequest):
 
 def constraints_of(options: Namespace) -> list[Constraint]:
     """The constraints that options ask for; raise if the options contradict each other."""
-    with bad_input_as_request_error():
-        return constraints_from(vars(options))
+    constraints: list[Constraint] = []
+    for _, kind in sorted(CONSTRAINTS.items()):
+        try:
+            constraint = kind.from_options(vars(options))
+        except (ValueError, TypeError) as error:
+            why = one_line(error)
+            for option in kind.front.options:
+                named = SHELL.option(Option(option.name))
+                why = re.sub(rf"\b{option.parameter}=", f"{named} ", why)
+            raise RequestError("bad_value", "{why}", why=why) from error
+        constraints += [] if constraint is None else [constraint]
+    return constraints
 
 
 def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:

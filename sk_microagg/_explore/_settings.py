@@ -19,7 +19,7 @@ from sk_microagg.files._messages import (
     Option,
     RequestError,
     Voice,
-    bad_input_as_request_error,
+    one_line,
 )
 from sk_microagg.privacy._registry import CONSTRAINTS, constraints_from
 from sk_microagg.release._request import ReleaseRequest, check_numbers, check_values
@@ -235,8 +235,10 @@ def _weights(columns: dict, method: str) -> dict:
 
 
 def _constraints(values: dict) -> list:
-    with bad_input_as_request_error():
+    try:
         return constraints_from(values)
+    except (ValueError, TypeError) as error:
+        raise RequestError("bad_value", "{why}", why=one_line(error)) from error
 
 
 def constraints_to_choose() -> list[dict]:

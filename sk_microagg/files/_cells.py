@@ -77,7 +77,7 @@ class Column:
     name: str
     kind: str
     how: str
-    values: np.ndarray
+    values: Any
     notation: Any = None
     type: pa.DataType | None = None
 

@@ -84,9 +84,10 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         assert cls.front is not None
         first, *others = cls.front.options
         if values.get(first.name) is None:
-            given = [o.name for o in others if values.get(o.name, o.default) != o.default]
-            if given:
-                raise ValueError(f"{given[0]} needs {first.name}.")
+            for option in others:
+                value = values.get(option.name, option.default)
+                if value != option.default:
+                    raise ValueError(f"{option.parameter}={value!r} needs {first.parameter}.")
             return None
         parameters = {o.parameter: values.get(o.name, o.default) for o in cls.front.options}
         constraint = cls(**parameters)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import dask
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from dask.base import compute
+from dask.delayed import delayed
 
 from sk_microagg.encoding._kinds import NANOSECONDS
 from sk_microagg.files._cells import Column
@@ -110,11 +111,11 @@ def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
     """
     if not columns:
         return {}
-    count, merge = dask.delayed(_count_keys, pure=False), dask.delayed(_merged, pure=False)
+    count, merge = delayed(_count_keys, pure=False), delayed(_merged, pure=False)
     counts = [count(part, columns) for part in frame[columns].to_delayed()]
     while len(counts) > 1:
         counts = [merge(counts[i : i + 4]) for i in range(0, len(counts), 4)]
-    [by_column] = dask.compute(*counts)
+    [by_column] = compute(*counts)
     return {name: counts for name, (_, counts) in zip(columns, by_column, strict=True)}
 
 

@@ -26,7 +26,6 @@ from sk_microagg.files._messages import (
     Message,
     Option,
     RequestError,
-    bad_input_as_request_error,
     one_line,
 )
 from sk_microagg.files._table import Table
@@ -48,11 +47,14 @@ def check_demands(request: ReleaseRequest) -> None:
     for constraint in request.privacy:
         needed = "unit" if constraint.is_about_units else "sensitive"
         if not getattr(request, needed):
-            text = "{constraint} needs {needed}: the columns that it is about."
+            columns = "column" if constraint.is_about_units else "columns"
+            text = f"{{constraint}} needs {{needed}}: the {columns} that it is about."
             what = Option(_name_of(constraint), constraint.demanded)
             raise RequestError("needs", text, constraint=what, needed=Option(needed))
-        with bad_input_as_request_error():
+        try:
             constraint.check_parameters()
+        except (ValueError, TypeError) as error:
+            raise RequestError("bad_value", "{why}", why=one_line(error)) from error
 
 
 def _name_of(constraint: Constraint) -> str:
@@ -90,7 +92,7 @@ def warnings_as_messages(progress: Any) -> Iterator[None]:
         warnings.filterwarnings("always", "|".join(expected))
         yield
     for warning in caught:
-        text, has_advice, _ = one_line(warning.message).partition(ADVICE)
+        text, has_advice, _ = one_line(Warning(warning.message)).partition(ADVICE)
         if has_advice:
             advice = (Option("generalize"),)
             progress.warn(Message("estimator", "{text}{advice}.", text=text, advice=advice))
@@ -135,7 +137,7 @@ def facts_on_demands(
 ) -> dict:
     """What was demanded of each group and what holds, in words by the names of facts."""
     facts: dict[str, Any] = {}
-    if n_units is not None:
+    if n_units is not None and share is not None:
         facts["units per group"] = f"{n_units}  (different values of {unit}; {k} demanded)"
         facts["unit share"] = f"{at_most(share)} of the rows of a group belong to one of them"
     for constraint, figure in zip(privacy or [], figures, strict=True):

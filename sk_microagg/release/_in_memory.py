@@ -66,7 +66,9 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     progress.show("checking the release")
     level = anonymity_level(release.classes)
     check_level(level, request.k)
-    homogeneous = homogeneity_of_both(release.classes, plan.unchanged) if roles.unchanged else []
+    homogeneous: Any = []
+    if roles.unchanged:
+        homogeneous = homogeneity_of_both(release.classes, plan.unchanged)
     held = demands.check(release.labels, request.k)
     share = demands.share(release.labels)
     warn_of_large_units(roles.unit, share, request.k, progress, demands.least_share())

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from dask.base import compute
+from dask.delayed import delayed
 from joblib import effective_n_jobs
 
 from sk_microagg._utils._formatting import fewest_records
@@ -206,7 +208,7 @@ class WrittenRelease(Release):
         """Raise unless the rows are k-anonymous as they were written; count homogeneous groups."""
         self.level = anonymity_level(classes)
         check_level(self.level, k)
-        self.homogeneous = []
+        self.homogeneous: Any = []
         if self.roles.unchanged:
             self.homogeneous = homogeneity_of_both(classes, written[self.roles.unchanged])
         self.unchanged = None
@@ -225,13 +227,13 @@ def write_shuffled(frame: Any, folder: Any) -> Any:
     the new one. Each thread holds no more than one part in memory.
     """
     n_parts = frame.npartitions
-    scatter, gather = dask.delayed(_scatter, pure=False), dask.delayed(_gather, pure=False)
+    scatter, gather = delayed(_scatter, pure=False), delayed(_gather, pure=False)
     with TemporaryFolder(None, "shuffle-").removed_on_failure() as transit:
         files = [transit / f"{number}.arrow" for number in range(n_parts)]
         parts = zip(frame.to_delayed(), files, strict=True)
-        starts = dask.compute(*(scatter(part, file, n_parts) for part, file in parts))
-        pieces = dask.delayed(list(zip(files, starts, strict=True)), traverse=False)
-        dask.compute(*(gather(pieces, part, path_of_part(folder, part)) for part in range(n_parts)))
+        starts = compute(*(scatter(part, file, n_parts) for part, file in parts))
+        pieces = delayed(list(zip(files, starts, strict=True)), traverse=False)
+        compute(*(gather(pieces, part, path_of_part(folder, part)) for part in range(n_parts)))
         transit.remove()
     return read(folder)
 

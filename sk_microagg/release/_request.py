@@ -185,12 +185,12 @@ class ReleaseRequest:
     strata: Sequence[str] = ()
     categorical: Sequence[str] = ()
     number: Sequence[str] = ()
-    ordinal: Mapping[str, Sequence[str] | None] | Sequence[str] = ()
-    date: Mapping[str, str | None] | Sequence[str] = ()
-    column_weights: Mapping[str, float] | None = None
-    decimals: Mapping[str | None, int] | int | None = None
+    ordinal: Any = ()
+    date: Any = ()
+    column_weights: Any = None
+    decimals: Any = None
     categories: str | None = None
-    privacy: Sequence[Constraint] | Constraint | None = None
+    privacy: Any = None
     method: str = "aggregate"
     builder: str | None = None
     refiner: str | None = None

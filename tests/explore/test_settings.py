@@ -212,7 +212,7 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
         ({"k": float("nan")}, "must be an integer of at least 1"),
         ({"constraints": {"t": 2}}, "t=2"),
         ({"constraints": {"unit_share": 0}}, "at_most=0"),
-        ({"constraints": {"l": "2 --force"}}, "The settings are incomplete"),
+        ({"constraints": {"l": "2 --force"}}, "l="),
         ({"time_limit": float("inf")}, "must be a number above 0"),
         ({"certificate": -1}, "must be a number above 0"),
         ({"method": "--force"}, "method: '--force' must be one of aggregate, kaim"),
