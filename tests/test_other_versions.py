@@ -10,7 +10,7 @@ from marks import in_one_case
 
 from sk_microagg import KAIM, MicroAggregator, __version__
 from sk_microagg.generalization import KMember
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 FRAME = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=2)
@@ -30,7 +30,7 @@ def shipped(model, fitted_with="0.0.1"):
 def use(model):
     for method in ("transform", "score"):
         if hasattr(model, method):
-            yield getattr(model, method), FRAME if isinstance(model, DaskMicroAggregator) else X
+            yield getattr(model, method), FRAME if isinstance(model, DaskTableAggregator) else X
 
 
 @in_one_case(
@@ -40,12 +40,12 @@ def use(model):
         (MicroAggregator(k=4), "n_jobs"),
         (KAIM(k=4, random_state=0), "_groups"),
         (KMember(k=4, random_state=0), "_training_digest"),
-        (DaskMicroAggregator(k=4, random_state=0), "_router"),
+        (DaskTableAggregator(k=4, random_state=0), "_router"),
     ],
 )
 @in_one_case("fitted_with", ["0.0.1", None])
 def test_a_part_is_missing(model, part, fitted_with):
-    model.fit(FRAME if isinstance(model, DaskMicroAggregator) else X)
+    model.fit(FRAME if isinstance(model, DaskTableAggregator) else X)
     old = shipped(model, fitted_with)
     delattr(old, part)
     name = type(model).__name__

@@ -27,6 +27,9 @@ from sk_microagg.encoding._kinds import (
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12
 
+# Number of values that are looked at first.
+SOME = 1000
+
 # Floats represent all integers up to this one. Larger ones, of nanoseconds, are counted from a
 # multiple of about 13 days, which tells of nobody.
 EXACT = 2**53
@@ -217,8 +220,12 @@ class DateColumn:
 
 def _decimals_of(values: Array) -> int | None:
     """The number of decimals that all values have at most; None if they have very many."""
+    # All values have no fewer than some of them, which are often enough to see that they have many.
+    fewest = 0 if len(values) <= SOME else _decimals_of(values[:SOME])
+    if fewest is None:
+        return None
     values = np.unique(values[~np.isnan(values)])
-    for decimals in range(MOST_DECIMALS + 1):
+    for decimals in range(fewest, MOST_DECIMALS + 1):
         if np.all(np.round(values, decimals) == values):
             return decimals
     return None

@@ -115,8 +115,18 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def can_be_counted(self) -> bool:
-        """Whether figures follow from how often a group has each value: `measure_counts`."""
-        return hasattr(self, "measure_counts")
+        """Whether it holds part by part: its own class has `measure_counts`, or it is on units."""
+        # A subclass may measure something else than its parent counts.
+        return self.is_about_units or "measure_counts" in vars(type(self))
+
+    @property
+    def uses_order(self) -> bool:
+        """Whether figures depend on the order of an ordered type."""
+        return False
+
+    def table_of_counts(self, table: Any, counts: Array) -> Any:
+        """Return what `prepare` returns for the whole table, given how often it has each code."""
+        return table
 
     @property
     def demanded(self) -> float:

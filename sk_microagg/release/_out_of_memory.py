@@ -49,7 +49,7 @@ from sk_microagg.release._demands import (
 from sk_microagg.release._estimators import DEFAULTS, make_refiner
 from sk_microagg.release._request import ReleaseRequest, Roles
 from sk_microagg.release._summary import Fact, summarize
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 from sk_microagg.scale._release import (
     Release,
     path_of_part,
@@ -70,9 +70,12 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
     declared.check(roles)
     types = types_of(frame, schema_of(request.input), roles.quasi_identifiers)
     numbers = _numbers(frame._meta[list(roles.sensitive)], declared)
-    aggregator = DaskMicroAggregator(
+    aggregator = DaskTableAggregator(
         request.k,
-        columns=roles.quasi_identifiers,
+        quasi_identifiers=roles.quasi_identifiers,
+        sensitive=roles.sensitive,
+        unit=roles.unit,
+        strata=roles.strata,
         categorical=[name for name in roles.quasi_identifiers if name in declared.kinds],
         column_weights=declared.weights or None,
         decimals=decimals_of_types(types, declared),
@@ -97,9 +100,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
                 progress.warn(hint)
             progress.show(f"grouping the records of {request.input}")
             table = frame[roles.kept + ([] if roles.unit is None else [roles.unit])]
-            aggregator._fit_transform(
-                table, release, sensitive=roles.sensitive, unit=roles.unit, strata=roles.strata
-            )
+            aggregator._fit_transform(table, release)
             progress.show("looking for columns that determine others")
             _warn_of_determined(frame, roles, aggregator.n_rows_, progress)
     except RequestError:

@@ -16,7 +16,6 @@ from sk_microagg._utils._formatting import is_share_large, rounded_down, rounded
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
 from sk_microagg.metrics._diversity import homogeneity_of_both
-from sk_microagg.privacy import TCloseness
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import Strata
@@ -119,7 +118,7 @@ def _facts_of_columns(groups, columns, constraints):
 
 def _facts_of_column(groups, values, words, constraints):
     # The distance that was asked for, if one was.
-    distances = [each.distance for each in constraints if isinstance(each, TCloseness)]
+    distances = [each.distance for each in constraints if hasattr(each, "distance")]
     entropy = diversity(groups, values, kind="entropy")
     distance = closeness(groups, values, distance=distances[0] if distances else "auto")
     homogeneous, one_known = homogeneity_of_both(groups, values)

@@ -50,7 +50,7 @@ def test_a_folder(run, folder, visits, tmp_path):
     outcome = run("anonymize", folder, output, *CHOICE, *sensitive, "-k", 4)
     assert outcome.code == 0
     assert outcome.err == ""
-    assert "DaskMicroAggregator, builder mdav, refiner auto" in outcome.out
+    assert "DaskTableAggregator, builder mdav, refiner auto" in outcome.out
     assert "anonymity level   4" in outcome.out
     release = pd.read_parquet(output)
     assert list(release) == ["age", "height", "ward", "missing", "answers"]

@@ -12,7 +12,7 @@ from sk_microagg._utils._space import scale
 from sk_microagg.metrics import loss_bound
 from sk_microagg.refiners import Annealing, IteratedLocalSearch
 from sk_microagg.report import make_report
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +131,7 @@ def test_numbers_in_memory_only(path):
     import pandas as pd
 
     table = dd.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=2)
-    parts = DaskMicroAggregator(k=4, random_state=0)
+    parts = DaskTableAggregator(k=4, random_state=0)
     release = parts.fit_transform(table).compute()
     with pytest.raises(
         TypeError,

@@ -30,7 +30,7 @@ from sk_microagg.metrics import (
 from sk_microagg.refiners import Exchange, IteratedLocalSearch
 from sk_microagg.report import make_report
 from sk_microagg.report._figures import MOST_PANELS
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 
 rng = np.random.RandomState(0)
 PATIENTS = pd.DataFrame(
@@ -347,7 +347,7 @@ def test_one_column(path):
 
 
 def test_dask(path):
-    aggregator = DaskMicroAggregator(k=4, random_state=0)
+    aggregator = DaskTableAggregator(k=4, random_state=0)
     release = aggregator.fit_transform(dd.from_pandas(PATIENTS, npartitions=2)).compute()
     make_report(PATIENTS, release, aggregator, path)
     page = read(path)
