@@ -136,6 +136,8 @@ class TableAggregator(
         - "auto" keeps as many as the column itself has.
         - an integer rounds to that many decimals.
         - None keeps all digits.
+        - "day", "hour", "minute", "second", "millisecond", "microsecond" or "nanosecond" is what
+          dates are rounded to; otherwise, the longest of these of which all are multiples.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size. See :class:`MicroAggregator`.

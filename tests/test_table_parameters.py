@@ -79,6 +79,7 @@ WRONG = [
     ({"decimals": 1.5}, "decimals=1.5 for column 'age' must be an integer from -400 to 400, "),
     ({"decimals": {"age": "2"}}, "decimals='2' for column 'age' must be an integer from -400 to"),
     ({"decimals": {"age": True}}, "decimals=True for column 'age' must be an integer from -400 to"),
+    ({"decimals": {"age": "day"}}, "decimals='day' for column 'age' is a unit of dates, but the"),
     ({"decimals": {"name": 1}}, f"decimals names 'name', {COLUMNS}"),
     ({"privacy": LDiversity(2)}, "sensitive"),
     ({"builder": "mdaf"}, "builder='mdaf' must be"),

@@ -42,20 +42,24 @@ def compared_columns(original: Table, release: Any, names: list, declared: Decla
     return [(old, _read_as(old, release)) for old in columns]
 
 
-def with_middles(old: Column, new: Column, format: Format) -> Any:
-    """A released column of text with the middle of each interval."""
+def middles(old: Column, new: Column, format: Format) -> np.ndarray | None:
+    """The middles of intervals in a released column of text, as `comparable_values` of the other.
+
+    None if a cell is neither one of its values nor an interval of them.
+    """
     if old.notation is None or new.notation is not None:
         return None
     ends = [_ends(text) for text in new.values]
     cells = pa.chunked_array([pa.array([end[at] for end in ends], pa.string()) for at in (0, 1)])
     if old.kind == "number":
-        marks = {"decimal": old.notation.decimal, "thousands": old.notation.thousands or None}
-        format = replace(format, **marks)
+        format = replace(format, decimal=old.notation.decimal)
     for declared in _declared_by(old):
         with suppress(RequestError):
             column = column_of_text(cells, old.name, format, declared, is_strict=True)
-            low, high = column.values.reshape(2, -1)
-            return replace(column, values=(low + high) / 2) if column.kind == old.kind else None
+            if column.kind != old.kind:
+                return None
+            low, high = comparable_values(column).reshape(2, -1)
+            return (low + high) / 2
     return None
 
 
@@ -91,11 +95,14 @@ def known_to_intruder(original: Table, release: Any, pairs: list) -> tuple:
     before, after = {}, {}
     for old, new in pairs:
         name = old.name
-        released = new if are_comparable(old, new) else with_middles(old, new, release.format)
+        if are_comparable(old, new):
+            released = comparable_values(new)
+        else:
+            released = middles(old, new, release.format)
         if released is None:
             before[name], after[name] = (t.as_text([name])[name] for t in (original, release))
         else:
-            before[name], after[name] = map(comparable_values, (old, released))
+            before[name], after[name] = comparable_values(old), released
     return pd.DataFrame(before), pd.DataFrame(after)
 
 
@@ -113,11 +120,11 @@ def are_comparable(old: Column, new: Column) -> bool:
     return old.kind == new.kind and old.kind in ("number", "date", "ordinal")
 
 
-def comparable_values(column: Column) -> Any:
-    """The values of a column, dates as numbers of days, whatever unit they are written in."""
-    if column.kind != "date":
-        return column.values
-    return (column.notation.moments(column.values) - np.datetime64(0, "D")) / ONE_DAY
+def comparable_values(column: Column) -> np.ndarray:
+    """The values of a column, dates as numbers of days, ordinals as ranks."""
+    if column.kind == "date":
+        return (column.values - np.datetime64(0, "D")) / ONE_DAY
+    return column.values if column.notation is None else column.numbers
 
 
 def rows_correspond(before: pd.DataFrame, after: pd.DataFrame, numeric: list) -> Any:

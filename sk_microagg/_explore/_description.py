@@ -160,8 +160,7 @@ def distributions(
 ) -> list:
     """Count the values of columns before and after."""
     names = [column.name for column in columns]
-    shown = _as_drawn(before[names], [*map(_with_all_levels, columns)])
-    released = _as_drawn(after[names], columns)
+    shown, released = (_as_drawn(frame[names], columns) for frame in (before, after))
     are_categories = [
         number for number, column in enumerate(columns) if column.kind in ("category", "ordinal")
     ]
@@ -169,15 +168,7 @@ def distributions(
     return [_as_json(one, len(before), one.name in hidden) for one in compared]
 
 
-def _with_all_levels(column: Column) -> Any:
-    """An ordinal column that writes each value as it is: those that are released depend on k."""
-    if column.kind != "ordinal":
-        return column
-    ranks = np.arange(len(column.notation.levels))
-    return replace(column, notation=replace(column.notation, ranks=ranks))
-
-
-def _as_drawn(frame: pd.DataFrame, columns: list) -> Any:
+def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
     """A table in which dates are dates, and ordinals are written as in a release."""
     frame = with_dates(frame, columns)
     for column in columns:

@@ -276,7 +276,7 @@ def _make_column(
     if kind == "ordinal":
         return OrdinalColumn(column, k, units=units)
     if kind == "date":
-        return DateColumn(column)
+        return DateColumn(column, decimals.get(name, "auto"))
     category = CategoryColumn(column, k, units)
     category.kind = kind
     return category

@@ -38,6 +38,17 @@ NANOSECONDS = {
     "ns": 1,
 }
 
+# What dates may be rounded to, by the names of the units.
+UNITS_OF_DATES = {
+    "day": NANOSECONDS["D"],
+    "hour": NANOSECONDS["h"],
+    "minute": NANOSECONDS["m"],
+    "second": NANOSECONDS["s"],
+    "millisecond": NANOSECONDS["ms"],
+    "microsecond": NANOSECONDS["us"],
+    "nanosecond": NANOSECONDS["ns"],
+}
+
 
 def kind_of(column: Series) -> str:
     """The kind of a column by its type, and by its cells if these are objects."""

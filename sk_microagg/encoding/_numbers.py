@@ -16,7 +16,13 @@ from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.encoding._frames import can_be_missing, is_missing
-from sk_microagg.encoding._kinds import NANOSECONDS, dates_like, kind_of, ticks_of
+from sk_microagg.encoding._kinds import (
+    NANOSECONDS,
+    UNITS_OF_DATES,
+    dates_like,
+    kind_of,
+    ticks_of,
+)
 
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12
@@ -66,6 +72,11 @@ class NumberColumn:
 
     def __init__(self, column: Series, decimals: int | Literal["auto"] | None = "auto") -> None:
         self.name = column.name
+        if decimals in UNITS_OF_DATES:
+            raise ValueError(
+                f"decimals={decimals!r} for column {self.name!r} is a unit of dates, but the "
+                "column holds numbers."
+            )
         self.decimals: Any = decimals
         if decimals == "auto":
             values = self.values(column)
@@ -140,6 +151,10 @@ class DateColumn:
     column : pandas.Series
         The dates.
 
+    unit : str, default="auto"
+        What means are rounded to, as "day" or "minute"; anything else for the longest unit of which
+        all dates are multiples. Periods are rounded to periods.
+
     Examples
     --------
     >>> import numpy as np
@@ -155,13 +170,18 @@ class DateColumn:
 
     kind = "date"
 
-    def __init__(self, column: Series) -> None:
+    def __init__(self, column: Series, unit: Any = "auto") -> None:
         self.name = column.name
         ticks, tick = ticks_of(column)
         ticks = ticks[~is_missing(column)]
+        wanted = UNITS_OF_DATES.get(unit) if tick else None
+        if wanted is not None and wanted < tick:
+            raise ValueError(
+                f"decimals={unit!r} for column {self.name!r} is a shorter unit than its type has."
+            )
         lengths = [length for length in NANOSECONDS.values() if tick and length % tick == 0]
         whole = [length for length in lengths if not np.any(ticks % (length // tick))]
-        self.step = max(whole) if whole else tick
+        self.step = wanted or (max(whole) if whole else tick)
         self.origin = self._near(ticks // (self.step // tick)) if tick and len(ticks) else 0
 
     @staticmethod

@@ -68,7 +68,11 @@ def without_missing(cells: pa.ChunkedArray, missing: tuple) -> pa.ChunkedArray:
 
 @dataclass(frozen=True)
 class Column:
-    """A column, its kind and its values."""
+    """A column, its kind and its values.
+
+    These are an array of integers, floats, dates, or objects for texts, or an ordered categorical.
+    The type is that of its cells in a file with types.
+    """
 
     name: str
     kind: str
@@ -76,3 +80,8 @@ class Column:
     values: Any
     notation: Any = None
     type: pa.DataType | None = None
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers, dates as numbers of units or ranks of ordinals, NaN where one is missing."""
+        return self.notation.numbers(self.values)

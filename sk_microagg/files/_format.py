@@ -26,7 +26,7 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "*")
 NOT_SEPARATED = (".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
 
-def is_standard(path: str) -> bool:
+def is_standard(path: str | Path) -> bool:
     """Whether a path stands for standard input or standard output."""
     return os.fspath(path) == STANDARD
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sk_microagg._utils._formatting import in_a_list
+from sk_microagg.files._cells import Column, Texts
 from sk_microagg.files._date_notation import LIKE_A_DATE
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._format import Format
 from sk_microagg.files._messages import Message, Option, RequestError
 from sk_microagg.files._number_notation import SYMBOL, Numbers
-
-if TYPE_CHECKING:
-    from sk_microagg.files._cells import Column, Texts
-    from sk_microagg.files._declared import Declared
-    from sk_microagg.files._format import Format
 
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}
@@ -174,6 +171,13 @@ def hint_at_codes(columns: list[Column], declared: Declared, *, is_typed: bool) 
     ]
 
 
+def say_what_is_omitted(columns: list[Column]) -> list[Message]:
+    """Messages about symbols and thousands separators of numbers, which are not released."""
+    text = "{column}: its numbers are released without {omitted}."
+    written = [(column, getattr(column.notation, "omitted", "")) for column in columns]
+    return [Message("omitted", text, c.name, omitted=omitted) for c, omitted in written if omitted]
+
+
 def hint_at_missing(column: Column, *, is_typed: bool) -> Message | None:
     """A message, without the name, about numbers or dates that may stand for missing values."""
     codes, is_far = _codes_for_missing(column)
@@ -220,7 +224,7 @@ def hint_at_categories(column: Column) -> Message | None:
 def _known(column: Column) -> np.ndarray:
     """The different known numbers."""
     # As floats: differences of unsigned integers would overflow.
-    return np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
+    return np.unique(column.numbers[~np.isnan(column.numbers)]).astype(np.float64)
 
 
 def _codes_for_missing(column: Column) -> tuple[list, bool]:

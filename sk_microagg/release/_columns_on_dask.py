@@ -13,11 +13,11 @@ from dask.delayed import delayed
 
 from sk_microagg.encoding._kinds import NANOSECONDS
 from sk_microagg.files._cells import Column
+from sk_microagg.files._column_kinds import check_type, column_of_type
 from sk_microagg.files._date_notation import DateNotation
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format
 from sk_microagg.files._number_notation import NumberNotation
-from sk_microagg.files._typed_columns import check_type, column_of_type
 from sk_microagg.release._cautions import is_identifier, names_people
 from sk_microagg.release._summary import describe_averages
 

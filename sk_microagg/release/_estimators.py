@@ -47,8 +47,8 @@ def make_estimator(
         **demands.names(),
         column_weights=weights or None,
         categories=declared.categories or "mode",  # type: ignore[arg-type]
-        # Dates are numbers of units, and ordinal values are ranks: both are rounded to integers.
-        decimals={c.name: c.notation.decimals for c in columns if c.notation is not None},
+        ordinal={name: order for name, order in declared.orders.items() if name in names} or None,
+        decimals={c.name: c.notation.rounding for c in columns if c.kind in ("number", "date")},
         privacy=demands.privacy,
         builder=request.builder or DEFAULTS["builder"],
         refiner=make_refiner(request.refiner, request.time_limit),

@@ -20,7 +20,7 @@ from sk_microagg.files._messages import (
     one_line,
     reason,
 )
-from sk_microagg.files._mistyped import hint_at_codes
+from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
 from sk_microagg.files._table import read_table, write_table
 from sk_microagg.files._written import shuffled
 from sk_microagg.generalization._grid import ends_of_intervals
@@ -55,7 +55,8 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     request, roles, demands = plan.request, plan.roles, plan.demands
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
-    for hint in hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text):
+    hints = hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text)
+    for hint in [*hints, *say_what_is_omitted(plan.columns)]:
         progress.warn(hint)
 
     records = plan.records()
@@ -149,10 +150,10 @@ def _no_report(error: Exception) -> RequestError:
 
 
 def with_dates(table: pd.DataFrame, columns: list) -> pd.DataFrame:
-    """A table in which dates are dates, and not numbers, for a report to show."""
+    """A table in which dates are dates, and not numbers, as KAIM has them."""
     table = table.copy()
     for column in columns:
-        if column.kind == "date":
+        if column.kind == "date" and table[column.name].dtype.kind != "M":
             low, high = map(column.notation.moments, ends_of_intervals(table[column.name]))
             if not np.array_equal(low, high, equal_nan=True):
                 low = [f"[{start}, {end}]" for start, end in zip(low, high, strict=True)]

@@ -161,7 +161,7 @@ class Survey:
             _check_no_codes(column)
             line = NumberColumn(column, decimals)
         elif kind == "date":
-            line = DateColumn(column)
+            line = DateColumn(column, decimals)
         else:
             column_of_objects = column.astype(object)
             values = Values.of_part(column_of_objects)

@@ -251,6 +251,33 @@ def test_dates(cells, expected):
     assert released.dtype == column.dtype
 
 
+@pytest.mark.parametrize(
+    ("unit", "released"),
+    [
+        ("auto", "2024-03-30 12:00:00"),
+        ("day", "2024-03-31 00:00:00"),
+        ("hour", "2024-03-30 12:00:00"),
+        ("minute", "2024-03-30 12:20:00"),
+        ("second", "2024-03-30 12:20:00"),
+        ("millisecond", "2024-03-30 12:20:00"),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["datetime64[ms]", "datetime64[ns]", "timestamp[us][pyarrow]"])
+def test_the_unit_of_dates(unit, released, dtype):
+    hours = ["10:00", "13:00", "14:00"]
+    column = pd.Series([f"2024-03-30 {hour}" for hour in hours]).astype("datetime64[ns]")
+    column = column.astype(dtype)
+    encoded = DateColumn(column, unit)
+    means = np.array([encoded.values(column).mean()])
+    assert str(encoded.released(means, column)[0]) == released
+
+
+def test_a_unit_that_is_too_short():
+    days = pd.Series([date(2024, 3, 30)], dtype="date32[pyarrow]", name="day")
+    with pytest.raises(ValueError, match="decimals='hour' for column 'day' is a shorter unit than"):
+        DateColumn(days, "hour")
+
+
 def test_a_date_object_stays_one_and_missing_ones_are_none():
     column = pd.Series([date(2024, 3, 30), None, date(2024, 4, 1)], dtype=object)
     released = DateColumn(column).released(np.array([19_800.0, np.nan]), column)

@@ -11,7 +11,7 @@ NOTHING = {
     **{"categorical": [], "number": [], "date": {}, "ordinal": {}},
     **{"column_weights": {}, "decimals": {}, "categories": None},
 }
-CHOICE = SimpleNamespace(anonymized=["age"], sensitive=["ill"])
+CHOICE = SimpleNamespace(quasi_identifiers=["age"], sensitive=["ill"])
 
 
 def declared(**parameters):
@@ -39,7 +39,7 @@ def test_all_parameters():
     )
     assert (found.decimals_of("age"), found.decimals_of("zip")) == (1, 0)
     names = ["zip", "size", "grade", "born", "died", "age"]
-    found.check(SimpleNamespace(anonymized=names, sensitive=[]))
+    found.check(SimpleNamespace(quasi_identifiers=names, sensitive=[]))
 
 
 def test_nothing():
