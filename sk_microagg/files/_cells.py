@@ -79,7 +79,7 @@ class Column:
     how: str
     values: Any
     notation: Any = None
-    type: pa.DataType | None = None
+    type: Any = None
 
     @property
     def numbers(self) -> np.ndarray:

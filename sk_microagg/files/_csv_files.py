@@ -125,7 +125,7 @@ def write_csv(
     columns = [_without_nan(column) for column in cells.columns]
     cells = pa.Table.from_arrays(columns, names=cells.column_names)
     # Before Python 3.13, the csv module does not quote carriage returns.
-    quoting = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
+    quoting: Any = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
     if style.has_mark and encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         encoding = "utf-8-sig"
     with _opened(path, is_compressed, encoding) as file:

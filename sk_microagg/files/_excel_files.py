@@ -107,7 +107,7 @@ def _is_midnight(value: object) -> bool:
     return isinstance(value, datetime.datetime) and value.time() == datetime.time()
 
 
-def _text(value: object) -> str:
+def _text(value: Any) -> str:
     """The text of a cell, as a CSV file would have it."""
     if value is None:
         return ""

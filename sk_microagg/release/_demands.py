@@ -170,7 +170,7 @@ class Demands:
         cls, table: Table, roles: Roles, privacy: Sequence[Constraint], declared: Declared
     ) -> Demands:
         """Take the columns from a table."""
-        sensitive = table.values(roles.sensitive, declared, is_strict=True)
+        sensitive = table.values(list(roles.sensitive), declared, is_strict=True)
         numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
         unit = None if roles.unit is None else table.values([roles.unit])[roles.unit]
         constraints = make_constraints(privacy, roles.sensitive, numbers)
