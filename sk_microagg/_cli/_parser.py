@@ -24,7 +24,7 @@ from sk_microagg._cli._arguments import (
 from sk_microagg._utils._base import __version__
 from sk_microagg._utils._formatting import printable
 from sk_microagg.builders import BUILDERS
-from sk_microagg.privacy._registry import CONSTRAINTS
+from sk_microagg.privacy._registry import known_constraints
 from sk_microagg.refiners import REFINERS
 
 WRONG_USAGE = 2
@@ -315,7 +315,7 @@ def _add_roles(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_constraints(parser: argparse.ArgumentParser) -> None:
-    for _, constraint in sorted(CONSTRAINTS.items()):
+    for constraint in known_constraints().values():
         for option in constraint.front.options:
             is_word = isinstance(option.kind, tuple)
             allowed = {"choices": option.kind} if is_word else {"type": TYPES[option.kind]}

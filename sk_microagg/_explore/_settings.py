@@ -21,7 +21,7 @@ from sk_microagg.files._messages import (
     Voice,
     one_line,
 )
-from sk_microagg.privacy._registry import CONSTRAINTS, constraints_from
+from sk_microagg.privacy._registry import constraints_from, known_constraints
 from sk_microagg.release._request import ReleaseRequest, check_numbers, check_values
 
 # Roles of columns, and the parameters that name them. Those to keep are named by none.
@@ -254,5 +254,5 @@ def constraints_to_choose() -> list[dict]:
             ],
             "choice": constraint.front.choice,
         }
-        for name, constraint in sorted(CONSTRAINTS.items())
+        for name, constraint in known_constraints().items()
     ]

@@ -101,7 +101,8 @@ class Message:
         What it is about, for programs.
 
     text : str
-        A text with gaps, as for `str.format`: `{column}`, and one for each fact.
+        A text with gaps, as for `str.format`: `{column}`, and one for each fact; `{Advice}` is the
+        fact `advice` with a capital letter.
 
     column : str or None, default=None
         The column that it is about.
@@ -117,6 +118,8 @@ class Message:
     def in_words(self, voice: Voice = PYTHON) -> str:
         """The whole text in the terms of a front."""
         words = {name: self._fact(fact, voice) for name, fact in self.facts.items()}
+        # Advice that begins a sentence.
+        words |= {name.capitalize(): _capitalized(word) for name, word in words.items()}
         column = None if self.column is None else shown(self.column)
         return voice.texts.get(self.code, self.text).format(column=column, **words)
 
@@ -180,6 +183,10 @@ class RequestError(ValueError):
 
     def __reduce__(self) -> tuple:
         return _remade, (self.code, self.message.text, self.column, self.facts)
+
+
+def _capitalized(word: object) -> object:
+    return word[:1].upper() + word[1:] if isinstance(word, str) else word
 
 
 def _remade(code: str, text: str, column: str | None, facts: dict) -> RequestError:

@@ -70,7 +70,13 @@ class Front:
     choices: tuple[float, ...]
 
 
+def known_constraints() -> dict[str, Any]:
+    """The classes by the names of their first options: those on units first, then by name."""
+    in_order = sorted(CONSTRAINTS, key=lambda name: (not CONSTRAINTS[name].is_about_units, name))
+    return {name: CONSTRAINTS[name] for name in in_order}
+
+
 def constraints_from(values: Mapping[str, Any]) -> list[Any]:
     """The constraints that values of options ask for; raise ValueError if they contradict."""
-    made = [constraint.from_options(values) for _, constraint in sorted(CONSTRAINTS.items())]
+    made = [constraint.from_options(values) for constraint in known_constraints().values()]
     return [constraint for constraint in made if constraint is not None]

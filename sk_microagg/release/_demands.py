@@ -116,7 +116,7 @@ def warn_of_large_units(
         proposed = rounded_up(least / STEP_OF_PROPOSALS, 0) * STEP_OF_PROPOSALS
     text = "{share} of the rows of a group belong to one value of {column}, more than 1 in k={k}: "
     text += "{meaning}. "
-    text += "Bound it: {advice}{unless}, or release" if proposed < share else "Release"
+    text += "{Advice}{unless}, or release" if proposed < share else "Release"
     facts = {
         "share": whole_percent(rounded_up(share)),
         "k": k,

@@ -24,7 +24,7 @@ def test_wrong_usage(capsys, arguments):
 
 def test_marks_that_mean_two_things(fails, write, tmp_path):
     line = fails("anonymize", write("t.csv", "a\n1\n"), tmp_path / "out.csv", "--thousands", ".")
-    assert line == "--thousands . is the decimal mark as well: name another mark by --decimal."
+    assert line == "--thousands '.' is the decimal mark as well: name another mark by --decimal."
 
 
 @pytest.mark.parametrize(

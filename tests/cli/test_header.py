@@ -89,7 +89,7 @@ def test_the_first_record_of_text_is_not_released(run, without_header, tmp_path,
 def test_other_files_without_a_header(write, name):
     content = b"1\t2\n" if name == "t.tsv" else gzip.compress(b"1,2\n")
     path = write(name, content)
-    with pytest.raises(RequestError, match=r"in column 1 of 2 .* --no-header"):
+    with pytest.raises(RequestError, match=r"in column 1 of 2 .* header='none'"):
         read_table(path, None)
     assert read_table(path, Format(header="none")).cells.to_pydict() == {"c1": ["1"], "c2": ["2"]}
 

@@ -79,7 +79,7 @@ def test_a_separator_that_has_no_effect(fails, write, tmp_path, command):
 
 def test_a_separator_of_what_explore_writes():
     options = make_parser().parse_args(["explore", "t.tsv", "--sep", ";"])
-    assert Format.of(options).sep == ";"
+    assert Format.from_request(options).sep == ";"
 
 
 @pytest.mark.parametrize("names", [["", "out.csv"], ["t.csv", ""]])
@@ -91,8 +91,8 @@ def test_names_that_are_empty(fails, write, tmp_path, monkeypatch, names):
 
 def test_an_option_that_does_not_exist(capsys):
     with pytest.raises(SystemExit, match="2"):
-        main(["anonymize", "in.csv", "out.csv", "--colums", "age"])
-    assert "--colums age (did you mean --quasi-identifiers?)\n" in capsys.readouterr().err
+        main(["anonymize", "in.csv", "out.csv", "--sensitve", "age"])
+    assert "--sensitve age (did you mean --sensitive?)\n" in capsys.readouterr().err
 
 
 def test_repeated_options_add_up(run, write, tmp_path):

@@ -49,7 +49,7 @@ def test_names_in_the_output(run, evil, tmp_path, drop):
     ("arguments", "message"),
     [
         (["-q", "nothing"], "the columns are"),
-        (["--number", "z"], "cells are numbers, some are not"),
+        (["--number", "z"], "cells are numbers: leave out --number"),
         (["--hierarchies", "hierarchies"], "that is not a leaf"),
         (["--report", f"{EVIL}/r.html"], "is not a folder"),
     ],
