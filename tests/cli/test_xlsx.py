@@ -169,4 +169,4 @@ def test_without_openpyxl(fails, write, tmp_path, monkeypatch):
     line = fails("anonymize", write("t.xlsx", b""), tmp_path / "out.csv")
     assert line.endswith("t.xlsx: Excel needs openpyxl: install sk-microagg[table].")
     line = fails("anonymize", write("t.csv", "x\n1\n2\n"), tmp_path / "out.xlsx", "-k", 2)
-    assert line.endswith("Excel files need openpyxl: install sk-microagg[table].")
+    assert line.endswith("Excel needs openpyxl: install sk-microagg[table].")
