@@ -229,7 +229,7 @@ class UnawareRefiner(Refiner):
         return labels
 
 
-@pytest.mark.parametrize("refiner", [Unaware(), UnawareRefiner()], ids=str)
+@in_one_case("refiner", [Unaware(), UnawareRefiner()])
 def test_a_refiner_of_the_user_is_refused_unless_it_says_that_it_keeps_rules(refiner, table):
     assert_refused(refiner, table, rf"{type(refiner).__name__}\(\)")
 
@@ -285,7 +285,7 @@ def test_a_chain_of_refiners_that_keep_rules_keeps_them(table):
     assert rules.are_met(by_name).all()
 
 
-@pytest.mark.parametrize("other", [Exchange(), Unaware()], ids=str)
+@in_one_case("other", [Exchange(), Unaware()])
 def test_a_chain_with_one_that_does_not_is_refused(other, table):
     chain = make_chain(LocalSearch(), other)
     assert not chain.keeps_rules
