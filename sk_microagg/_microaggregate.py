@@ -312,7 +312,7 @@ class MDAVUnderRules(MDAV):
     with less loss are kept. To users, it is the builder "mdav" under constraints.
     """
 
-    knows_rules = True
+    keeps_rules = True
 
     def __repr__(self) -> str:
         """Return what users write, in reports and messages."""

@@ -23,7 +23,7 @@ TYPES_OF_OBJECTS: tuple[tuple[Any, str], ...] = (
     (timedelta, "m8[us]"),
 )
 
-# Whole numbers with more different values are no classes.
+# Whole numbers with more different values are not classes.
 MOST_CLASSES = 20
 
 # All rarer classes count as one: trees hold a number per class in each node.
@@ -135,7 +135,7 @@ def warn_if_homogeneous(labels: Labels, y: Any, parameter: str) -> None:
     if share > chance + N_STANDARD_ERRORS * error:
         warn(
             f"{parameter}: {share:.0%} of the records are in groups of a single class of y "
-            f"({chance:.0%} would be by chance), which can be told of each of their members. "
+            f"({chance:.0%} would be by chance), so that it is known of each of their members. "
             "privacy=LDiversity(2) prevents it, with sensitive=y in fit.",
             UserWarning,
             stacklevel=user_stacklevel(),

@@ -188,7 +188,7 @@ def without_mask(X: Any) -> Any:
 
 @contextmanager
 def text_explained(X: Any, name: str = "X") -> Iterator[None]:
-    """Say which column holds text, and which estimators take it, or that `X` is no table.
+    """Say which column holds text, and which estimators take it, or that `X` is not a table.
 
     The messages of scikit-learn quote cells, which may be a person's name.
     """

@@ -49,7 +49,7 @@ class TableEncoder:
         Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
     kinds : dict, default=()
-        Kinds of columns by their names, where they are not to be found from their types.
+        Kinds of columns by their names, where they do not follow from their types.
 
     orders : dict, default=()
         By the name of an ordinal column, its values, lowest first.
@@ -124,8 +124,8 @@ class TableEncoder:
         Returns
         -------
         points : ndarray of shape (n_records, n_coordinates) or SparsePoints
-            The points: numbers, ranks and dates first, then what tells that one of these is
-            missing, then categories.
+            The points: numbers, ranks and dates first, then indicators of missing
+            values, then categories.
         """
         return self.coordinates.points(self.coordinates.numbers(table))
 

@@ -51,7 +51,7 @@ class AttributeInference:
         is known of them in other columns.
 
     baseline : float
-        The same for the best guess that knows nothing of them: one value for all records.
+        The same for the best guess without any knowledge: one value for all records.
 
     attacker : str, default="nearest rows"
         The best intruder: "nearest rows", "corrected rows" or "forest".
@@ -149,7 +149,7 @@ def attribute_inference(
 
     Intruders also learn what is true of everybody, such as that people with a doctorate are older
     than twenty, which no useful release can hide. Their success on the `control` measures this
-    part. What `success` exceeds it by is what the release tells of its own records.
+    part. The difference is what the release reveals about its own records.
 
     Examples
     --------
@@ -316,7 +316,7 @@ class AttributeAttack:
             return AttributeInference.attacker, nobody, nobody
         tolerance = width * standard_deviations(values[is_asked, None])[0] if is_line else 0.0
         if not is_line:
-            # What no record has is no guess.
+            # A value that no record has is not a guess.
             released = np.where(np.isin(released, values[is_asked]), released, np.nan)
         hits = {
             attacker: np.abs(guesses - values) <= tolerance

@@ -72,7 +72,7 @@ def unchanged_uniqueness(
 
     k-anonymity is about the anonymized columns only. An intruder who knows a combination of other
     released values that nobody else has finds the row of that person all the same. So pass all
-    columns that are released unchanged, but those that no intruder can know.
+    columns that are released unchanged, except those that no intruder can know.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def unchanged_uniqueness(
 
     See Also
     --------
-    determined_columns : Anonymized columns that others give away.
+    determined_columns : Anonymized columns that others determine.
     homogeneity : What groups disclose about a column that is released unchanged.
 
     Notes

@@ -33,12 +33,12 @@ def compare_columns(
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
     With `at_least` above 1, every bin or bar of the original stands for at least that number of
-    people, who are records if `units` does not tell whose these are: bins and categories with fewer
+    people, or of records without `units`: bins and categories with fewer
     are merged. Bins then lie within the range of the release, and values outside are counted as its
     minimum or maximum.
 
     With `is_fixed`, bins depend on X only, and their ends are rounded: the counts of X in bins that
-    move with the release would tell of single records if there were several releases.
+    move with the release would reveal single records if there were several releases.
     """
     before, after = columns_of(X, "X"), columns_of(release, "release")
     shapes = [(len(table[0]), len(table)) for table in (before, after)]

@@ -16,7 +16,7 @@ from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._neighborhoods import MAX_NEIGHBORS, MIN_NEIGHBORS, Neighborhoods
 
-# With as many columns, most groups may gain from a swap, as far as a quick test can tell. If there
+# From this many columns on, most groups may gain from a swap by a quick test. If there
 # are many records, too, swaps are tried between the groups of near records only. Each record has as
 # many of these as there are columns, within limits: the more columns, the more records are about
 # equally near.
@@ -152,7 +152,7 @@ class FinalExchange:
 
         It may take a little longer than the time limit, and goes on for a moment after Ctrl-C: an
         exchange that is cut short leaves groups for which `transform` is not exact. Under rules
-        beyond k there are only swaps and shifts: cycles do not know rules.
+        beyond k there are only swaps and shifts: cycles do not support constraints.
         """
         seconds = self.deadline.at + self.grace - time.monotonic()
         deadline = Deadline(seconds, grace=SECONDS_TO_FINISH)

@@ -312,7 +312,7 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
 
 @dataclass(frozen=True)
 class UnchangedFacts:
-    """What columns that are released unchanged give away, with all names as they are shown."""
+    """What columns that are released unchanged reveal, with all names as they are shown."""
 
     names: list = field(default_factory=list)
     found: UnchangedUniqueness | None = None
@@ -320,7 +320,7 @@ class UnchangedFacts:
     assumed_unknown: list = field(default_factory=list)
 
     def are_safe(self, risk):
-        """Whether they determine nothing, single nobody out, and leave the risk as it is told."""
+        """Whether they determine nothing, single nobody out, and leave the risk as stated."""
         return not self.determined and not self.is_risk_larger(risk)
 
     def is_risk_larger(self, risk):
@@ -371,7 +371,7 @@ def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, s
 
 
 def _names(role):
-    """Names of columns with a role, as far as they have some."""
+    """Names of columns with a role, if they have names."""
     role = as_table(role)
     named = getattr(role, "columns", [getattr(role, "name", None)])
     return [str(name) for name in named if name is not None]

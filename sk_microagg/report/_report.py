@@ -65,7 +65,7 @@ def make_report(
         The same columns, as released; for a TableAggregator, what `fit_transform` returned.
 
     estimator : MicroAggregator, TableAggregator or KAIM
-        The fitted estimator that made the release. A TableAggregator knows the roles of columns, so
+        The fitted estimator that made the release. A TableAggregator has the roles of columns, so
         that `unchanged`, `dropped`, `sensitive`, `unit` and `strata` need not be given.
 
     path : str or path-like

@@ -1,8 +1,8 @@
 """What a report states beyond k: sensitive columns, units and strata.
 
 Figures are those of the worst group. They are rounded to the safe side and to few digits, and no
-value of a sensitive column is among them: who knows all records but one could otherwise compute
-more of that one than the release tells.
+value of a sensitive column is among them: somebody who knows all records but one could otherwise
+compute more about that one than the release reveals.
 """
 
 from __future__ import annotations
