@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._aggregation import Aggregation, Problem, find_cells
 from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import squared_errors, with_values
-from sk_microagg._utils._base import (
+from sk_microagg._utils._estimator import (
     BaseEstimator,
     ReleaseOnlyMixin,
     TrainingDigestMixin,

@@ -15,7 +15,7 @@ from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import Points, most_of, routing_of, squared_errors, with_values
 from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._table_space import make_encoder, uses_target
-from sk_microagg._utils._base import (
+from sk_microagg._utils._estimator import (
     BaseEstimator,
     ReleaseOnlyMixin,
     TrainingDigestMixin,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from marks import in_one_case
 
-from sk_microagg._utils._base import DOCUMENTATION
+from sk_microagg._utils._estimator import DOCUMENTATION
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

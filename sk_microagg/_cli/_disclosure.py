@@ -8,7 +8,7 @@ from sk_microagg import metrics
 from sk_microagg._cli._errors import CommandError
 from sk_microagg._cli._privacy import RIGHT_THAT_OFTEN
 from sk_microagg._utils._formatting import at_most, is_share_large, percent, printable, shown
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 
 
 def check_roles(options):

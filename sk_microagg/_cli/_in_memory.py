@@ -46,7 +46,7 @@ from sk_microagg._utils._tables import check_report_extra
 from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 
 SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
 PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"

@@ -9,7 +9,7 @@ from sk_microagg._cli._in_memory import check_level
 from sk_microagg._cli._shuffle import random_numbers, shuffled
 from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.scale._release import Release, path_of_part, read, write, written_by_worker
 
 

@@ -46,7 +46,7 @@ from sk_microagg._utils._formatting import (
 from sk_microagg._utils._progress import seconds_left
 from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 
 NO_TRACE = np.empty((0, 2))
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -16,7 +15,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import has_fit_parameter
 
-from sk_microagg._utils._deadline import user_stacklevel
+from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._missing import MissingCoordinates, coarse_moments, n_people, take_units
 from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
@@ -243,13 +242,11 @@ def _coarsen_steps(scaler: Any, records: Floats, units: Array | None, y: Any) ->
 
 def warn_of_exact_scaler(scaler: Any) -> None:
     """Warn that hidden numbers may follow from the statistics of a scaler."""
-    warn(
+    warn_user(
         f"scaler is a {type(scaler).__name__}, which may keep exact statistics of columns with "
         "missing values: numbers that only one person of a group has, and that the release does "
         "not tell, may then be computed from the model. Use 'standard', 'target' or None, or "
         "share the release only.",
-        UserWarning,
-        stacklevel=user_stacklevel(),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from sk_microagg._kernels import Partition, Pool
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._typing import Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_option, check_records

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
-from sk_microagg._utils._base import PAGE
 from sk_microagg._utils._deadline import interruptible, warn_if_interrupted
+from sk_microagg._utils._estimator import PAGE
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, RandomState
 from sk_microagg._utils._validation import (

@@ -30,7 +30,7 @@ from sk_microagg.metrics._mixed import (
     MixedPair,
     are_numbers,
     check_names_match,
-    column_names,
+    names_in_frame,
     nearest_points,
     standard_deviations,
 )
@@ -240,7 +240,7 @@ class AttributeAttack:
         points = np.vstack(asked)
         places = np.arange(points.shape[1])
         return cls(
-            column_names(X) or places.tolist(),
+            names_in_frame(X) or places.tolist(),
             scale(scaler, points),
             scale(scaler, release),
             counts,
@@ -262,7 +262,7 @@ class AttributeAttack:
             raise ValueError(
                 f"control with {others.shape[1]} columns must have those of X, {released.shape[1]}."
             )
-        check_names_match(column_names(X), column_names(control), "control")
+        check_names_match(names_in_frame(X), names_in_frame(control), "control")
         # Read like the release: in the kinds and values of the original.
         both = pandas.concat([released, others.set_axis(released.columns, axis=1)])
         return cls.of_pair(MixedPair(X, both, same_rows=False), records, len(others))
@@ -404,7 +404,7 @@ def _check_table(table: Any, X: Any = None, name: str = "X") -> Floats:
             raise ValueError(
                 f"{name} with {numbers.shape[1]} columns must have those of X, {n_columns}."
             )
-        check_names_match(column_names(X), column_names(table), name)
+        check_names_match(names_in_frame(X), names_in_frame(table), name)
     return numbers
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._utils._base import has_cells
+from sk_microagg._utils._estimator import has_cells
 from sk_microagg._utils._typing import Array, Floats
 
 # More possible records are not listed.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._kernels import CallbackGuard
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._typing import Array, Booleans, Labels
 
 

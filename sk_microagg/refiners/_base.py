@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._progress import ProgressLine, seconds_left
 from sk_microagg._utils._typing import (
     Estimator,

@@ -1,14 +1,13 @@
 """Cyclic exchanges of records among several groups."""
 
 import time
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
-from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, user_stacklevel
+from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, warn_user
 from sk_microagg._utils._statistics import distinct_records, group_means, twins_of
 from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg._utils._validation import check_count
@@ -123,11 +122,10 @@ def exchange(
 def warn_if_unfinished(is_diagram: bool) -> None:
     """Warn if the exchange at the end of a search had too little time."""
     if not is_diagram:
-        warnings.warn(
+        warn_user(
             "The search ended before the partition was a power diagram: transform may not give "
             "every record the centroid of its own group.",
             ConvergenceWarning,
-            stacklevel=user_stacklevel(),
         )
 
 

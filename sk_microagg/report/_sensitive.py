@@ -15,7 +15,7 @@ import numpy as np
 from sk_microagg._utils._formatting import is_share_large, rounded_down, rounded_up
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.privacy import TCloseness
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import Rule, split_constraints

@@ -172,7 +172,9 @@ def test_groups_larger_than_2k_minus_1_stay_if_the_rules_need_them():
 
 
 def refuses(refiner):
-    return rf"^refiner={refiner} does not support constraints beyond k, and would violate them\. With "
+    return (
+        rf"^refiner={refiner} does not support constraints beyond k, and would violate them\. With "
+    )
 
 
 class NeverBuilds:
