@@ -303,7 +303,9 @@ def refine(
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
         with interruptible():
-            labels, trace, n_iter = policy.search(begin, total, random_state, policy.deadline())
+            labels, trace, n_iter = policy._run_searches(
+                begin, total, random_state, policy.deadline()
+            )
             warn_if_interrupted("the groups are the best found so far")
         if trace[-1, 2] > 0:
             # Costs would reveal the widths of columns, which the release may not show.

@@ -181,9 +181,9 @@ def attribute_inference(
     check_n_jobs(n_jobs)
     records = draw_records(len(columns_of(X, "X")[0]), max_records)
     if are_numbers(X, release) and (control is None or are_numbers(control)):
-        attack = AttributeAttack.of_numbers(release, X, records, control)
+        attack = AttributeAttack.from_numbers(release, X, records, control)
     else:
-        attack = AttributeAttack.of_tables(release, X, records, control)
+        attack = AttributeAttack.from_tables(release, X, records, control)
     return attack.guess(_place(column, attack.names), width, n_jobs)
 
 
@@ -224,7 +224,7 @@ class AttributeAttack:
         self._is_member = np.arange(len(points)) < len(points) - n_control
 
     @classmethod
-    def of_numbers(
+    def from_numbers(
         cls,
         release: TableLike,
         X: TableLike,
@@ -250,12 +250,12 @@ class AttributeAttack:
         )
 
     @classmethod
-    def of_tables(
+    def from_tables(
         cls, release: TableLike, X: TableLike, records: Any, control: TableLike | None
     ) -> Self:
         """From tables with columns of any kind; `records` are asked about."""
         if control is None:
-            return cls.of_pair(MixedPair(X, release, same_rows=False), records)
+            return cls.from_pair(MixedPair(X, release, same_rows=False), records)
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         released, others = Frame(release).table, Frame(control).table
         if others.shape[1] != released.shape[1]:
@@ -265,10 +265,10 @@ class AttributeAttack:
         check_names_match(names_in_frame(X), names_in_frame(control), "control")
         # Read like the release: in the kinds and values of the original.
         both = pandas.concat([released, others.set_axis(released.columns, axis=1)])
-        return cls.of_pair(MixedPair(X, both, same_rows=False), records, len(others))
+        return cls.from_pair(MixedPair(X, both, same_rows=False), records, len(others))
 
     @classmethod
-    def of_pair(cls, pair: MixedPair, records: Any = slice(None), n_control: int = 0) -> Self:
+    def from_pair(cls, pair: MixedPair, records: Any = slice(None), n_control: int = 0) -> Self:
         """From a table and its release, whose last rows may be those of other people."""
         n_rows = len(pair.released) - n_control
         classes = row_classes(pair.released.iloc[:n_rows], "release")

@@ -190,7 +190,7 @@ def _as_in_original(column: Any, cells: Series) -> Series:
 
 def nearest_rows(points: Floats, rows: Floats, n_jobs: int | None) -> Labels:
     """The row nearest to each point: a power diagram in which all weights are 0."""
-    cells = Cells(Router.of_one_block(), np.array([0, len(rows)]), rows, np.zeros(len(rows)))
+    cells = Cells(Router.single_block(), np.array([0, len(rows)]), rows, np.zeros(len(rows)))
     return cells.find(points, n_jobs)
 
 
