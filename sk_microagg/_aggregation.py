@@ -202,7 +202,7 @@ class Aggregation:
             exchange = Exchange()
             labels = run_refiner(exchange, problem.scaled, labels, method.k)
             groups = problem.fit_groups(labels, groups.n_iter + exchange.n_iter_)
-            cells = Cells.from_blocks([groups], Router.of_one_block())
+            cells = Cells.from_blocks([groups], Router.single_block())
         return labels, groups, cells
 
 

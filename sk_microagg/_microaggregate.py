@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from sk_microagg._utils._deadline import shared_interrupt, user_stacklevel, warn_if_interrupted
+from sk_microagg._utils._deadline import shared_interrupt, warn_if_interrupted, warn_user
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
 from sk_microagg._utils._statistics import group_means, squared_error
 from sk_microagg._utils._typing import (
@@ -292,11 +291,9 @@ def warn_if_one_group(labels: Labels, k: int, strata: Strata | None, rules: Rule
 def warn_of_one_group(within_strata: bool) -> None:
     """Warn that all records, or all of a stratum, are in one group."""
     where = "All records of a stratum are" if within_strata else "All records are"
-    warnings.warn(
+    warn_user(
         f"{where} in one group: no smaller groups were found that satisfy the constraints. "
         "The release has a single row there; consider a weaker constraint.",
-        UserWarning,
-        stacklevel=user_stacklevel(),
     )
 
 
@@ -312,7 +309,7 @@ class MDAVUnderRules(MDAV):
     with less loss are kept. To users, it is the builder "mdav" under constraints.
     """
 
-    knows_rules = True
+    keeps_rules = True
 
     def __repr__(self) -> str:
         """Return what users write, in reports and messages."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._aggregation import Aggregation, Problem, find_cells
 from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import squared_errors, with_values
-from sk_microagg._utils._base import (
+from sk_microagg._utils._estimator import (
     BaseEstimator,
     ReleaseOnlyMixin,
     TrainingDigestMixin,
@@ -204,7 +204,7 @@ class MicroAggregator(
     See Also
     --------
     TableAggregator : For tables with categories and dates.
-    TrainOnRelease : Trains a model on the release, and predicts on rows as they are.
+    TrainOnRelease : Trains a model on the release, and predicts on original rows.
     microaggregate : Partitions an array, without scaling.
     sk_microagg.metrics.anonymity_level : Verifies a release.
 
@@ -363,7 +363,7 @@ class MicroAggregator(
         labels, groups, cells = aggregation.run(problem, method, task)
         if has_target_scaler(scaler):
             warn_if_homogeneous(labels, y, "scaler='target'")
-        # Means that would tell the only known value of a group are not kept, nor do losses tell it.
+        # Neither means that are kept nor losses reveal the only known value of a group.
         single_values = space.single_values(missing, labels, rules.units)
         space.warn_if_exact(records, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, scaled, labels)

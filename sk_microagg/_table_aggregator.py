@@ -15,7 +15,7 @@ from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import Points, most_of, routing_of, squared_errors, with_values
 from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._table_space import make_encoder, uses_target
-from sk_microagg._utils._base import (
+from sk_microagg._utils._estimator import (
     BaseEstimator,
     ReleaseOnlyMixin,
     TrainingDigestMixin,
@@ -94,8 +94,8 @@ class TableAggregator(
         Columns that are not released, such as names.
 
     categorical : "from_dtype" or list of str, default="from_dtype"
-        Columns of numbers to treat as categories, in addition to those whose type says so. Integers
-        of 2**53 and more, which floats do not distinguish, are always categories.
+        Columns of numbers to treat as categories, in addition to columns of a categorical type.
+        Integers of 2**53 and more, which floats do not distinguish, are always categories.
 
     ordinal : dict, list of str or None, default=None
         Columns whose values have an order. Ordered categorical types need not be named.
@@ -336,7 +336,7 @@ class TableAggregator(
             The target, if `column_weights` is "target"; otherwise it is ignored.
 
         sensitive : array-like, Series or DataFrame, default=None
-            What `privacy` is about, if that is no column of `X` but, for example, the target.
+            What `privacy` is about, if that is not a column of `X` but, for example, the target.
 
         Returns
         -------
@@ -371,7 +371,7 @@ class TableAggregator(
             warn_if_homogeneous(labels, y, "column_weights='target'")
         released = self._release_groups(encoder, records, numbers, labels, rules)
         check_released_names(released, roles)
-        # Means that would tell the only known value of a group are not kept, nor do losses tell it.
+        # Neither means that are kept nor losses reveal the only known value of a group.
         missing = encoder.coordinates.missing(numbers)
         single_values = encoder.coordinates.single_values(missing, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)

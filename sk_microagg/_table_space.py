@@ -51,7 +51,7 @@ def make_encoder(
 
 
 def uses_target(estimator: Any) -> bool:
-    """Whether columns are weighed by what they tell of the target."""
+    """Whether columns are weighted by how well they predict the target."""
     weights = estimator.column_weights
     return isinstance(weights, str) and weights == "target"
 

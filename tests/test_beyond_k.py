@@ -248,6 +248,7 @@ def test_missing_units_are_one_unit(X):
     assert_l_diverse(labels, units, 5)
 
 
+@pytest.mark.slow
 @in_one_case("refiner", ["auto", "local_search", None])
 @in_one_case("builder", ["mdav", "cbfs", "k_anonymity_first"])
 def test_no_unit_has_most_of_a_group(builder, refiner):
@@ -347,7 +348,7 @@ def test_the_backend_does_not_change_the_result(backend):
 
 def test_groups_are_not_stitched_under_constraints(X):
     aggregator = MicroAggregator(4, stitch=True, block_size=100)
-    with pytest.raises(ValueError, match=r"^stitch=True must be False with `privacy` or `unit`: "):
+    with pytest.raises(ValueError, match=r"^stitch=True\b"):
         aggregator.fit(X, unit=PATIENTS)
     assert aggregator.fit(X, strata=REGIONS).exact_transform_
 
@@ -390,14 +391,13 @@ def test_a_distance_of_exactly_t_is_good_enough_for_searches(X):
     assert exactly.information_loss_ < 1.05 * nearly.information_loss_
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "privacy",
     [
         [TCloseness(0.2, column="income"), LDiversity(3, "recursive", c=5, column="illness")],
         [TCloseness(0.2, column="income"), TCloseness(0.15, column="illness")],
         [LDiversity(3, "recursive", c=5, column="illness"), LDiversity(20, column="income")],
     ],
-    ids=str,
 )
 def test_constraints_on_two_columns_leave_many_groups(privacy):
     rng = np.random.default_rng(0)

@@ -37,7 +37,7 @@ PUBLIC = {
 
 
 # A case per folder, which are of about the same length: modules have few examples each.
-@in_one_case("folder", FOLDERS)
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_docstrings(folder):
     failed = [
         name for name in FOLDERS[folder] if doctest.testmod(importlib.import_module(name)).failed

@@ -90,6 +90,8 @@ def assert_others_fail(X, k, error, message):
             builder.build(X, k)
 
 
+# Complete messages, as examples of style: what is wrong, and what is allowed. Elsewhere, tests look
+# for the parameter and its value only.
 @in_one_case(
     ("k", "error", "message"),
     [
@@ -118,7 +120,7 @@ def test_bad_k(X, k, error, message):
         (np.full((20, 2), "x", dtype=object), ValueError, TEXT.format(0)),
         (pl.DataFrame({"city": ["Ulm", None] * 10}), ValueError, TEXT.format("'city'")),
         ("text", ValueError, "^X holds text, but must hold numbers"),
-        ({"a": [1] * 20}, TypeError, "^X of type dict must be a table of numbers"),
+        ({"a": [1] * 20}, TypeError, r"^X of type dict\b"),
         (pd.DataFrame(np.eye(20)[:, :2], columns=["a", "a"]), ValueError, "^X has several columns"),
         (np.arange(20.0), ValueError, "two dimensions, rows and columns"),
         (np.zeros((20, 2, 2)), ValueError, "dim 3"),
@@ -148,7 +150,7 @@ def test_missing_values_where_only_numbers_can_be_compared(X):
         metrics.correlation_change(X, hidden)
 
 
-@pytest.mark.parametrize("make", [lambda X: X, list], ids=["array", "rows"])
+@in_one_case("make", [lambda X: X, list])
 def test_masked_values_are_missing(X, make):
     hidden = make(masked(1))
     message = "^Input X contains masked values: they count as missing, as NaN does"
@@ -349,14 +351,14 @@ def test_bad_builder_or_refiner(X, parameters, error, message):
     [MDAV(growth="n"), MDAV(ending="n"), CBFS(growth="n"), TFRP(reference="n"), DBFS("n")],
 )
 def test_bad_parameter_of_a_builder_on_its_own(X, builder):
-    with pytest.raises(ValueError, match=r"='n' must be one of"):
+    with pytest.raises(ValueError, match="='n'"):
         builder.build(X, 5)
 
 
 @in_one_case(
     ("scaler", "error", "message"),
     [
-        ("robust", ValueError, r"^scaler='robust' must be one of 'standard', 'target'\.$"),
+        ("robust", ValueError, "^scaler='robust'"),
         (Nothing(), TypeError, NO_SCALER.format(r"Nothing\(\)")),
         (OnlyTransforms(), TypeError, NO_SCALER.format(r"OnlyTransforms\(\)")),
         (RobustScaler, TypeError, NO_SCALER.format("<class .*RobustScaler'>")),
@@ -402,7 +404,7 @@ def test_bad_jobs_and_verbosities(X, parameters, error, message):
     ],
 )
 def test_bad_jobs_of_others(X, measure):
-    with pytest.raises(ValueError, match=r"^n_jobs=0 must be None or an integer other than 0"):
+    with pytest.raises(ValueError, match=r"^n_jobs=0\b"):
         measure(X, n_jobs=0)
 
 
@@ -434,8 +436,8 @@ class Returns:
         return self.labels
 
 
-@pytest.mark.parametrize("part", ["builder", "refiner"])
-@pytest.mark.parametrize(
+@in_one_case("part", ["builder", "refiner"])
+@in_one_case(
     ("labels", "message"),
     [
         (np.repeat([0, 1], [16, 4]), "a group of 4 records: every group must have at least k=5"),
@@ -446,7 +448,6 @@ class Returns:
         (np.full(20, "a"), r"shape \(20,\) and type <U1: they must be 20 integers"),
         (None, r"shape \(\) and type object: they must be 20 integers"),
     ],
-    ids=["small", "singletons", "short", "2d", "float", "text", "none"],
 )
 def test_labels_that_are_no_k_partition(X, part, labels, message):
     message = rf"^{part}=Returns\(\) returned .*{message}"
@@ -495,7 +496,7 @@ def state(aggregator):
     return {name: v for name, v in vars(aggregator).items() if name not in parameters}
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("parameters", "second"),
     [
         ({}, pd.DataFrame(np.full((30, 2), np.inf), columns=["x", "y"])),
@@ -506,7 +507,6 @@ def state(aggregator):
         ({"refiner": Returns(np.arange(30))}, np.ones((30, 2))),
         ({"scaler": FunctionTransformer(lambda X: X + np.inf)}, np.ones((30, 2))),
     ],
-    ids=["records", "k", "names", "builder", "growth", "refiner", "scaler"],
 )
 def test_a_fit_that_fails_leaves_the_last_one_whole(X, parameters, second):
     frame = pd.DataFrame(X, columns=["age", "income", "share"])
@@ -552,19 +552,19 @@ def test_k_of_1_with_a_constraint_is_no_reason_to_warn(X):
     ],
 )
 def test_bad_seeds(X, fit, seed):
-    with pytest.raises(ValueError, match=r"^random_state=.* must be None, an integer from 0 to 2"):
+    with pytest.raises(ValueError, match=r"^random_state="):
         fit(X, seed)
 
 
 @in_one_case(
     ("estimator", "error", "message"),
     [
-        (MicroAggregator(stitch=np.ones(2)), ValueError, r"^stitch=array.* must be one of False"),
-        (TableAggregator(categories=[]), ValueError, r"^categories=\[\] must be one of 'mode'"),
+        (MicroAggregator(stitch=np.ones(2)), ValueError, "^stitch=array.*"),
+        (TableAggregator(categories=[]), ValueError, r"^categories=\[\]"),
         (
             TableAggregator(decimals=10**30),
             ValueError,
-            "^decimals=1.* must be an integer from -400",
+            "^decimals=1.*",
         ),
         (
             TableAggregator(ordinal={0: 1}),
@@ -572,13 +572,13 @@ def test_bad_seeds(X, fit, seed):
             r"^ordinal\[0\]=1 must be a list of all values",
         ),
         (TableAggregator(ordinal={0: "ab"}), TypeError, "must be a list of all values, lowest fir"),
-        (KAIM(c=np.ones(2)), TypeError, "^c=array.* must be a number at least 0 or 'own'"),
-        (MicroAggregator(refiner=Exchange(10**30)), ValueError, "^max_iter=1.* must be at most 92"),
-        (TrainOnRelease("x"), TypeError, "^estimator='x' must be an object with the method 'fit'"),
-        (TrainOnRelease(MDAV(), []), TypeError, "^estimator=MDAV.* must be an object with the"),
-        (TrainOnRelease(Ridge(), {}), TypeError, "^anonymizer={} must be None or an object with"),
-        (TargetScaler([]), TypeError, r"^estimator=\[\] must be None or an object with the method"),
-        (IteratedLocalSearch(acceptance=[]), TypeError, r"^acceptance=\[\] must be a number"),
+        (KAIM(c=np.ones(2)), TypeError, "^c=array.*"),
+        (MicroAggregator(refiner=Exchange(10**30)), ValueError, "^max_iter=1.*"),
+        (TrainOnRelease("x"), TypeError, "^estimator='x'"),
+        (TrainOnRelease(MDAV(), []), TypeError, "^estimator=MDAV.*"),
+        (TrainOnRelease(Ridge(), {}), TypeError, "^anonymizer={}"),
+        (TargetScaler([]), TypeError, r"^estimator=\[\]"),
+        (IteratedLocalSearch(acceptance=[]), TypeError, r"^acceptance=\[\]"),
     ],
 )
 def test_parameters_of_odd_types(X, estimator, error, message):

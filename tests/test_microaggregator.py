@@ -17,7 +17,7 @@ from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import anonymity_level, information_loss, sse
 
 BUILDERS = ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"]
-every_builder = pytest.mark.parametrize("builder", BUILDERS)
+every_builder = in_one_case("builder", BUILDERS)
 TRAINING_DATA = "transform was given the training data"
 ignore_training_data = pytest.mark.filterwarnings(f"ignore:{TRAINING_DATA}:UserWarning")
 UNITS = np.array([1.0, 200.0, 0.05])
@@ -51,8 +51,8 @@ def new_records():
 
 
 @every_builder
-@pytest.mark.parametrize("k", [2, 5, 30])
-@pytest.mark.parametrize("make", [draw, tied, one_column])
+@in_one_case("k", [2, 5, 30])
+@in_one_case("make", [draw, tied, one_column])
 def test_every_row_of_the_release_occurs_at_least_k_times(builder, k, make):
     release = MicroAggregator(k=k, builder=builder).fit_transform(make())
     assert np.unique(release, axis=0, return_counts=True)[1].min() >= k
@@ -108,7 +108,7 @@ def test_release_is_in_the_units_of_the_data(X):
 
 
 @every_builder
-@pytest.mark.parametrize("n", [5, 9])
+@in_one_case("n", [5, 9])
 def test_fewer_than_2k_records_are_one_group(builder, n):
     X = draw(n)
     aggregator = MicroAggregator(k=5, builder=builder)
@@ -117,7 +117,7 @@ def test_fewer_than_2k_records_are_one_group(builder, n):
 
 
 @every_builder
-@pytest.mark.parametrize("make", [draw, tied])
+@in_one_case("make", [draw, tied])
 def test_k_1_is_the_identity(builder, make):
     aggregator = MicroAggregator(k=1, builder=builder)
     assert_array_equal(aggregator.fit_transform(make()), make())
@@ -159,15 +159,14 @@ def test_float32_is_kept_but_computed_in_float64(X, new):
 
 @pytest.mark.slow
 @every_builder
-@pytest.mark.parametrize("make", [draw, tied])
-@pytest.mark.parametrize(
+@in_one_case("make", [draw, tied])
+@in_one_case(
     "layout",
     [
         np.asfortranarray,
         lambda X: np.repeat(X, 2, axis=0)[::2],
         lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
     ],
-    ids=["fortran", "strided", "reversed"],
 )
 def test_layout_in_memory_changes_nothing(builder, make, layout):
     # Several tables: the groups of only some depend on the last digit of a distance.
@@ -178,8 +177,8 @@ def test_layout_in_memory_changes_nothing(builder, make, layout):
 
 
 @every_builder
-@pytest.mark.parametrize("scaler", ["standard", None])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@in_one_case("scaler", ["standard", None])
+@in_one_case("dtype", [np.float64, np.float32])
 def test_read_only_records_give_the_same_and_writable_ones_are_not_changed(builder, scaler, dtype):
     X = draw().astype(dtype)
     before = X.copy()
@@ -195,10 +194,9 @@ def test_read_only_records_give_the_same_and_writable_ones_are_not_changed(build
 # Scalers
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "scaler",
     [StandardScaler(), RobustScaler(), PCA(2), make_pipeline(RobustScaler(), PCA(2))],
-    ids=lambda scaler: type(scaler).__name__,
 )
 def test_any_transformer_is_a_scaler(X, new, scaler):
     aggregator = MicroAggregator(scaler=scaler)
@@ -252,7 +250,7 @@ def is_among(rows, table):
 
 
 @every_builder
-@pytest.mark.parametrize("refiner", ["exchange", None])
+@in_one_case("refiner", ["exchange", None])
 def test_new_rows_get_the_centroid_of_their_power_cell_in_the_scaled_space(
     X, new, builder, refiner
 ):
@@ -289,10 +287,9 @@ def test_exact_transform_says_whether_transform_gives_the_release(builder):
     assert found == {True, False}
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "form",
     [np.copy, np.asfortranarray, np.float32, np.ndarray.tolist, pd.DataFrame],
-    ids=["copy", "fortran", "float32", "list", "pandas"],
 )
 def test_transform_warns_of_the_training_data_in_any_form(X, form):
     X = X.astype(np.float32).astype(np.float64)
@@ -368,7 +365,7 @@ def arrays_of(model):
 
 
 @every_builder
-@pytest.mark.parametrize("scaler", ["standard", RobustScaler(), None])
+@in_one_case("scaler", ["standard", RobustScaler(), None])
 def test_fitted_model_holds_no_training_record(X, builder, scaler):
     aggregator = MicroAggregator(k=3, builder=builder, scaler=scaler).fit(X)
     scaled = X if aggregator.scaler_ is None else aggregator.scaler_.transform(X)

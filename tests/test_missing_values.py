@@ -35,7 +35,7 @@ SCALERS = {
     "ranges": MinMaxScaler(),
     "quantiles": QuantileTransformer(n_quantiles=20),
 }
-every_scaler = pytest.mark.parametrize("scaler", SCALERS.values(), ids=SCALERS)
+every_scaler = in_one_case("scaler", SCALERS.values())
 
 
 def with_holes(X, share=0.2, seed=0):

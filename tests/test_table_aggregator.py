@@ -52,10 +52,9 @@ def test_groups_of_complete_numbers_are_those_of_micro_aggregator(numbers, form)
         np.testing.assert_allclose(model.centroids_, expected.centroids_, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "parameters",
     [{"builder": "cbfs"}, {"refiner": "local_search"}, {"block_size": 20}, {"refiner": None}],
-    ids=str,
 )
 def test_groups_are_those_of_micro_aggregator_with_other_parameters(parameters):
     X = NUMBERS["random"]
@@ -130,7 +129,7 @@ def test_columns_that_have_no_role_are_released_as_they_are():
     assert anonymity_level(release[["age", "country"]]) >= 4
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("privacy", "sensitive", "n_illnesses", "distance"),
     [
         (LDiversity(3), "illness", 3, 1.0),
@@ -142,7 +141,6 @@ def test_columns_that_have_no_role_are_released_as_they_are():
             0.25,
         ),
     ],
-    ids=["l", "t", "both"],
 )
 def test_groups_satisfy_constraints_on_sensitive_columns(privacy, sensitive, n_illnesses, distance):
     table = patients().drop(columns=["name", "patient"])
@@ -244,10 +242,9 @@ def test_medians_are_those_of_pandas():
     pd.testing.assert_frame_equal(release, expected)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("decimals", "expected"),
     [("auto", (2, 0)), (0, (0, 0)), (None, (9, 9)), ({"price": 1}, (1, 0)), ({"age": 1}, (2, 1))],
-    ids=str,
 )
 def test_decimals(decimals, expected):
     rng = np.random.default_rng(0)

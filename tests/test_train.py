@@ -223,7 +223,7 @@ def test_a_release_with_names_goes_to_an_estimator_that_uses_them(X, y, new, lib
     assert np.mean(model.predict(other) == label(new)) > 0.8
     with pytest.raises(ValueError, match="feature names"):
         model.predict(other.drop(columns="age"))
-    with pytest.raises(TypeError, match=r"^X of type ndarray must be a DataFrame with the col"):
+    with pytest.raises(TypeError, match=r"^X of type ndarray\b"):
         model.predict(new)
 
 
@@ -264,7 +264,7 @@ class OneMore(TransformerMixin, BaseEstimator):
 
 
 def test_an_anonymizer_that_adds_columns_is_rejected(X, y):
-    with pytest.raises(ValueError, match=r"^anonymizer=OneMore\(\) returned other columns"):
+    with pytest.raises(ValueError, match=r"^anonymizer=OneMore\(\)"):
         TrainOnRelease(LogisticRegression(), OneMore()).fit(pd.DataFrame(X, columns=COLUMNS), y)
 
 

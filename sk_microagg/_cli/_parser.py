@@ -21,7 +21,7 @@ from sk_microagg._cli._arguments import (
     share,
     texts,
 )
-from sk_microagg._utils._base import __version__
+from sk_microagg._utils._estimator import __version__
 from sk_microagg._utils._formatting import printable
 from sk_microagg.builders import BUILDERS
 from sk_microagg.privacy._registry import known_constraints

@@ -40,7 +40,7 @@ from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import Table
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import singled_out
 from sk_microagg.release._checks import check_level, check_request, check_targets
 from sk_microagg.release._demands import warn_of_large_units

@@ -38,7 +38,7 @@ class Router:
         return int(self.block.max()) + 1
 
     @classmethod
-    def of_one_block(cls) -> Self:
+    def single_block(cls) -> Self:
         """Return a router that sends all records to a single block."""
         return cls._grown(None, lambda root: None)
 

@@ -127,7 +127,7 @@ def fewest_records(k, units=None):
 
 
 class ShareOfPeople(float):
-    """A share of the records that knows how many people have such records, and how many others."""
+    """A share of the records, with the numbers of people who have such records and others."""
 
     n_people: tuple[int, int]
 
@@ -181,7 +181,7 @@ def expected_matches(linkage: Any, n_records: int, fewest: int) -> tuple[float, 
 
 
 def rounded_share(share):
-    """A share of the records in whole percents, as a number: finer ones tell of single records."""
+    """A share of the records in whole percents, as a number: finer ones reveal records."""
     return round(float(share), 2)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -16,7 +15,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import has_fit_parameter
 
-from sk_microagg._utils._deadline import user_stacklevel
+from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._missing import MissingCoordinates, coarse_moments, n_people, take_units
 from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
@@ -105,7 +104,7 @@ class ScaledSpace:
     def single_values(
         self, missing: Booleans, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:
-        """Where a single value of a group is known, so that its mean in the space would tell it.
+        """Where a single value of a group is known, so that its mean in the space would reveal it.
 
         `missing` is what `fit` or `missing` returned.
         """
@@ -113,7 +112,7 @@ class ScaledSpace:
         return groups, columns, self._missing.places[columns]
 
     def warn_if_exact(self, records: Array, labels: Labels, units: Array | None = None) -> None:
-        """Warn if what the scaler keeps may tell the only known value of a group."""
+        """Warn if statistics of the scaler may reveal the only known value of a group."""
         if not self.is_coarse and len(_known_once(np.isnan(records), labels, units)[0]):
             warn_of_exact_scaler(self._scaler)
 
@@ -153,7 +152,7 @@ def _known_once(missing: Booleans, labels: Labels, units: Array | None) -> tuple
 
 
 def fewest_known(k: int) -> int:
-    """How many people must have a value, so that a scaler tells of none of them.
+    """How many people must have a value, so that a scaler reveals none of these.
 
     With k of 1, nothing is anonymized.
     """
@@ -205,7 +204,7 @@ def _inherits(scaler: Any, base: type) -> bool:
 def coarsen(scaler: Any, records: Floats, units: Array | None = None, y: Any = None) -> bool:
     """Round what a fitted scaler that standardizes keeps of columns with missing values.
 
-    Returns whether no exact statistic of these is left, as far as the scaler is known.
+    Returns whether no exact statistic of these is left.
     """
     if scaler is None or type(scaler) is FunctionTransformer or not np.isnan(records).any():
         return True
@@ -242,14 +241,12 @@ def _coarsen_steps(scaler: Any, records: Floats, units: Array | None, y: Any) ->
 
 
 def warn_of_exact_scaler(scaler: Any) -> None:
-    """Warn that numbers which no group tells may follow from what a scaler keeps."""
-    warn(
+    """Warn that hidden numbers may follow from the statistics of a scaler."""
+    warn_user(
         f"scaler is a {type(scaler).__name__}, which may keep exact statistics of columns with "
         "missing values: numbers that only one person of a group has, and that the release does "
         "not tell, may then be computed from the model. Use 'standard', 'target' or None, or "
         "share the release only.",
-        UserWarning,
-        stacklevel=user_stacklevel(),
     )
 
 

@@ -7,12 +7,11 @@ from contextlib import contextmanager, suppress
 from datetime import date, datetime, time, timedelta
 from numbers import Number
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._utils._deadline import user_stacklevel
+from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._typing import Booleans
 
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
@@ -76,6 +75,14 @@ def columns_of(table: Any, name: str) -> list[Any]:
         return [cells[:, j] for j in range(table.shape[1])]
     with dimensions_explained(name):
         return list(check_array(table, dtype=None, ensure_all_finite=False, input_name=name).T)
+
+
+def column_names(table: Any) -> list[str]:
+    """Names of the columns of a table; x0, x1 and so on if they have none."""
+    table = as_table(table)
+    if is_frame(table):
+        return [str(name) for name in table.columns]
+    return [f"x{j}" for j in range(len(columns_of(table, "table")))]
 
 
 @contextmanager
@@ -215,11 +222,9 @@ def warn_of_similar_values(words: str, values: Iterable[Any]) -> None:
 
 def warn_of_spellings(words: str) -> None:
     """Warn that a column, named by `words`, has texts that are written differently; quote none."""
-    warn(
+    warn_user(
         f"{words} has values that differ only in case, spaces or the form of letters: they count "
         "as different values, or people. Write them alike.",
-        UserWarning,
-        stacklevel=user_stacklevel(),
     )
 
 

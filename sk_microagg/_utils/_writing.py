@@ -30,7 +30,7 @@ SUFFIXES_OF_PAGES = (".html", ".htm")
 class TemporaryFolder:
     """A folder that is removed when the last reference to it is gone.
 
-    Only the process that made the folder removes it: a pickled copy knows the path and no more.
+    Only the process that made the folder removes it: a pickled copy has only the path.
     """
 
     def __init__(self, inside: FilePath | None, prefix: str) -> None:

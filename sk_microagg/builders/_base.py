@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from sk_microagg._kernels import Partition, Pool
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._typing import Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_option, check_records
@@ -24,7 +24,7 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
 
     A builder partitions records into groups of at least `k`. It is deterministic: ties are broken
     in favor of the lowest record index. Subclasses implement `_build(X, k)`, or
-    `_build(X, k, rules)` if the class attribute `knows_rules` is True.
+    `_build(X, k, rules)` if the class attribute `keeps_rules` is True.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
     """
 
     # Whether `_build` takes the constraints into account. If not, it builds for k alone.
-    knows_rules = False
+    keeps_rules = False
 
     def build(self, X: TableLike, k: int, rules: Rules | None = None) -> Labels:
         """Partition records into groups of at least `k` records.
@@ -66,7 +66,7 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
 
     def _run(self, X: Floats, k: int, rules: Rules | None = None) -> Labels:
         """Do what `build` does, with arguments that have been validated."""
-        labels = self._build(X, k, rules) if self.knows_rules else self._build(X, k)  # type: ignore[call-arg]
+        labels = self._build(X, k, rules) if self.keeps_rules else self._build(X, k)  # type: ignore[call-arg]
         return merge_until_met(X, labels, rules)
 
     @abstractmethod

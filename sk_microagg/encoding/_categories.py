@@ -79,7 +79,7 @@ class CategoryColumn:
         self._fit(column, self._choose_values(different, counts, people, k), k, units)
 
     @classmethod
-    def of_counts(
+    def from_counts(
         cls, name: Hashable, different: Any, counts: Labels, people: Labels, n_missing: int, k: int
     ) -> Self:
         """The column of a table of which only numbers of records and of people are known.

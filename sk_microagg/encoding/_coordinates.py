@@ -85,7 +85,7 @@ class Coordinates:
         }
 
     def _without_few(self, values):
-        """Values of which fewer than k are known are all equal: a mean would tell of few people."""
+        """Replace values of which fewer than k are known by 0: their mean would reveal them."""
         values[:, self._has_few] = np.where(np.isnan(values[:, self._has_few]), np.nan, 0.0)
         return values
 

@@ -31,7 +31,7 @@ MOST_DECIMALS = 12
 SOME = 1000
 
 # Floats represent all integers up to this one. Larger ones, of nanoseconds, are counted from a
-# multiple of about 13 days, which tells of nobody.
+# multiple of about 13 days, which reveals nobody's date.
 EXACT = 2**53
 COARSE = 2**50
 

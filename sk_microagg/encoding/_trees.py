@@ -107,7 +107,7 @@ class HierarchyColumn(CategoryColumn):
         return of_rows[codes]
 
     def codes_of(self, n_rows: int, column: Series) -> Labels:
-        """Position of each cell in so many rows."""
+        """Position of each cell among `n_rows` rows."""
         leaves = self._leaves(column)
         return np.where(leaves < 0, n_rows - np.where(leaves == -1, 1, 2), leaves)
 

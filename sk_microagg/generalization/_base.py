@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._kernels import CenterIndex, RangeColumns
 from sk_microagg._model._fitted_groups import release_of
-from sk_microagg._utils._base import (
+from sk_microagg._utils._estimator import (
     BaseEstimator,
     TrainingDigestMixin,
     __version__,

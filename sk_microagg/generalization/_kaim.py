@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
-from sk_microagg._utils._base import PAGE
 from sk_microagg._utils._deadline import interruptible, warn_if_interrupted
+from sk_microagg._utils._estimator import PAGE
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, RandomState
 from sk_microagg._utils._validation import (
@@ -303,7 +303,9 @@ def refine(
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
         with interruptible():
-            labels, trace, n_iter = policy.search(begin, total, random_state, policy.deadline())
+            labels, trace, n_iter = policy._run_searches(
+                begin, total, random_state, policy.deadline()
+            )
             warn_if_interrupted("the groups are the best found so far")
         if trace[-1, 2] > 0:
             # Costs would reveal the widths of columns, which the release may not show.

@@ -6,17 +6,17 @@ from sk_microagg.metrics._attribute_inference import AttributeInference, attribu
 from sk_microagg.metrics._cell_enumeration import cell_enumeration
 from sk_microagg.metrics._determined import determined_columns
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
-from sk_microagg.metrics._diversity import (
+from sk_microagg.metrics._generalization import (
+    generalization_loss,
+    record_missing_rate,
+    value_missing_rate,
+)
+from sk_microagg.metrics._groups import (
     closeness,
     diversity,
     homogeneity,
     unit_share,
     units_per_group,
-)
-from sk_microagg.metrics._generalization import (
-    generalization_loss,
-    record_missing_rate,
-    value_missing_rate,
 )
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, loss_bound, optimality_gap, sse

@@ -28,7 +28,7 @@ from sk_microagg.metrics._disclosure import (
     rank_disclosure,
     ranks_of,
 )
-from sk_microagg.metrics._diversity import (
+from sk_microagg.metrics._groups import (
     closeness,
     diversity,
     homogeneity,

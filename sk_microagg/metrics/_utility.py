@@ -17,8 +17,8 @@ from sk_microagg._utils._typing import Estimator, Floats, Labels, RandomState, T
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_seed, own_copy
 from sk_microagg.metrics._mixed import (
     check_pair,
-    column_names,
     correlations,
+    names_in_frame,
     standard_deviations,
 )
 
@@ -75,7 +75,7 @@ def attribute_changes(X: TableLike, release: TableLike) -> NDArray[np.void]:
     >>> changes["upper_quartile_change"].round(3)
     array([0.224, 0.   ])
     """
-    names = column_names(X)
+    names = names_in_frame(X)
     X, release = check_pair(X, release)
     spreads, released_spreads = standard_deviations(X), standard_deviations(release)
     is_constant = spreads == 0

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sk_microagg._kernels import CallbackGuard
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._typing import Array, Booleans, Labels
 from sk_microagg.privacy._registry import CONSTRAINTS, Front
 

@@ -333,7 +333,7 @@ def anneal(
 
 
 def roomy_size(labels: Labels, k: int) -> int:
-    """Return the largest size of a group under rules: that of the largest one, or some room.
+    """Return the maximum size of a group under constraints: that of the largest one, or more.
 
     Every group has a place for each record of the largest one. Where there would be too many
     places, the largest groups stay as they are.

@@ -201,7 +201,7 @@ class Relaxation:
         return np.array([use.get(group, 0.0) for group in groups])
 
     def _used(self, least):
-        """Return the columns that are used at least so much, in ascending order, and their uses."""
+        """Return the columns whose use is at least this, in ascending order, and their uses."""
         return {
             tuple(sorted(self.pool.members_of(column).tolist())): self.pool.use[column]
             for column in np.flatnonzero(self.pool.use >= least)

@@ -26,7 +26,7 @@ from sk_microagg.files._written import shuffled
 from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import (
     identifiers,
     several_rows,

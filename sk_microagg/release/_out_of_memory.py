@@ -22,7 +22,7 @@ from sk_microagg.files._mistyped import hint_at_codes
 from sk_microagg.files._written import random_numbers, shuffled
 from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
 from sk_microagg.metrics._determined import SAMPLE_SIZE
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import (
     fact_on_singled_out,
     warn_of_determined,

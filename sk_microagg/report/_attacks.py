@@ -54,9 +54,9 @@ def measure_attacks(
     n_jobs = getattr(estimator, "n_jobs", None)
     asked = draw_records(n_records, MOST_ASKED)
     if pair is None:
-        attack = AttributeAttack.of_numbers(release, X, asked)
+        attack = AttributeAttack.from_numbers(release, X, asked)
     else:
-        attack = AttributeAttack.of_pair(pair, asked)
+        attack = AttributeAttack.from_pair(pair, asked)
     found = [attack.hits(place, INTERVAL, n_jobs) for place in range(len(attack.names))]
     everybody = np.zeros(n_records, dtype=np.intp)
 

@@ -21,7 +21,7 @@ from sk_microagg._utils._formatting import (
     whole_percent,
 )
 from sk_microagg._utils._statistics import loss_share
-from sk_microagg._utils._tables import as_table, columns_of, missing_cells
+from sk_microagg._utils._tables import as_table, column_names, columns_of, missing_cells
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import (
@@ -42,11 +42,9 @@ from sk_microagg.metrics._disclosure import (
     values_in_interval,
     values_near_in_rank,
 )
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._linkage import linkage_of, units_of
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, pair_of
-from sk_microagg.metrics._unchanged import names_of
-from sk_microagg.plotting._distributions import column_names
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._membership import shown_name
 from sk_microagg.report._sensitive import facts_beyond_k
@@ -136,11 +134,9 @@ def collect_facts(
     not know them, and `roles` are `sensitive`, `unit` and `strata`.
     """
     columns = columns_of(X, "X")
-    names = column_names(
-        X,
-        len(columns),
-        None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None),
-    )
+    names = column_names(X)
+    if not hasattr(X, "columns"):
+        names = [*map(str, getattr(estimator, "feature_names_in_", names))]
     numbers = mixed = risk = None
     units = units_of(roles.get("unit"), len(columns[0]))
     fewest = fewest_records(estimator.k, units)
@@ -199,9 +195,10 @@ def _missing_in_words(columns, units, fewest):
 
 
 def _homogeneous(release, unchanged):
-    columns = columns_of(unchanged, "unchanged") if 0 not in np.shape(unchanged) else []
-    names = map(shown_name, column_names(unchanged, len(columns)))
-    shares = homogeneity_of_both(release, unchanged) if columns else []
+    if 0 in np.shape(unchanged):
+        return {}
+    names = map(shown_name, column_names(unchanged))
+    shares = homogeneity_of_both(release, unchanged)
     return dict(zip(names, map(tuple, shares), strict=True))
 
 
@@ -312,7 +309,7 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
 
 @dataclass(frozen=True)
 class UnchangedFacts:
-    """What columns that are released unchanged give away, with all names as they are shown."""
+    """What columns that are released unchanged reveal, with all names as they are shown."""
 
     names: list = field(default_factory=list)
     found: UnchangedUniqueness | None = None
@@ -320,7 +317,7 @@ class UnchangedFacts:
     assumed_unknown: list = field(default_factory=list)
 
     def are_safe(self, risk):
-        """Whether they determine nothing, single nobody out, and leave the risk as it is told."""
+        """Whether they determine nothing, single nobody out, and leave the risk as stated."""
         return not self.determined and not self.is_risk_larger(risk)
 
     def is_risk_larger(self, risk):
@@ -350,7 +347,7 @@ def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, s
     if unchanged is None or 0 in np.shape(unchanged):
         return UnchangedFacts(assumed_unknown=shown_unknown)
     table = as_table(unchanged)
-    columns = column_names(table, np.shape(table)[1])
+    columns = column_names(table)
 
     def without(left_out):
         places = [place for place, name in enumerate(columns) if name not in left_out]
@@ -359,7 +356,7 @@ def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, s
     (known, of_known), (others, of_others) = without(unknown), without(_names(strata))
     # A group never mixes strata, so that they give nothing away.
     determined = determined_columns(X, of_others, unit) if others else []
-    names_in_x = dict(zip(names_of(X), names, strict=True))
+    names_in_x = dict(zip(column_names(X), names, strict=True))
     return UnchangedFacts(
         names=[*map(shown_name, known)],
         found=unchanged_uniqueness(classes, of_known, unit) if known else None,
@@ -371,7 +368,7 @@ def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, s
 
 
 def _names(role):
-    """Names of columns with a role, as far as they have some."""
+    """Names of columns with a role, if they have names."""
     role = as_table(role)
     named = getattr(role, "columns", [getattr(role, "name", None)])
     return [str(name) for name in named if name is not None]

@@ -1,4 +1,4 @@
-"""What a model that is trained on a release gives away about who was in it."""
+"""What a model that is trained on a release reveals about who was in it."""
 
 from __future__ import annotations
 

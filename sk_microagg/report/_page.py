@@ -202,7 +202,7 @@ def method_of(estimator, facts):
 
 
 def _origin(facts):
-    """The table and its columns, as far as known."""
+    """The table and its columns."""
     if facts.source is not None:
         yield "Input file", facts.source
     yield "Records", f"{facts.n_records:,}"
@@ -218,7 +218,7 @@ def _names(columns):
 
 
 def _beyond_k(facts):
-    """Constraints, units and strata, as far as there are any."""
+    """Constraints, units and strata, if any."""
     if facts.demands:
         yield "Constraints on groups", "; ".join(demand.name for demand in facts.demands)
     if facts.n_units is not None:

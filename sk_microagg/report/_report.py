@@ -18,12 +18,12 @@ from sk_microagg._bound import Certificate
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._tables import check_report_extra, columns_of
-from sk_microagg._utils._typing import Array, DataFrame, Estimator, FilePath, TableLike
+from sk_microagg._utils._typing import DataFrame, Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.metrics._linkage import units_of
 from sk_microagg.plotting._common import categorical_columns
-from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._facts import collect_facts, mixed_pair
 from sk_microagg.report._membership import target_of
@@ -65,7 +65,7 @@ def make_report(
         The same columns, as released; for a TableAggregator, what `fit_transform` returned.
 
     estimator : MicroAggregator, TableAggregator or KAIM
-        The fitted estimator that made the release. A TableAggregator knows the roles of columns, so
+        The fitted estimator that made the release. A TableAggregator has the roles of columns, so
         that `unchanged`, `dropped`, `sensitive`, `unit` and `strata` need not be given.
 
     path : str or path-like
@@ -208,16 +208,10 @@ def make_report(
         X, release, estimator, source, unchanged, dropped, pair, membership, kinds, **roles
     )
     categorical = categorical_columns(estimator)
-    units = None if unit is None else _numbered(unit, len(X))  # type: ignore[arg-type]
+    units = units_of(unit, len(X))  # type: ignore[arg-type]
     page = render(X, release, estimator, facts, title, certificate, categorical, units, command)
     write_page(page, path, readers_of)
     return path
-
-
-def _numbered(unit: TableLike, n_records: int) -> Array:
-    """The number of the unit of each record."""
-    columns = RoleColumns(unit, n_records, "unit")
-    return codes_of(columns.values(columns.only()))[0]
 
 
 def _with_names(table: DataFrame) -> DataFrame:

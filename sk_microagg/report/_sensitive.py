@@ -1,8 +1,8 @@
 """What a report states beyond k: sensitive columns, units and strata.
 
 Figures are those of the worst group. They are rounded to the safe side and to few digits, and no
-value of a sensitive column is among them: who knows all records but one could otherwise compute
-more of that one than the release tells.
+value of a sensitive column is among them: somebody who knows all records but one could otherwise
+compute more about that one than the release reveals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from sk_microagg._utils._formatting import is_share_large, rounded_down, rounded_up
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import Strata

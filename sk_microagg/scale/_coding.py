@@ -246,7 +246,7 @@ def _make_column(
         return _make_ordinal(survey, like, k, order)
     values, people = survey.as_categories(), survey.n_people()
     different, counts = values.known.astype(object), values.counts[:-1]
-    column = CategoryColumn.of_counts(name, different, counts, people, int(values.counts[-1]), k)
+    column = CategoryColumn.from_counts(name, different, counts, people, int(values.counts[-1]), k)
     # Those with a coordinate first, which have k people, and the most frequent ones of these.
     travel_order = np.lexsort((-counts, people < k))
     column.kind = kind if survey.n_known else "category"

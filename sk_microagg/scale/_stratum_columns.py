@@ -154,7 +154,7 @@ def fit_router(
     points: Points, strata: Labels, sizes: Labels, block_size: float, k: int, rules: Rules
 ) -> StratifiedRouter:
     """Fit the cuts of each stratum on its rows in a sample; `sizes` are those of the strata."""
-    routers = [Router.of_one_block()] * len(sizes)
+    routers = [Router.single_block()] * len(sizes)
     is_sparse = isinstance(points, SparsePoints)
     for stratum, rows in rows_of_strata(strata):
         share = len(rows) / sizes[stratum]

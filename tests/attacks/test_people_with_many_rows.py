@@ -57,6 +57,7 @@ def test_the_risk_is_no_less_than_what_the_attack_achieves(visits):
     assert right**2 <= found <= largest
 
 
+@pytest.mark.slow
 @in_one_case("share", [0.3, 0.5])
 @in_one_case("kind", [MicroAggregator, TableAggregator])
 def test_a_bound_stops_the_attack(visits, kind, share):
@@ -118,6 +119,7 @@ def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affect
         assert share <= float(told.removeprefix("at most ").removesuffix("%")) / 100 < share + 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_rows", "strata", "proposal"),
     [

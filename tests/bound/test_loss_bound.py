@@ -65,6 +65,7 @@ def test_no_partition_of_a_small_table_is_below_the_bound(k, n, counting_work):
     assert work["cuts"] > 0 or n == 2 * k
 
 
+@pytest.mark.slow
 @in_one_case("k", [2, 3, 4])
 def test_the_bound_is_not_below_the_linear_program(k):
     for name in SMALL_TABLES:
@@ -166,19 +167,19 @@ def test_the_progress_line_says_what_is_proven(capsys):
 @in_one_case(
     ("arguments", "error", "message"),
     [
-        ({"k": 0}, ValueError, "k=0 must be at least 1"),
-        ({"k": 21}, ValueError, "k=21 must be at most the number of records"),
-        ({"k": 2.0}, TypeError, "k=2.0 must be an integer"),
-        ({"k": 3, "time_limit": 0}, ValueError, "time_limit=0 must be a number above 0"),
-        ({"k": 3, "time_limit": "1"}, TypeError, "time_limit='1' must be a number"),
-        ({"k": 3, "tol": -1e-3}, ValueError, "tol=-0.001 must be a number at least 0"),
+        ({"k": 0}, ValueError, r"k=0\b"),
+        ({"k": 21}, ValueError, r"k=21\b"),
+        ({"k": 2.0}, TypeError, r"k=2.0\b"),
+        ({"k": 3, "time_limit": 0}, ValueError, r"time_limit=0\b"),
+        ({"k": 3, "time_limit": "1"}, TypeError, "time_limit='1'"),
+        ({"k": 3, "tol": -1e-3}, ValueError, r"tol=-0.001\b"),
         (
             {"k": 3, "time_limit": inf},
             ValueError,
-            "time_limit=inf needs a tol above 0 or a max_iter",
+            r"time_limit=inf\b",
         ),
-        ({"k": 3, "max_iter": 0}, ValueError, "max_iter=0 must be an integer of at least 1 or"),
-        ({"k": 3, "max_iter": 2.0}, TypeError, "max_iter=2.0 must be an integer of at least 1"),
+        ({"k": 3, "max_iter": 0}, ValueError, r"max_iter=0\b"),
+        ({"k": 3, "max_iter": 2.0}, TypeError, r"max_iter=2.0\b"),
         ({"k": 3, "time_limit": float("nan")}, ValueError, "time_limit=nan"),
     ],
 )

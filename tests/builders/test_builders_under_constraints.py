@@ -51,6 +51,7 @@ def test_every_group_satisfies_all_rules(name, seed, table, sensitive, n, d, sha
     assert_array_equal(BUILDERS[name]().build(X, k, rules), labels)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @tables
 def test_merging_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
@@ -90,7 +91,7 @@ def test_k_anonymity_first_on_a_few_tables(seed):
     assert_array_equal(KAnonymityFirst().build(X, 3, rules), oracles.merge(X, built, rules))
 
 
-@pytest.mark.parametrize("builder", [MDAV(), KAnonymityFirst()], ids=str)
+@in_one_case("builder", [MDAV(), KAnonymityFirst()])
 def test_a_constraint_of_the_user(builder):
     rng = np.random.default_rng(0)
     X, values = rng.normal(size=(120, 2)), rng.normal(size=120)

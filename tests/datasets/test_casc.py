@@ -153,7 +153,7 @@ def test_as_frame(own_folder, fetch, source, columns):
 
 @in_one_case("variant", [12, 0, None, "11"])
 def test_bad_variant(variant):
-    with pytest.raises(ValueError, match=rf"variant={variant!r} must be one of 11, 10"):
+    with pytest.raises(ValueError, match=f"variant={variant!r}"):
         fetch_eia(variant)
 
 
@@ -393,7 +393,7 @@ def test_warnings_point_to_the_caller(cached):
     assert cached.read_bytes() == b"cut sho"
 
 
-@pytest.mark.parametrize("source", [TARRAGONA, CENSUS, EIA], ids=lambda source: source.csv)
+@in_one_case("source", [TARRAGONA, CENSUS, EIA])
 def test_url_is_of_one_commit(source):
     commit = "cf3251017482bb215f0a9abf4a930f502399fb72"
     assert source.url == (
@@ -417,7 +417,7 @@ def test_csv_needs_no_extra(own_folder, monkeypatch):
 
 def test_as_frame_without_pandas(monkeypatch, requested):
     forbid(monkeypatch, "pandas")
-    with pytest.raises(ImportError, match=r"as_frame=True needs pandas.*sk-microagg\[table\]"):
+    with pytest.raises(ImportError, match=r"as_frame=True needs .*sk-microagg\[table\]"):
         fetch_tarragona(as_frame=True)
     assert not requested
 

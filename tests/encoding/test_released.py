@@ -23,7 +23,7 @@ from sk_microagg.encoding import (
 from sk_microagg.encoding._numbers import group_averages
 from sk_microagg.generalization import Hierarchy
 
-every_seed = pytest.mark.parametrize("seed", range(3))
+every_seed = in_one_case("seed", range(3))
 
 
 def as_groups(labels, cells):
@@ -42,8 +42,8 @@ def draw_labels(rng, n, k):
 
 
 @every_seed
-@pytest.mark.parametrize("average", ["mean", "median"])
-@pytest.mark.parametrize("share_missing", [0.0, 0.5])
+@in_one_case("average", ["mean", "median"])
+@in_one_case("share_missing", [0.0, 0.5])
 def test_averages(seed, average, share_missing):
     rng = np.random.default_rng(seed)
     labels = draw_labels(rng, 50, 2 + seed % 4)
@@ -117,7 +117,7 @@ def test_thirteen_decimals_are_all_digits():
 
 
 @every_seed
-@pytest.mark.parametrize("k", [2, 3, 5])
+@in_one_case("k", [2, 3, 5])
 def test_modes(seed, k):
     rng = np.random.default_rng(seed)
     values = [*"aaabbbccdefghijklmnop", None, None]
@@ -298,7 +298,7 @@ def path_labels(tree, above=()):
 
 
 @every_seed
-@pytest.mark.parametrize("tree", [DEEP, UNEVEN], ids=["deep", "uneven"])
+@in_one_case("tree", [DEEP, UNEVEN])
 def test_lowest_common_nodes(seed, tree):
     rng = np.random.default_rng(seed)
     paths = path_labels(tree)

@@ -78,7 +78,7 @@ def test_at_the_smallest_numbers_of_records(k):
 
 @in_one_case("k", [0, 4])
 def test_no_run_of_k(k):
-    with pytest.raises(ValueError, match=rf"^k={k} must be from 1 to the number of records, 3\.$"):
+    with pytest.raises(ValueError, match=f"^k={k}"):
         optimal_runs(np.zeros((3, 1)), k)
 
 

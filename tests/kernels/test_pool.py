@@ -231,9 +231,9 @@ def test_works_on_a_read_only_table():
         (lambda pool: pool.nearest(np.zeros(2), 6), "The pool of 5 records cannot give 6"),
         (lambda pool: pool.nearest(np.zeros(2), -1), "The pool of 5 records cannot give -1"),
         (lambda pool: pool.around(0, 6), "The pool of 5 records cannot give 6"),
-        (lambda pool: pool.around(0, 0), "m=0 must be at least 1"),
+        (lambda pool: pool.around(0, 0), r"m=0\b"),
         (lambda pool: pool.around_each(6), "The pool of 5 records cannot give 6"),
-        (lambda pool: pool.around_each(0), "m=0 must be at least 1"),
+        (lambda pool: pool.around_each(0), r"m=0\b"),
         (lambda pool: pool.around_each(2), "1 records are not in the pool"),
         (lambda pool: pool.nearest(np.zeros(3), 1), "A point of 3 columns, but X has 2"),
         (lambda pool: pool.farthest(np.zeros(1)), "A point of 1 columns, but X has 2"),
@@ -256,9 +256,7 @@ def test_an_empty_pool_has_no_centroid_farthest_or_diameter():
 
 
 def test_search_must_be_known():
-    with pytest.raises(
-        ValueError, match=r"search='grid' must be one of \['auto', 'scan', 'tree'\]"
-    ):
+    with pytest.raises(ValueError, match="search='grid'"):
         Pool(np.zeros((2, 2)), search="grid")
 
 

@@ -169,7 +169,7 @@ def test_pool_refuses_records_that_it_does_not_hold():
         pool.nearest(case.lo[0], case.hi[0], case.lo[0], 1)
     with pytest.raises(ValueError, match=r"^The pool is empty\.$"):
         pool.farthest(case.lo[0], case.hi[0])
-    with pytest.raises(ValueError, match=r"^distance='ncq' must be one of \['entropy', 'ncp'\]"):
+    with pytest.raises(ValueError, match=r"^distance='ncq'"):
         RangePool(case.columns, case.lo, case.hi, distance="ncq")
     with pytest.raises(ValueError, match=r"^Ranges of shapes \(9, 1\) and \(9, 2\) for 2 columns"):
         RangePool(case.columns, case.lo[:, :1], case.hi)

@@ -82,7 +82,7 @@ def test_costs_are_right_far_from_the_origin():
     assert sse[-1] < 0.2 * sse[0]
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("labels", "k"),
     [
         ([0, 0, 1, 1, 1, 2], 2),
@@ -93,7 +93,6 @@ def test_costs_are_right_far_from_the_origin():
         ([0, 0, 0, 0, 0, 0], 3),
         ([0, 0, 0, 0, 0, 0], 0),
     ],
-    ids=["too small", "too large", "gap", "too few", "too many", "2k", "k=0"],
 )
 def test_labels_with_other_sizes_are_refused(labels, k):
     with pytest.raises(

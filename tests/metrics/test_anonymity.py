@@ -12,7 +12,7 @@ from sk_microagg.metrics import anonymity_level
 
 NAN = float("nan")
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
-every_frame = pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+every_frame = in_one_case("frame", FRAMES.values())
 
 
 def objects(rows):
@@ -56,7 +56,7 @@ def test_many_wide_columns_do_not_overflow():
     assert anonymity_level(np.repeat(release, 3, axis=0)) == 3
 
 
-@pytest.mark.parametrize("missing", [NAN, None, pd.NA, pd.NaT], ids=repr)
+@in_one_case("missing", [NAN, None, pd.NA, pd.NaT])
 def test_a_missing_value_equals_itself_and_nothing_else(missing):
     assert anonymity_level(objects([["a", missing], ["a", missing]])) == 2
     assert anonymity_level(objects([["a", missing], ["b", missing]])) == 1

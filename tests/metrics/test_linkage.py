@@ -16,7 +16,7 @@ from tables.numbers import TABLES, in_units
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import RecordLinkage, anonymity_level, record_linkage, uniqueness
 
-every_table = pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+every_table = in_one_case("make", TABLES.values())
 
 
 def release_of(X, k=3):
@@ -31,8 +31,8 @@ def release_of(X, k=3):
 
 
 @every_table
-@pytest.mark.parametrize("d", [1, 3])
-@pytest.mark.parametrize("scaler", ["standard", None])
+@in_one_case("d", [1, 3])
+@in_one_case("scaler", ["standard", None])
 def test_linkage_is_that_of_a_plain_scan(make, d, scaler):
     X = make(np.random.default_rng(d), 60, d)
     release = release_of(X)
@@ -209,8 +209,8 @@ def test_the_result_is_frozen_and_of_plain_floats():
 @in_one_case(
     ("options", "error", "message"),
     [
-        ({"scaler": "robust"}, ValueError, "^scaler='robust' must be one of 'standard'"),
-        ({"scaler": 3}, TypeError, "^scaler=3 must be 'standard', None or an object"),
+        ({"scaler": "robust"}, ValueError, "^scaler='robust'"),
+        ({"scaler": 3}, TypeError, r"^scaler=3\b"),
     ],
 )
 def test_bad_options(options, error, message):

@@ -14,7 +14,7 @@ from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg.metrics import record_linkage
 from sk_microagg.metrics._linkage import cheapest_assignment
 
-every_table = pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+every_table = in_one_case("make", TABLES.values())
 
 
 def distances_and_sizes(X, release):
@@ -26,7 +26,7 @@ def distances_and_sizes(X, release):
 
 
 @every_table
-@pytest.mark.parametrize(("d", "k"), [(1, 1), (1, 3), (3, 4), (3, 60), (3, 31)])
+@in_one_case(("d", "k"), [(1, 1), (1, 3), (3, 4), (3, 60), (3, 31)])
 def test_the_assignment_is_as_cheap_as_that_of_the_hungarian_method(make, d, k):
     rng = np.random.default_rng(d)
     X = make(rng, 60, d)
@@ -152,6 +152,6 @@ def test_too_many_pairs_raise(monkeypatch):
     monkeypatch.setattr("sk_microagg.metrics._linkage.MOST_PAIRS", 99)
     X = in_units(20)
     release = MicroAggregator(k=3).fit_transform(X)
-    with pytest.raises(ValueError, match=r"^one_to_one=True needs the distances between 20 d"):
+    with pytest.raises(ValueError, match=r"^one_to_one=True\b"):
         record_linkage(X, release, one_to_one=True)
     record_linkage(X[:9], release[:9], one_to_one=True)

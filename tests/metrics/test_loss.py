@@ -14,7 +14,7 @@ LABELS = {
     "fractions": np.random.default_rng(3).choice([0.25, 0.5], size=40),
     "list": np.random.default_rng(4).choice(["a", "b", "c"], size=40).tolist(),
 }
-every_labeling = pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+every_labeling = in_one_case("labels", LABELS.values())
 
 
 @pytest.fixture(name="X")

@@ -68,12 +68,12 @@ RELEASES = {
     "mode": lambda X: TableAggregator(k=4).fit_transform(X),
     "generalize": lambda X: TableAggregator(k=4, categories="generalize").fit_transform(X),
 }
-every_release = pytest.mark.parametrize("make", RELEASES.values(), ids=RELEASES)
+every_release = in_one_case("make", RELEASES.values())
 
 
 @every_release
-@pytest.mark.parametrize("share", [0.0, 0.15, 0.6])
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("share", [0.0, 0.15, 0.6])
+@in_one_case("seed", range(3))
 def test_linkage_is_that_of_the_oracle(make, share, seed):
     X = draw(seed=seed, share=share)
     release = make(X)
@@ -244,10 +244,10 @@ def test_codes_and_hierarchies_of_the_estimator_are_categories():
 @in_one_case(
     ("measure", "message"),
     [
-        (lambda X: record_linkage(X, X.iloc[1:]), r"^release of shape \(79, 5\) must have the"),
-        (lambda X: record_linkage(X, X[["age"]]), r"^release of shape \(80, 1\) must have the"),
+        (lambda X: record_linkage(X, X.iloc[1:]), r"^release of shape \(79, 5\)"),
+        (lambda X: record_linkage(X, X[["age"]]), r"^release of shape \(80, 1\)"),
         (lambda X: record_linkage(X, X[X.columns[::-1]]), r"^release has the columns \['income'"),
-        (lambda X: record_linkage(X, X, scaler=None), "^scaler=None must be 'standard' for a"),
+        (lambda X: record_linkage(X, X, scaler=None), r"^scaler=None\b"),
         (
             lambda X: interval_disclosure(X, X.assign(age="[20, 30]")),
             "^Column 'age' of release does not hold numbers as that of X does: .* must hold number",

@@ -41,6 +41,7 @@ def test_original_numbers(data, decimals):
     assert_referee_agrees(X if decimals is None else X.round(decimals), 1)
 
 
+@pytest.mark.slow
 @every_k
 @in_one_case("block_size", [20, 100])
 @in_one_case("stitch", [False, True])

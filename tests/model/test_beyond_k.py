@@ -92,7 +92,7 @@ def test_no_bytes_of_a_model_are_a_sensitive_value_or_a_unit(model):
     assert shipped.count(b"region-") <= 2
 
 
-@pytest.mark.parametrize("remembered", [INCOMES, ILLNESSES.tolist(), {"a": PATIENTS[:1]}], ids=type)
+@in_one_case("remembered", [INCOMES, ILLNESSES.tolist(), {"a": PATIENTS[:1]}])
 def test_a_model_that_remembers_is_caught(remembered):
     model = MicroAggregator(4).fit(in_units(N))
     model._remembered = remembered

@@ -172,8 +172,8 @@ def test_records_of_any_value_find_a_block():
 
 def test_a_single_block_takes_all_records():
     X = np.random.default_rng(0).normal(size=(9, 2))
-    assert Router.of_one_block().n_blocks == 1
-    assert_array_equal(Router.of_one_block().route(X), np.zeros(9))
+    assert Router.single_block().n_blocks == 1
+    assert_array_equal(Router.single_block().route(X), np.zeros(9))
 
 
 def test_the_block_of_a_record_does_not_depend_on_other_records():

@@ -125,7 +125,7 @@ def test_text_can_be_ordered_on_request():
 
 
 def test_values_without_an_order_raise():
-    with pytest.raises(TypeError, match=r"distance='ordered' needs values of one type") as caught:
+    with pytest.raises(TypeError, match="distance='ordered'") as caught:
         TCloseness(distance="ordered").prepare(["secret", 3])
     assert "secret" not in str(caught.value)
 

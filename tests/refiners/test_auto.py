@@ -200,9 +200,7 @@ def test_verbose_prints_how_it_ended(X, labels, capsys):
     assert np.array_equal(refined, Auto().refine(X, labels, 4))
 
 
-@pytest.mark.parametrize(
-    ("verbose", "error"), [(-1, ValueError), ("1", TypeError), (None, TypeError)], ids=str
-)
+@in_one_case(("verbose", "error"), [(-1, ValueError), ("1", TypeError), (None, TypeError)])
 def test_bad_verbose(X, labels, verbose, error):
     refiner = Auto(verbose=verbose)
     with pytest.raises(error, match=r"^verbose="):

@@ -297,15 +297,15 @@ def test_other_columns_are_not_given(report):
         (
             {"unchanged": np.ones((N - 1, 2))},
             ValueError,
-            r"unchanged of shape \(59, 2\) must be a table",
+            r"unchanged of shape \(59, 2\)",
         ),
         (
             {"unchanged": np.ones(N)},
             ValueError,
-            r"unchanged of shape \(60,\) must be a table with the",
+            r"unchanged of shape \(60,\)",
         ),
-        ({"dropped": "name"}, TypeError, "dropped='name' must be a list of column names"),
-        ({"dropped": 3}, TypeError, "dropped=3 must be a list of column names or None"),
+        ({"dropped": "name"}, TypeError, "dropped='name'"),
+        ({"dropped": 3}, TypeError, r"dropped=3\b"),
     ],
 )
 def test_bad_other_columns(report, parameters, error, message):

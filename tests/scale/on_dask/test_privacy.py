@@ -326,7 +326,7 @@ class Spread(Constraint):
             ValueError,
             r"^l=3\.9 must be at most the exponential of the entropy",
         ),
-        ({"refiner": "exchange"}, {"unit": "patient"}, ValueError, "does not know constraints"),
+        ({"refiner": "exchange"}, {"unit": "patient"}, ValueError, "does not support constraints"),
     ],
 )
 def test_bad_roles(V, parameters, roles, error, message):

@@ -9,7 +9,7 @@ from sklearn.utils import estimator_html_repr
 from test_documentation import PUBLIC
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg._utils._base import DOCUMENTATION, BaseEstimator
+from sk_microagg._utils._estimator import DOCUMENTATION, BaseEstimator
 from sk_microagg.builders import MDAV, Builder
 
 API = (Path(__file__).parents[2] / "doc" / "api.rst").read_text()

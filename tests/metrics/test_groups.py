@@ -83,7 +83,7 @@ def test_missing_values_may_be_ignored():
     assert homogeneity(frame[["label"]], frame["value"], missing="ignored") == 0.5
     on_dask = homogeneity(frame[["label"]], frame[["value", "other"]], missing="ignored")
     assert_array_equal(on_dask, shares)
-    with pytest.raises(ValueError, match=r"missing='no' must be one of 'value', 'ignored'"):
+    with pytest.raises(ValueError, match="missing='no'"):
         homogeneity(labels, values, missing="no")
 
 
@@ -177,14 +177,14 @@ def test_distances_in_a_hierarchy():
 
 @in_one_case("labels", [[0.5, 1.5, 1.5, 0.5, 0.5], list("aabbb")])
 def test_labels_must_be_integers(labels):
-    with pytest.raises(TypeError, match=r"labels_or_release of shape \(5,\) and type .* must be"):
+    with pytest.raises(TypeError, match=r"labels_or_release of shape \(5,\)"):
         diversity(labels, SENSITIVE)
 
 
 def test_a_single_unit_column():
-    with pytest.raises(ValueError, match=r"unit of shape \(5, 3\) must have one dimension"):
+    with pytest.raises(ValueError, match=r"unit of shape \(5, 3\)"):
         units_per_group(GROUPS, SENSITIVE)
-    with pytest.raises(ValueError, match=r"unit of shape \(5, 3\) must have one dimension"):
+    with pytest.raises(ValueError, match=r"unit of shape \(5, 3\)"):
         unit_share(GROUPS, SENSITIVE)
 
 
@@ -201,9 +201,9 @@ def test_what_is_not_done_on_dask_says_so(metric):
 @in_one_case(
     ("metric", "arguments", "message"),
     [
-        (diversity, {"kind": "alpha"}, "kind='alpha' must be one of 'distinct', 'entropy', "),
-        (diversity, {"kind": "recursive", "l": 0}, "l=0 must be an integer of at least 1"),
-        (closeness, {"distance": "far"}, "distance='far' must be one of 'auto', "),
+        (diversity, {"kind": "alpha"}, "kind='alpha'"),
+        (diversity, {"kind": "recursive", "l": 0}, r"l=0\b"),
+        (closeness, {"distance": "far"}, "distance='far'"),
     ],
 )
 def test_wrong_parameters_raise(metric, arguments, message):
