@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sk_microagg._cli._command_line import command_line
+from sk_microagg._cli._voice import SHELL
 from sk_microagg.files._declared import levels_of
-from sk_microagg.files._messages import Option, RequestError, bad_input_as_request_error
+from sk_microagg.files._messages import Option, RequestError, one_line
 from sk_microagg.privacy import Constraint
-from sk_microagg.privacy._registry import constraints_from
+from sk_microagg.privacy._registry import CONSTRAINTS
 from sk_microagg.release._request import (
     LISTS,
     MAPPINGS,
@@ -58,8 +59,17 @@ class TypedRequest(ReleaseRequest):
 
 def constraints_of(options: Namespace) -> list[Constraint]:
     """The constraints that options ask for; raise if the options contradict each other."""
-    with bad_input_as_request_error():
-        return constraints_from(vars(options))
+    values, made = vars(options), []
+    for _, kind in sorted(CONSTRAINTS.items()):
+        try:
+            made.append(kind.from_options(values))
+        except (TypeError, ValueError) as error:
+            assert kind.front is not None
+            given = [one for one in kind.front.options if values[one.name] != one.default]
+            shown = " ".join(SHELL.option(Option(one.name, values[one.name])) for one in given)
+            facts = {"given": shown, "why": one_line(error)}
+            raise RequestError("bad_constraint", "{given}: {why}", **facts) from error
+    return [constraint for constraint in made if constraint is not None]
 
 
 def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:

@@ -210,7 +210,7 @@ def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or one_line(error)
 
 
-def require(packages: tuple, extra: str, what: str) -> None:
+def require(packages: tuple, extra: str, what: str | Option) -> None:
     """Raise unless some packages are installed, which an extra brings."""
     for package in packages:
         try:

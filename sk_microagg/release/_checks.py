@@ -40,7 +40,7 @@ def check_request(request: ReleaseRequest) -> None:
     is_on_dask = request.engine == "dask"
     if is_on_dask:
         _check_parameters_on_dask(request)
-        require(("dask", "dask.dataframe"), "dask", "engine='dask'")
+        require(("dask", "dask.dataframe"), "dask", Option("engine", "dask"))
         _check_paths_on_dask(request)
     else:
         check_exists(request.input)
