@@ -12,7 +12,7 @@ from sk_microagg._cli._voice import SHELL
 from sk_microagg._utils._progress import ProgressLine
 from sk_microagg.files._messages import Message
 from sk_microagg.release._release import Progress
-from sk_microagg.release._summary import ReleaseSummary, facts_in_lines, plain
+from sk_microagg.release._summary import ReleaseSummary, facts_in_lines
 
 WARNING = "sk-microagg: warning: "
 
@@ -70,4 +70,4 @@ def print_as_json(summary: ReleaseSummary, file: Any = None) -> None:
 
 def _print_json(value: dict, file: Any) -> None:
     """Print an object in one line of ASCII, so that no text controls a terminal."""
-    print(json.dumps(value, default=plain), file=file or sys.stdout)
+    print(json.dumps(value), file=file or sys.stdout)

@@ -59,18 +59,17 @@ class TypedRequest(ReleaseRequest):
 
 def constraints_of(options: Namespace) -> list[Constraint]:
     """The constraints that options ask for; raise if the options contradict each other."""
-    constraints: list[Constraint] = []
+    values, made = vars(options), []
     for kind in known_constraints().values():
         try:
-            constraint = kind.from_options(vars(options))
-        except (ValueError, TypeError) as error:
-            why = one_line(error)
-            for option in kind.front.options:
-                named = SHELL.option(Option(option.name))
-                why = re.sub(rf"\b{option.parameter}=", f"{named} ", why)
-            raise RequestError("bad_value", "{why}", why=why) from error
-        constraints += [] if constraint is None else [constraint]
-    return constraints
+            made.append(kind.from_options(values))
+        except (TypeError, ValueError) as error:
+            assert kind.front is not None
+            given = [one for one in kind.front.options if values[one.name] != one.default]
+            shown = " ".join(SHELL.option(Option(one.name, values[one.name])) for one in given)
+            facts = {"given": shown, "why": one_line(error)}
+            raise RequestError("bad_constraint", "{given}: {why}", **facts) from error
+    return [constraint for constraint in made if constraint is not None]
 
 
 def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:

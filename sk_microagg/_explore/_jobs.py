@@ -16,6 +16,7 @@ import pandas as pd
 
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
+from sk_microagg._cli._command_line import command_line
 from sk_microagg._explore._measures import (
     about_sensitive,
     columns_before_and_after,
@@ -26,7 +27,7 @@ from sk_microagg._explore._measures import (
     rounded_loss,
     rounded_unit_share,
 )
-from sk_microagg._explore._settings import PAGE, command_of
+from sk_microagg._explore._settings import PAGE
 from sk_microagg._explore._tables import state_of
 from sk_microagg._utils._formatting import (
     fewest_records,
@@ -169,7 +170,7 @@ def export(
         "warnings": progress.said(),
         "release": Path(request.output).name,
         "report": request.report and Path(request.report).name,
-        "command": command_of(request, names),
+        "command": command_line(request, names),
     }
 
 

@@ -17,8 +17,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from sk_microagg._cli._command_line import command_line
 from sk_microagg._explore._guard import Guard
-from sk_microagg._explore._settings import PAGE, command_of, request_of
+from sk_microagg._explore._settings import PAGE, request_of
 from sk_microagg._explore._tables import OpenTable
 from sk_microagg._explore._workers import JOBS, Worker, warm_up
 from sk_microagg.files._messages import RequestError
@@ -92,7 +93,7 @@ class Site:
         except RequestError as error:
             return {"command": None, "error": error.in_words(PAGE), "exists": []}
         return {
-            "command": command_of(request, self.table.source.names),
+            "command": command_line(request, self.table.source.names),
             "error": None,
             "exists": self.table.existing(settings),
         }

@@ -10,9 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sk_microagg._cli._command_line import arguments_of, command_line
-from sk_microagg._cli._parser import make_parser
-from sk_microagg._cli._typed_request import TypedRequest
+from sk_microagg._cli._command_line import command_line
 from sk_microagg._cli._voice import SHELL, in_order
 from sk_microagg.files._declared import levels_of
 from sk_microagg.files._messages import (
@@ -173,18 +171,7 @@ def request_of(settings: dict, source: Source) -> ReleaseRequest:
         raise RequestError("no_quasi_identifier", PAGE.texts["no_quasi_identifier"])
     check_values(request)
     check_numbers(request, ("column_weights",))
-    shown = command_of(request, source.names, hides=True)
-    return request.replace(command=shown or None)
-
-
-def command_of(request: ReleaseRequest, names: list, *, hides: bool = False) -> str:
-    """The command line that asks for the same; "" if none can name these columns together."""
-    try:
-        options = make_parser().parse_args(arguments_of(request, names))
-        typed = TypedRequest.from_options(options).resolve(names)
-    except (RequestError, SystemExit):
-        return ""
-    return command_line(request, names, hides=hides) if typed == request else ""
+    return request.replace(command=command_line(request, source.names, hides=True))
 
 
 def _roles(columns: dict) -> dict:

@@ -38,6 +38,9 @@ from sk_microagg.release._summary import Fact
 # What a large share of one unit in a group means.
 RIGHT_THAT_OFTEN = "an intruder who attributes all of them to that person is right that often"
 
+# What a parameter that constraints need names.
+COLUMNS = {"unit": "column", "sensitive": "columns"}
+
 # A proposed share is a multiple of this, which hardly tells how many rows somebody has.
 STEP_OF_PROPOSALS = 0.05
 
@@ -47,10 +50,10 @@ def check_demands(request: ReleaseRequest) -> None:
     for constraint in request.privacy:
         needed = "unit" if constraint.is_about_units else "sensitive"
         if not getattr(request, needed):
-            columns = "column" if constraint.is_about_units else "columns"
-            text = f"{{constraint}} needs {{needed}}: the {columns} that it is about."
+            text = "{constraint} needs {needed}: the {columns} that it is about."
             what = Option(_name_of(constraint), constraint.demanded)
-            raise RequestError("needs", text, constraint=what, needed=Option(needed))
+            facts = {"needed": Option(needed), "columns": COLUMNS[needed]}
+            raise RequestError("needs", text, constraint=what, **facts)
         try:
             constraint.check_parameters()
         except (ValueError, TypeError) as error:
@@ -135,19 +138,24 @@ def facts_on_demands(
     k: int,
     share: float | None = None,
 ) -> dict:
-    """What was demanded of each group and what holds, in words by the names of facts."""
-    facts: dict[str, Any] = {}
+    """What was demanded of each group and what holds, by the names of facts."""
+    facts: dict[str, Fact] = {}
     if n_units is not None and share is not None:
-        facts["units per group"] = f"{n_units}  (different values of {unit}; {k} demanded)"
-        facts["unit share"] = f"{at_most(share)} of the rows of a group belong to one of them"
+        words = f"{n_units}  (different values of {unit}; {k} demanded)"
+        facts["units per group"] = Fact(words, n_units)
+        words = f"{at_most(share)} of the rows of a group belong to one of them"
+        facts["unit share"] = Fact(words, share)
     for constraint, figure in zip(privacy or [], figures, strict=True):
         words, title = constraint.in_words(figure), title_of(constraint)
         if constraint.is_about_units:
-            facts[title] = words
+            facts[title] = Fact(words, figure)
             continue
         if n_units is not None and constraint.counts_rows:
             words += "; counted in rows"
-        facts.setdefault(title, []).append(f"{constraint.column}: {words}")
+        about = {"column": constraint.column, "figure": figure, "demanded": constraint.demanded}
+        lines, values = facts.setdefault(title, Fact([], []))
+        lines.append(f"{constraint.column}: {words}")
+        values.append(about)
     return facts
 
 
@@ -214,9 +222,7 @@ class Demands:
                 "The release violates a constraint: nothing was written. Please report this.",
             )
         unit = None if self.unit is None else self.unit.name
-        facts = facts_on_demands(unit, self.privacy, figures, n_units, k, share)
-        values = self._values(figures, n_units) | {"unit share": share}
-        return {name: Fact(text, values[name]) for name, text in facts.items()}
+        return facts_on_demands(unit, self.privacy, figures, n_units, k, share)
 
     def share(self, labels: np.ndarray) -> float | None:
         """The largest share of one unit in a group; None without units."""
@@ -229,16 +235,6 @@ class Demands:
         whole = np.zeros(len(self.unit), dtype=np.intp)
         # No group has a smaller one than the table, or than its stratum.
         return unit_share(self.strata if len(self.strata.columns) else whole, self.unit)
-
-    def _values(self, figures: list, n_units: int | None) -> dict:
-        """The worst figures under the names of their facts, for programs."""
-        values: dict[str, Any] = {"units per group": n_units}
-        for constraint, figure in zip(self.privacy or [], figures, strict=True):
-            if not constraint.is_about_units:
-                about = {"column": constraint.column, "figure": figure}
-                about["demanded"] = constraint.demanded
-                values.setdefault(title_of(constraint), []).append(about)
-        return values
 
     def _figure(self, constraint: Constraint, labels: np.ndarray) -> float:
         values = self.unit if constraint.is_about_units else self.sensitive[constraint.column]

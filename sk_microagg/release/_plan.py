@@ -119,7 +119,10 @@ def _released_by_column(released: pd.DataFrame, columns: Sequence[Column], estim
 
 def _check_target_column(target: str | None, roles: Roles) -> None:
     if target is not None and target not in roles.unchanged:
-        text = "{target} must be released unchanged: {columns}. {sensitive} makes such a column."
+        text = (
+            "{target} must be one of the columns that are released unchanged: {columns}. "
+            "{sensitive} makes such a column."
+        )
         facts = {"target": Option("target", target), "sensitive": Option("sensitive")}
         columns = ", ".join(map(repr, roles.unchanged)) or "there is none"
         raise RequestError("target_not_unchanged", text, target, columns=columns, **facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -57,10 +58,11 @@ class ReleaseSummary:
         values : dict
             Numbers, texts and lists.
         """
-        return {
+        values = {
             name.replace(" ", "_").replace("-", "_"): fact.value if isinstance(fact, Fact) else fact
             for name, fact in self.facts.items()
         }
+        return json.loads(json.dumps(values, default=plain))
 
     def __str__(self) -> str:
         return facts_in_lines(self.facts)

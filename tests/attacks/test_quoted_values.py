@@ -13,6 +13,7 @@ from sk_microagg.cli import main
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import generalization_loss, record_linkage, sse
 from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.release import RequestError, release_file
 
 N = 40
 SECRET = "Xanadu-7431"
@@ -192,12 +193,10 @@ def test_what_an_encoding_lacks(tmp_path, capfd):
 def test_on_the_page(tmp_path, capfd, column, options):
     """What the server would send, of the table and of a preview with the same choices."""
     pytest.importorskip("starlette", reason="the page is an extra")
-    from sk_microagg._explore._words import on_the_page
-
     from sk_microagg._cli._parser import make_parser
+    from sk_microagg._explore._settings import PAGE
     from sk_microagg._explore._tables import OpenTable
     from sk_microagg._explore._workers import JOBS
-    from sk_microagg.files._messages import RequestError
 
     path = write(tmp_path / "t.csv", column)
     folder = ["--hierarchies", str(tmp_path / "hierarchies")] if "--hierarchies" in options else []
@@ -215,26 +214,18 @@ def test_on_the_page(tmp_path, capfd, column, options):
     sent = []
     with pytest.raises(RequestError) as error:
         JOBS["preview"](sent.append, *page.arguments_of_job("preview", settings))
-    said = [json.dumps(page.description), json.dumps(sent), on_the_page(error.value)]
+    said = [json.dumps(page.description), json.dumps(sent), error.value.in_words(PAGE)]
     assert quoted_in([*said, *capfd.readouterr()]) == []
 
 
-def test_the_page_does_not_count_the_values_of_an_order(tmp_path):
+def test_nobody_counts_the_values_of_an_order(tmp_path):
     """Somebody who knows 23 people with an A or a B could ask whether a last one has one, too."""
-    from sk_microagg._explore._words import on_the_page
-
-    from sk_microagg._cli._parser import make_parser
-    from sk_microagg.files._messages import RequestError
-    from sk_microagg.files._table import read_table
-    from sk_microagg.release._plan import Plan
-
     said = set()
     for n_of_them in (23, 24):
         column = np.array(["A", "B"] * N)[:N]
         column[n_of_them:] = "C"
         path = write(tmp_path / "t.csv", column)
-        options = make_parser().parse_args(["anonymize", str(path), "r.csv", "--ordinal", "x=A<B"])
         with pytest.raises(RequestError) as error:
-            Plan.of(read_table(str(path)), options)
-        said.add(on_the_page(error.value))
+            release_file(path, tmp_path / "r.csv", ordinal={"x": ["A", "B"]})
+        said.add(str(error.value))
     assert len(said) == 1

@@ -124,16 +124,16 @@ def test_constraints(arguments, constraints):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--l", "2.5"], "--l 2.5 must be an integer"),
-        (["--l-kind", "entropy"], "--l-kind 'entropy' needs l."),
-        (["--l", "2", "--c", "2"], "--c 2.0 must be None if --l-kind 'distinct'."),
-        (["--l", "2", "--l-kind", "recursive"], "--c None must be a number above 0 if --l-kind"),
+        (["--l", "2.5"], "--l 2.5: l=2.5 must be an integer"),
+        (["--l-kind", "entropy"], "--l-kind entropy: kind='entropy' needs l."),
+        (["--l", "2", "--c", "2"], "--l 2 --c 2: c=2.0 must be None if kind='distinct'."),
+        (["--l", "2", "--l-kind", "recursive"], "--l 2 --l-kind recursive: c=None must be a"),
     ],
 )
 def test_options_that_contradict_each_other(arguments, message):
     with pytest.raises(RequestError) as caught:
         constraints_of(options_of(*arguments))
-    assert caught.value.code == "bad_value"
+    assert caught.value.code == "bad_constraint"
     assert caught.value.in_words(SHELL).startswith(message)
 
 

@@ -1,5 +1,9 @@
-import datetime
+"""Columns that may identify people, alone or together: what to think of before publishing."""
 
+import datetime
+from functools import partial
+
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -66,32 +70,117 @@ def test_on_dask(monkeypatch, n_parts, n_keys):
     assert set(names) <= set(IDENTIFIERS)
 
 
-@pytest.fixture
-def table(tmp_path):
-    """A CSV file and a Parquet file of the same table, with 17 identifiers."""
+@pytest.fixture(params=["memory", "dask"])
+def table(request, release, tmp_path):
+    """A release of a table with 17 identifiers, without what is done to its columns."""
     rows = {f"id{j}": [f"P{i}" for i in range(20)] for j in range(17)}
-    frame = pd.DataFrame({"x": range(20), **rows})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.to_parquet(tmp_path / "t.parquet")
-    return tmp_path / "t"
+    pd.DataFrame({"x": range(20), **rows}).to_parquet(tmp_path / "t.parquet")
+    settings = {"engine": request.param, "quasi_identifiers": ["x"]}
+    return partial(release, tmp_path / "t.parquet", tmp_path / "o.parquet", **settings)
 
 
-ENGINES = [(".csv", "out.csv", "memory"), (".parquet", "out", "dask")]
+def test_at_most_five_messages_and_a_count(table):
+    *messages, last, together = table().warnings
+    assert [(m.code, m.column) for m in messages] == [("identifier", f"id{j}") for j in range(5)]
+    assert (last.code, last.facts) == ("more", {"n_more": 12})
+    assert together.code == "singled_out"
+    assert together.facts["names"].startswith("id0, id1, id2, id3, id4, id5, id6, id7")
+    assert together.facts["names"].endswith(" and 9 more columns")
 
 
-@pytest.mark.parametrize(("suffix", "output", "engine"), ENGINES)
-def test_at_most_five_lines_and_a_count(run, table, tmp_path, suffix, output, engine):
-    arguments = [table.with_suffix(suffix), tmp_path / output, "--engine", engine, "--quiet"]
-    *lines, last, together = run("anonymize", *arguments, "-q", "x").err.splitlines()
-    assert [line.split("'")[1] for line in lines] == ["id0", "id1", "id2", "id3", "id4"]
-    assert all(line.startswith("sk-microagg: warning: column ") for line in lines)
-    assert last == "sk-microagg: warning: and 12 more"
-    assert "unique by what comes out unchanged, id0, id1, id2, id3, id4, id5, id6, id7" in together
-    assert " and 9 more columns;" in together
+def test_columns_that_do_not_come_out_as_they_are(table):
+    assert table(drop=[f"id{j}" for j in range(17)]).warnings == []
 
 
-@pytest.mark.parametrize(("suffix", "output", "engine"), ENGINES)
-def test_columns_that_do_not_come_out_as_they_are(run, table, tmp_path, suffix, output, engine):
-    arguments = [table.with_suffix(suffix), tmp_path / output, "--engine", engine, "--quiet"]
-    arguments += ["-q", "x", "--drop", ",".join(f"id{j}" for j in range(17))]
-    assert run("anonymize", *arguments) == (0, "", "")
+KNOWN = ["age", "exper", "year"]
+
+
+@pytest.fixture
+def wages():
+    """Wages with squares and dummies of columns to anonymize."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(18, 65, 300), "exper": rng.integers(0, 30, 300)})
+    table["year"] = rng.integers(1980, 1985, 300)
+    table["expersq"] = table["exper"] ** 2
+    for year in range(1981, 1985):
+        table[f"d{year}"] = (table["year"] == year).astype(int)
+    table["union"] = rng.choice(["yes", "no"], 300)
+    return table
+
+
+@pytest.fixture(params=["csv", "decimal commas", "parquet", "dask"])
+def file(request, wages, tmp_path):
+    """The table in a file, where to write the release, and the settings that it needs."""
+    if request.param in ("parquet", "dask"):
+        wages.to_parquet(tmp_path / "wages.parquet")
+        engine = "dask" if request.param == "dask" else "memory"
+        return tmp_path / "wages.parquet", tmp_path / "release.parquet", {"engine": engine}
+    marks = {} if request.param == "csv" else {"sep": ";", "decimal": ","}
+    wages.to_csv(tmp_path / "wages.csv", index=False, **marks)
+    return tmp_path / "wages.csv", tmp_path / "release.csv", marks
+
+
+def lines_of(summary, code):
+    return [message.facts["line"] for message in summary.warnings if message.code == code]
+
+
+def test_what_determines_anonymized_columns(release, file):
+    path, output, settings = file
+    lines = lines_of(release(path, output, quasi_identifiers=KNOWN, **settings), "determines")
+    assert lines == [
+        "expersq determines exper, or nearly so",
+        "d1981, d1982, d1983 and d1984 determine year, or nearly so",
+    ]
+
+
+def test_a_report_names_what_determines_others(release, wages, tmp_path):
+    wages.to_csv(tmp_path / "wages.csv", index=False)
+    settings = {"quasi_identifiers": KNOWN, "sensitive": ["expersq", "union"]}
+    settings["drop"] = [f"d{year}" for year in range(1981, 1985)]
+    report = tmp_path / "report.html"
+    release(tmp_path / "wages.csv", tmp_path / "release.csv", **settings, report=report)
+    page = report.read_text(encoding="utf-8")
+    assert "Released unchanged, expersq determines exper, or nearly so." in page
+    assert "✓" not in page
+
+
+def test_strata_determine_without_harm(release, wages, tmp_path):
+    wages["decade"] = wages["year"] // 3
+    wages[[*KNOWN, "decade"]].to_csv(tmp_path / "wages.csv", index=False)
+    report = tmp_path / "report.html"
+    paths = tmp_path / "wages.csv", tmp_path / "release.csv"
+    summary = release(*paths, strata=["decade"], report=report)
+    assert summary.warnings == []
+    nobody = "nobody is unique by decade together with the anonymized columns"
+    assert summary.facts["singled out"].text[0] == nobody
+    assert "✓" in report.read_text(encoding="utf-8")
+
+
+def test_what_programs_get(release, wages, tmp_path):
+    wages[["age", "exper", "union"]].to_csv(tmp_path / "wages.csv", index=False)
+    paths = tmp_path / "wages.csv", tmp_path / "release.csv"
+    summary = release(*paths, quasi_identifiers=["age", "exper"])
+    found = summary.to_dict()["singled_out"]
+    assert found["columns"] == ["union"]
+    assert (found["unique"], found["unique_by"]) == (0, [0])
+    assert 0.2 < found["expected_matches"] < 0.5
+    assert found["unique_with_release"] == 0.05
+    [warning] = summary.warnings
+    assert str(warning).startswith("5% of the records are unique by what comes out unchanged, uni")
+
+
+@pytest.mark.parametrize("engine", ["memory", "dask"])
+def test_people_are_counted(release, wages, tmp_path, engine):
+    """Three rows of one person may be equal, and nobody else has them."""
+    wages["measured"] = np.random.default_rng(1).normal(size=300).round(3)
+    wages["person"] = range(300)
+    columns = ["person", "age", "exper", "measured"]
+    wages.loc[wages.index.repeat(3), columns].to_parquet(tmp_path / "wages.parquet", index=False)
+    settings = {"unit": "person", "quasi_identifiers": ["age", "exper"], "engine": engine}
+    summary = release(tmp_path / "wages.parquet", tmp_path / "release.parquet", **settings)
+    # Rows of one person agree anyway, so that none of their columns determines another.
+    assert lines_of(summary, "determines") == []
+    if engine == "memory":
+        [warning] = [message for message in summary.warnings if message.code == "singled_out"]
+        assert "unique by what comes out unchanged, measured, and" in str(warning)
+        assert "nobody" not in summary.facts["singled out"].text[0]

@@ -8,20 +8,21 @@ import pandas as pd
 import pytest
 
 from sk_microagg._utils._formatting import rounded_up
+from sk_microagg.files._messages import Option
 from sk_microagg.metrics import closeness, homogeneity, unit_share
-from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
+from sk_microagg.release import ReleaseRequest, RequestError
+from sk_microagg.release._checks import check_request
 from sk_microagg.release._demands import facts_on_demands
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
-ENGINES = {"memory": [], "dask": ["--engine", "dask"]}
 KNOWN = ["age", "height"]
-COLUMNS = ["-q", "age,height"]
-every_engine = pytest.mark.parametrize("engine", ENGINES)
+every_engine = pytest.mark.parametrize("engine", ["memory", "dask"])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def visits():
     """Visits of 40 patients: one of them has half of the rows."""
     rng = np.random.default_rng(0)
@@ -38,23 +39,23 @@ def visits():
     )
 
 
-@pytest.fixture
-def source(visits, tmp_path):
-    visits.to_csv(tmp_path / "visits.csv", index=False)
-    visits.to_parquet(tmp_path / "visits.parquet", index=False)
-    return {"memory": tmp_path / "visits.csv", "dask": tmp_path / "visits.parquet"}
+@pytest.fixture(scope="module")
+def source(visits, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("visits")
+    visits.to_csv(folder / "visits.csv", index=False)
+    visits.to_parquet(folder / "visits.parquet", index=False)
+    return {"memory": folder / "visits.csv", "dask": folder / "visits.parquet"}
 
 
 @pytest.fixture
-def anonymize(run, source, tmp_path):
-    """Anonymize the visits; return what was printed and the release."""
+def anonymize(release, source, tmp_path):
+    """Anonymize the visits; return the summary and the release."""
 
-    def anonymize(engine, *arguments, columns=COLUMNS):
+    def anonymize(engine, **settings):
         output = tmp_path / "release.parquet"
-        arguments = [*columns, *arguments, *ENGINES[engine]]
-        outcome = run("anonymize", source[engine], output, *arguments)
-        assert outcome.code == 0, outcome.err
-        return outcome, pd.read_parquet(output)
+        settings = {"quasi_identifiers": KNOWN, **settings}
+        summary = release(source[engine], output, engine=engine, **settings)
+        return summary, pd.read_parquet(output)
 
     return anonymize
 
@@ -67,53 +68,43 @@ def groups_of(release, values):
     return list(groups.values())
 
 
-def facts_of(printed):
-    """The facts of a summary by name, each a list of lines."""
-    facts, name = {}, None
-    for line in printed.splitlines():
-        name = line[:18].strip() or name
-        facts.setdefault(name, []).append(line[18:])
-    return facts
-
-
 @every_engine
 def test_diversity(anonymize, visits, engine):
-    options = ["--drop", "patient", "--sensitive", "diagnosis,cost", "--l", 3]
-    outcome, release = anonymize(engine, *options)
+    sensitive = ["diagnosis", "cost"]
+    summary, release = anonymize(
+        engine, drop=["patient"], sensitive=sensitive, privacy=LDiversity(3)
+    )
     assert list(release) == [name for name in visits if name != "patient"]
     # A missing diagnosis is a value of its own.
     values = visits["diagnosis"].fillna("missing")
-    least = min(len(set(group)) for group in groups_of(release, values))
-    assert least == 3
-    facts = facts_of(outcome.out)
-    assert facts["sensitive"] == ["diagnosis, cost  (assumed to be unknown to intruders)"]
-    line, other = facts["l-diversity"]
-    assert line == "diagnosis: every group has at least 3 different values; 3 demanded"
-    assert other.startswith("cost: every group has at least ")
-    assert facts["homogeneity"][0] == "diagnosis: no records are in groups that share one value"
+    assert min(len(set(group)) for group in groups_of(release, values)) == 3
+    found = summary.to_dict()
+    assert found["sensitive"] == sensitive
+    about, other = found["l_diversity"]
+    assert about == {"column": "diagnosis", "figure": 3, "demanded": 3}
+    assert (other["column"], other["figure"] >= 3) == ("cost", True)
+    assert summary.facts["l-diversity"].text[0] == (
+        "diagnosis: every group has at least 3 different values; 3 demanded"
+    )
+    assert found["homogeneity"][0] == "diagnosis: no records are in groups that share one value"
 
 
 @every_engine
 @pytest.mark.parametrize(
-    ("options", "line"),
+    ("constraint", "line"),
     [
-        (
-            ["--l", 1.55, "--l-kind", "entropy"],
-            "diagnosis: the entropy of a group is at least that of ",
-        ),
-        (
-            ["--l", 2, "--l-kind", "recursive", "--c", 4],
-            "diagnosis: the largest ratio r1 / (r2 + ...) of a group is ",
-        ),
+        (LDiversity(1.55, "entropy"), "the entropy of a group is at least that of "),
+        (LDiversity(2, "recursive", 4), "the largest ratio r1 / (r2 + ...) of a group is "),
     ],
 )
-def test_kinds_of_diversity(anonymize, visits, engine, options, line):
-    outcome, release = anonymize(engine, "--drop", "patient", "--sensitive", "diagnosis", *options)
-    assert " ".join(facts_of(outcome.out)["l-diversity"]).startswith(line)
+def test_kinds_of_diversity(anonymize, visits, engine, constraint, line):
+    roles = {"drop": ["patient"], "sensitive": ["diagnosis"]}
+    summary, release = anonymize(engine, **roles, privacy=constraint)
+    assert summary.facts["l-diversity"].text[0].startswith(f"diagnosis: {line}")
     for group in groups_of(release, visits["diagnosis"].fillna("missing")):
         counts = np.sort(np.unique(group, return_counts=True)[1])[::-1]
         shares = counts / counts.sum()
-        if "entropy" in options:
+        if constraint.kind == "entropy":
             assert np.exp(-shares @ np.log(shares)) >= 1.55 - 1e-9
         else:
             assert counts[0] < 4 * counts[1:].sum()
@@ -121,15 +112,15 @@ def test_kinds_of_diversity(anonymize, visits, engine, options, line):
 
 @every_engine
 def test_closeness_of_text_and_numbers(anonymize, visits, engine):
-    options = ["--drop", "patient", "--sensitive", "diagnosis,cost", "--t", 0.3]
-    outcome, release = anonymize(engine, *options)
+    roles = {"drop": ["patient"], "sensitive": ["diagnosis", "cost"]}
+    summary, release = anonymize(engine, **roles, privacy=TCloseness(0.3))
     shares = visits["diagnosis"].fillna("missing").value_counts(normalize=True)
     for group in groups_of(release, visits["diagnosis"].fillna("missing")):
         there = pd.Series(group).value_counts(normalize=True).reindex(shares.index, fill_value=0)
         assert (there - shares).abs().sum() / 2 <= 0.3 + 1e-12
     worst = closeness(release[KNOWN], visits["cost"], "ordered")
     assert worst <= 0.3
-    _, line = facts_of(outcome.out)["t-closeness"]
+    _, line = summary.facts["t-closeness"].text
     most = float(re.search("is at most (.*); 0.3 demanded", line)[1])
     assert line.startswith("cost: the distance of a group from the table ")
     assert worst <= most < worst + 0.01
@@ -147,276 +138,216 @@ def test_closeness_of_text_and_numbers(anonymize, visits, engine):
     ],
 )
 def test_figures_are_rounded_to_the_safe_side(constraint, figure, words):
-    ((line,),) = facts_on_demands(None, [constraint], [figure], None, 5).values()
-    assert words in line
+    (fact,) = facts_on_demands(None, [constraint], [figure], None, 5).values()
+    assert words in fact.text[0]
 
 
 @every_engine
 def test_units(anonymize, visits, engine):
-    options = ["--unit", "patient", "-k", 4, "--sensitive", "diagnosis,cost,ward"]
-    outcome, release = anonymize(engine, *options)
+    settings = {"unit": "patient", "k": 4, "sensitive": ["diagnosis", "cost", "ward"]}
+    summary, release = anonymize(engine, **settings)
     assert "patient" not in release
     assert min(len(set(group)) for group in groups_of(release, visits["patient"])) == 4
-    line = "4  (different values of patient; 4 demanded)"
-    assert facts_of(outcome.out)["units per group"] == [line]
+    assert summary.facts["units per group"].text == "4  (different values of patient; 4 demanded)"
     share = f"{rounded_up(unit_share(release[KNOWN], visits['patient'])):.0%}"
     line = f"at most {share} of the rows of a group belong to one of them"
-    assert facts_of(outcome.out)["unit share"] == [line]
+    assert summary.facts["unit share"].text == line
+    [warning] = summary.warnings
+    assert (warning.code, warning.column) == ("large_unit", "patient")
+    assert (warning.facts["share"], warning.facts["k"]) == (share, 4)
     # The first has a little more than half of all rows, which is not known on Dask.
-    on_dask = "0.25 unless somebody has more of the whole table"
-    proposed = "0.55" if engine == "memory" else on_dask
-    assert outcome.err == (
-        f"sk-microagg: warning: {share} of the rows of a group belong to one value of patient, "
-        "more than 1 in k=4: an intruder who attributes all of them to that person is right that "
-        f"often. Use --unit-share {proposed}, or release fewer rows per person.\n"
-    )
+    (proposed,) = warning.facts["advice"]
+    assert (proposed.name, proposed.value) == ("unit_share", 0.55 if engine == "memory" else 0.25)
+    assert bool(warning.facts["unless"]) == (engine == "dask")
 
 
 @every_engine
-def test_a_bound_on_the_share_of_one_unit(run, visits, tmp_path, engine):
-    people = visits.assign(patient=np.arange(300) % 60)
+def test_a_bound_on_the_share_of_one_unit(release, visits, tmp_path, engine):
+    people = visits.assign(patient=np.arange(300) % 60).drop(columns=["cost", "ward"])
     people.to_parquet(tmp_path / "people.parquet")
-    arguments = ["people.parquet", "out.parquet", *COLUMNS, "--unit", "patient", *ENGINES[engine]]
-    arguments = [tmp_path / each if each.endswith(".parquet") else each for each in arguments]
-    options = ["--unit-share", 0.25, "-k", 4, "--sensitive", "diagnosis", "--t", 0.5]
-    outcome = run("anonymize", *arguments, *options, "--drop", "cost,ward")
-    assert (outcome.code, outcome.err) == (0, "")
-    release = pd.read_parquet(tmp_path / "out.parquet")
-    assert unit_share(release[KNOWN], people["patient"]) <= 0.25
-    facts = facts_of(outcome.out)
+    summary = release(
+        tmp_path / "people.parquet",
+        tmp_path / "out.parquet",
+        quasi_identifiers=KNOWN,
+        unit="patient",
+        sensitive=["diagnosis"],
+        k=4,
+        privacy=[UnitShare(0.25), TCloseness(0.5)],
+        engine=engine,
+    )
+    assert summary.warnings == []
+    written = pd.read_parquet(tmp_path / "out.parquet")
+    assert unit_share(written[KNOWN], people["patient"]) == summary.to_dict()["unit_share"] <= 0.25
     line = "at most 25% of the rows of a group belong to one of them; 0.25 demanded"
-    assert facts["unit share"] == [line]
-    assert " ".join(facts["t-closeness"]).endswith("; 0.5 demanded; counted in rows")
+    assert summary.facts["unit share"].text == line
+    assert summary.facts["t-closeness"].text[0].endswith("; 0.5 demanded; counted in rows")
 
 
 @every_engine
-def test_a_unit_may_also_be_named_by_drop(anonymize, visits, engine):
-    _, release = anonymize(engine, "--unit", "patient", "--drop", "patient,ward")
+def test_a_unit_may_also_be_dropped(anonymize, engine):
+    _, release = anonymize(engine, unit="patient", drop=["patient", "ward"])
     assert list(release) == ["age", "height", "diagnosis", "cost"]
 
 
 @every_engine
-def test_everything_that_has_no_role_is_anonymized(run, source, tmp_path, engine):
-    options = ["--drop", "ward", "--unit", "patient", "--sensitive", "diagnosis", "--l", 2]
-    outcome = run("anonymize", source[engine], tmp_path / "out.parquet", *options, *ENGINES[engine])
-    assert facts_of(outcome.out)["anonymized"] == ["age, height, cost"]
-    assert facts_of(outcome.out)["unchanged"] == ["diagnosis"]
+def test_everything_that_has_no_role_is_anonymized(anonymize, engine):
+    roles = {"drop": ["ward"], "unit": "patient", "sensitive": ["diagnosis"]}
+    summary, _ = anonymize(engine, **roles, quasi_identifiers=None, privacy=LDiversity(2))
+    found = summary.to_dict()
+    assert found["anonymized"] == ["age", "height", "cost"]
+    assert found["unchanged"] == ["diagnosis"]
 
 
 @every_engine
 def test_strata(anonymize, visits, engine):
-    outcome, release = anonymize(engine, "--drop", "patient", "--strata", "ward", "-k", 6)
+    summary, release = anonymize(engine, drop=["patient"], strata=["ward"], k=6)
     assert release["ward"].tolist() == visits["ward"].tolist()
-    counts = release.groupby([*KNOWN, "ward"]).size()
-    assert counts.min() == 6
-    facts = facts_of(outcome.out)
-    assert facts["strata"] == ["ward"]
-    assert facts["anonymity level"] == [
-        "6  (every combination of the anonymized columns occurs at least this often",
-        "together with its stratum)",
-    ]
-    assert not any(line.startswith("ward:") for line in facts.get("homogeneity", []))
+    assert release.groupby([*KNOWN, "ward"]).size().min() == 6
+    assert summary.to_dict()["strata"] == ["ward"]
+    assert summary.facts["anonymity level"].text == (
+        "6  (every combination of the anonymized columns occurs at least this often together with "
+        "its stratum)"
+    )
+    assert not any(line.startswith("ward:") for line in summary.facts.get("homogeneity", []))
 
 
-def test_cells_that_are_written_differently_are_different_strata(fails, write, tmp_path):
+def test_cells_that_are_written_differently_are_different_strata(refused, write, tmp_path):
     rows = [f"{i},{2 * i},{'a' if i else ' a'}" for i in range(9)]
     path = write("t.csv", "\n".join(["x,y,part", *rows, ""]))
-    line = fails("anonymize", path, tmp_path / "o.csv", "--strata", "part", "-k", 2)
-    assert "every stratum must have at least k=2" in line
+    error = refused(path, tmp_path / "o.csv", strata=["part"], k=2)
+    assert "every stratum must have at least k=2" in str(error)
 
 
 @every_engine
 def test_all_together(anonymize, visits, engine):
-    options = ["--unit", "patient", "--strata", "ward", "--sensitive", "diagnosis"]
-    outcome, release = anonymize(engine, *options, "--l", 2, "--t", 0.4, "-k", 3)
+    roles = {"unit": "patient", "strata": ["ward"], "sensitive": ["diagnosis"]}
+    summary, release = anonymize(engine, **roles, privacy=[LDiversity(2), TCloseness(0.4)], k=3)
     classes = release[[*KNOWN, "ward"]]
     assert homogeneity(classes, visits["diagnosis"]) == 0
     assert closeness(classes, visits["diagnosis"]) <= 0.4
     assert visits.groupby([release[name] for name in classes])["patient"].nunique().min() >= 3
-    assert {"units per group", "l-diversity", "t-closeness"} < facts_of(outcome.out).keys()
+    assert {"units per group", "l-diversity", "t-closeness"} < summary.facts.keys()
 
 
 @every_engine
 def test_sensitive_columns_without_a_constraint(anonymize, visits, engine):
-    outcome, release = anonymize(engine, "--drop", "patient", "--sensitive", "diagnosis", "-k", 3)
+    summary, release = anonymize(engine, drop=["patient"], sensitive=["diagnosis"], k=3)
     share = homogeneity(release[KNOWN], visits["diagnosis"])
     assert share > 0
     line = f"diagnosis: {share:.0%} of the records are in groups that share one value"
-    assert facts_of(outcome.out)["homogeneity"][0].startswith(line)
+    assert summary.facts["homogeneity"][0].startswith(line)
 
 
 @every_engine
 def test_only_one_group_is_close_enough(anonymize, engine):
-    options = ["--drop", "patient", "--sensitive", "cost", "--t", 0, "--quiet"]
-    outcome, release = anonymize(engine, *options)
+    roles = {"drop": ["patient"], "sensitive": ["cost"]}
+    summary, release = anonymize(engine, **roles, privacy=TCloseness(0))
     assert len(release[KNOWN].drop_duplicates()) == 1
-    *_, line = outcome.err.splitlines()
-    assert line.startswith("sk-microagg: warning: All records are in one group: no smaller groups")
+    assert str(summary.warnings[-1]).startswith("All records are in one group: no smaller groups")
 
 
 @every_engine
 def test_people_with_several_rows(anonymize, engine):
-    options = ["--drop", "patient,cost,height", "--quiet"]
-    outcome, _ = anonymize(engine, *options, columns=["-q", "age"])
-    line, *others = outcome.err.splitlines()
-    assert line == (
-        "sk-microagg: warning: patient: 39 people have 300 rows; k counts rows. Use --unit patient"
+    dropped = ["patient", "cost", "height"]
+    summary, _ = anonymize(engine, drop=dropped, quasi_identifiers=["age"])
+    warning, *others = summary.warnings
+    assert (warning.code, warning.column) == ("several_rows", "patient")
+    assert str(warning) == (
+        "patient: 39 people have 300 rows; k counts rows. Count people: pass unit='patient'"
     )
-    assert not any("height" in other for other in others)  # Decimals are no names of people.
-
-
-@every_engine
-def test_names_are_printed_without_control_characters(run, visits, tmp_path, engine):
-    visits.rename(columns={"patient": "pa\x1b[2Jtient"}).to_parquet(tmp_path / "t.parquet")
-    arguments = [*COLUMNS, "--drop", "pa\x1b[2Jtient", *ENGINES[engine], "--quiet"]
-    outcome = run("anonymize", tmp_path / "t.parquet", tmp_path / "o.parquet", *arguments)
-    assert outcome.code == 0
-    assert r"pa\x1b[2Jtient: 39 people have 300 rows" in outcome.err
-    assert "\x1b" not in outcome.err
+    # Decimals are no names of people.
+    assert not any("height" in str(other) for other in others)
 
 
 @every_engine
 def test_a_dropped_column_that_names_nobody(anonymize, engine):
-    outcome, _ = anonymize(engine, "--drop", "ward,diagnosis", "--unit", "patient", "--quiet")
-    assert "ward" not in outcome.err
-    assert "diagnosis" not in outcome.err
+    summary, _ = anonymize(engine, drop=["ward", "diagnosis"], unit="patient")
+    said = " ".join(map(str, summary.warnings))
+    assert "ward" not in said
+    assert "diagnosis" not in said
 
 
-def test_people_with_several_rows_in_mixed_tables(run, source, tmp_path):
-    options = ["--drop", "patient,cost,height,diagnosis", "--quiet"]
-    outcome = run("anonymize", source["memory"], tmp_path / "o.csv", *options)
-    assert "patient: 39 people have 300 rows; k counts rows. Use --unit patient\n" in outcome.err
-    options += ["--method", "kaim", "--force"]  # which does not know units
-    outcome = run("anonymize", source["memory"], tmp_path / "o.csv", *options)
-    assert "patient: 39 people have 300 rows; k counts rows.\n" in outcome.err
-
-
-SENSITIVE = ["--sensitive", "diagnosis"]
-
-
-@every_engine
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--l", 2], "--l 2 needs --sensitive"),
-        (["--t", 0.1], "--t 0.1 needs --sensitive"),
-        (["--unit-share", 0.1], "--unit-share 0.1 needs --unit: the column that it is about."),
-        ([*SENSITIVE, "--l", 2.5], "--l 2.5 must be an integer, unless --l-kind is entropy"),
-        ([*SENSITIVE, "--l-kind", "entropy"], "--l-kind entropy needs --l"),
-        ([*SENSITIVE, "--l", 2, "--c", 2], "--l-kind recursive needs --c, and no other"),
-        ([*SENSITIVE, "--l", 2, "--l-kind", "recursive"], "--l-kind recursive needs --c"),
-        ([*SENSITIVE, "--l", 2, "--refiner", "exchange"], "--refiner exchange does not know --l"),
-        (["--unit", "patient", "--refiner", "decompose"], "decompose does not know --unit: take"),
-    ],
-)
-def test_options_refused_before_reading(fails, tmp_path, write, engine, arguments, message):
-    broken = write("broken.parquet", "not Parquet")
-    line = fails("anonymize", broken, tmp_path / "o.parquet", *arguments, *ENGINES[engine])
-    assert message in line
-
-
-def test_refused_before_reading_in_one_engine(fails, write, tmp_path):
-    broken = write("broken.parquet", "not Parquet")
-    arguments = ["anonymize", broken, tmp_path / "o.parquet"]
-    line = fails(*arguments, "--strata", "ward", "--engine", "dask", "--hierarchies", tmp_path)
-    assert line == "--hierarchies needs --engine memory."
-    line = fails(*arguments, "--method", "kaim", "--engine", "dask")
-    assert line == "--method kaim needs --engine memory."
-    line = fails(*arguments, "--unit", "patient", "--method", "kaim")
-    assert line == "--unit is not for --method kaim: leave out one of them."
-    line = fails(*arguments, "--categories", "shares", "--report", tmp_path / "r.html")
-    assert line.startswith("--report compares column by column: use --categories mode or")
+def test_people_with_several_rows_in_mixed_tables(anonymize):
+    settings = {"drop": ["patient", "cost", "height", "diagnosis"], "quasi_identifiers": None}
+    for method, has_advice in (("aggregate", True), ("kaim", False)):  # KAIM knows no units.
+        summary, _ = anonymize("memory", **settings, method=method, overwrite=True)
+        words = str(summary.warnings[0])
+        assert words.startswith("patient: 39 people have 300 rows; k counts rows.")
+        assert words.endswith("pass unit='patient'") == has_advice
 
 
 @every_engine
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("settings", "code", "options"),
     [
-        (["--sensitive", "illness"], "--sensitive names 'illness', but the columns are 'patient'"),
-        (["--unit", "person"], "--unit names 'person', but the columns are"),
-        (["--sensitive", "age"], "Column 'age' is named by --quasi-identifiers and by --sensitive"),
-        (["--unit", "age"], "Column 'age' is named by --quasi-identifiers and by --unit"),
-        (["--drop", "cost", "--sensitive", "cost"], "is named by --drop and by --sensitive"),
-        (["--sensitive", "cost", "--unit", "cost"], "is named by --sensitive and by --unit"),
-        ([*SENSITIVE, "--l", 5], "l=5 must be at most the number of different values in the sens"),
-        (["--unit", "patient", "--unit-share", 0.4], "at_most=0.4 must be at least the largest "),
-        (["--unit", "ward"], "unit column 'ward': 2 different units, k=5 needs at least 5"),
+        ({"privacy": LDiversity(2)}, "needs", {"constraint": "l", "needed": "sensitive"}),
+        ({"privacy": TCloseness(0.1)}, "needs", {"constraint": "t", "needed": "sensitive"}),
+        ({"privacy": UnitShare(0.1)}, "needs", {"constraint": "unit_share", "needed": "unit"}),
         (
-            [*SENSITIVE, "--l", 2, "--l-kind", "recursive", "--c", 0.5],
-            "c=0.5 must be above the ratio r1 / (r_2 + ...) of the sensitive column",
+            {"sensitive": ["diagnosis"], "privacy": LDiversity(2), "refiner": "exchange"},
+            "refiner",
+            {"refiner": "refiner", "constraint": "l"},
+        ),
+        (
+            {"unit": "patient", "refiner": "decompose"},
+            "refiner",
+            {"refiner": "refiner", "constraint": "unit"},
         ),
     ],
 )
-def test_what_a_table_cannot_satisfy(fails, source, tmp_path, engine, arguments, message):
-    line = fails(
-        *("anonymize", source[engine], tmp_path / "o.parquet", "--quiet"),
-        *(*COLUMNS, *arguments, *ENGINES[engine]),
-    )
-    assert message in line
+def test_refused_before_reading(write, tmp_path, engine, settings, code, options):
+    broken = write("broken.parquet", "not Parquet")
+    request = ReleaseRequest(broken, tmp_path / "o.parquet", engine=engine, **settings)
+    with pytest.raises(RequestError) as caught:
+        check_request(request)
+    named = {key: o.name for key, o in caught.value.facts.items() if isinstance(o, Option)}
+    assert (caught.value.code, named) == (code, options)
 
 
 @every_engine
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("settings", "message"),
     [
-        (["--strata", "region"], "--strata names 'region', but the columns are"),
-        (["--strata", "age"], "Column 'age' is named by --quasi-identifiers and by --strata"),
-        (["--strata", "ward", "-k", 200], "every stratum must have at least k=200"),
-        (["--strata", "ward", "--unit", "patient", "-k", 35], "as one group. Merge"),
+        ({"privacy": LDiversity(5)}, "l=5 must be at most the number of different values in the s"),
+        (
+            {"unit": "patient", "privacy": UnitShare(0.4)},
+            "at_most=0.4 must be at least the largest ",
+        ),
+        ({"unit": "ward"}, "unit column 'ward': 2 different units, k=5 needs at least 5"),
+        (
+            {"privacy": LDiversity(2, "recursive", 0.5)},
+            "c=0.5 must be above the ratio r1 / (r_2 + ...) of the sensitive column",
+        ),
+        ({"strata": ["ward"], "k": 200}, "every stratum must have at least k=200"),
+        ({"strata": ["ward"], "unit": "patient", "k": 35}, "as one group. Merge"),
     ],
 )
-def test_bad_strata(fails, source, tmp_path, engine, arguments, message):
-    arguments = [*COLUMNS, *arguments, "--quiet", *ENGINES[engine]]
-    assert message in fails("anonymize", source[engine], tmp_path / "o.parquet", *arguments)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--unit-share", "0"],
-        ["--l", "0"],
-        ["--l", "x"],
-        ["--t", "1.5"],
-        ["--t", "-1"],
-        ["--l-kind", "x"],
-        ["--c", "0"],
-    ],
-)
-def test_wrong_usage(run, source, tmp_path, arguments):
-    with pytest.raises(SystemExit) as caught:
-        run("anonymize", source["memory"], tmp_path / "o.csv", *arguments)
-    assert caught.value.code == 2
+def test_what_a_table_cannot_satisfy(refused, source, tmp_path, engine, settings, message):
+    settings = {"quasi_identifiers": KNOWN, "sensitive": ["diagnosis"], **settings}
+    error = refused(source[engine], tmp_path / "o.parquet", engine=engine, **settings)
+    assert error.code == "bad_input"
+    assert message in str(error)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strata", [[], ["--strata", "ward"], ["--strata", "ward,floor"]])
-def test_same_release_and_summary_on_both_engines(run, visits, tmp_path, strata):
-    floors = [1.5, None, 2.5] * 100
-    visits.assign(floor=floors).to_parquet(tmp_path / "t.parquet")
-    options = ["--unit", "patient", "--sensitive", "diagnosis,cost", "--l", 2, "--t", 0.4, *strata]
+@pytest.mark.parametrize("strata", [[], ["ward"], ["ward", "floor"]])
+def test_same_release_and_summary_on_both_engines(release, visits, tmp_path, strata):
+    visits.assign(floor=[1.5, None, 2.5] * 100).to_parquet(tmp_path / "t.parquet")
+    roles = {"unit": "patient", "sensitive": ["diagnosis", "cost"], "strata": strata}
+    settings = {"quasi_identifiers": KNOWN, "privacy": [LDiversity(2), TCloseness(0.4)], **roles}
     releases, summaries = [], []
-    for engine, arguments in ENGINES.items():
+    for engine in ("memory", "dask"):
         output = tmp_path / f"{engine}.parquet"
-        outcome = run("anonymize", tmp_path / "t.parquet", output, *COLUMNS, *options, *arguments)
-        assert outcome.code == 0, outcome.err
+        summary = release(tmp_path / "t.parquet", output, engine=engine, **settings)
         releases.append(pd.read_parquet(output))
-        summaries.append(facts_of(outcome.out))
+        summaries.append(summary.to_dict())
     memory, dask = releases
     pd.testing.assert_frame_equal(memory[KNOWN], dask[KNOWN])
     assert memory["floor"].equals(dask["floor"])
     assert len(summaries[1]["columns"]) == len(KNOWN)
+    loss = [summary.pop("information_loss") for summary in summaries]
+    assert loss[0] == pytest.approx(loss[1])
     differ = {name for name in summaries[0] if summaries[0][name] != summaries[1][name]}
     # With units, Dask does not measure what unchanged columns single out, and says so.
-    assert differ <= {"method", "seconds", "singled out", "written"}
+    assert differ <= {"method", "seconds", "singled_out", "written"}
     assert summaries[0].keys() == summaries[1].keys()
-
-
-def test_a_warning_of_a_lost_column_names_options(run, tmp_path):
-    rows = [f"{i % 7},text {i}" for i in range(60)]
-    path = tmp_path / "table.csv"
-    path.write_text("\n".join(["age,remark", *rows]) + "\n")
-    outcome = run("anonymize", path, tmp_path / "out.csv", "--categorical", "remark")
-    assert outcome.err.endswith(
-        "Use --drop, or generalize it: --hierarchies, with --categories generalize.\n"
-    )
-    assert outcome.err.startswith("sk-microagg: warning: Column 'remark' is released as missing")

@@ -1,6 +1,7 @@
+"""Releases of tables in memory: k-anonymous, otherwise unchanged, and what the estimators say."""
+
 import csv
 import gzip
-import re
 import subprocess
 import sys
 import types
@@ -12,29 +13,28 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg.release import _in_memory
+from sk_microagg.release import RequestError, _in_memory
 
 NUMERIC = ["age", "height"]
 MIXED = ["age", "town", "height", "weight"]
 
 
-def names(columns):
-    return "-q", ",".join(columns)
+def codes_of(summary):
+    return [message.code for message in summary.warnings]
 
 
 @pytest.mark.parametrize("columns", [NUMERIC, MIXED, ["town"], ["weight"]])
 @pytest.mark.parametrize("k", [2, 5, 54])
 def test_release_is_k_anonymous_and_other_columns_are_unchanged(
-    run, patients, tmp_path, cells, level, columns, k
+    release, patients, tmp_path, cells, level, columns, k
 ):
     output = tmp_path / "out.csv"
-    outcome = run("anonymize", patients, output, "-k", k, *names(columns), "--drop", "id")
-    assert outcome.code == 0
+    summary = release(patients, output, k=k, quasi_identifiers=columns, drop=["id"])
     if k == 54 and "town" in columns:
-        assert "warning: Column 'town' has mostly values that fewer than 54 people" in outcome.err
-    is_warned = " are unique by what comes out unchanged" in outcome.err
+        line = "Column 'town' has mostly values that fewer than 54 people"
+        assert any(str(message).startswith(line) for message in summary.warnings)
     # Together with the anonymized columns, the note singles people out, unless all are in a group.
-    assert is_warned == (columns != MIXED or k < 54)
+    assert ("singled_out" in codes_of(summary)) == (columns != MIXED or k < 54)
     before, after = cells(patients), cells(output)
     assert list(after) == [name for name in before if name != "id"]
     for name in set(after) - set(columns):
@@ -42,220 +42,188 @@ def test_release_is_k_anonymous_and_other_columns_are_unchanged(
     assert level(output, columns) >= k
 
 
-def test_all_columns_by_default(run, patients, tmp_path, level):
+def test_all_columns_by_default(release, patients, tmp_path, level):
     output = tmp_path / "out.csv"
-    assert run("anonymize", patients, output, "-k", 3, "--drop", "id,note").code == 0
+    summary = release(patients, output, k=3, drop=["id", "note"])
+    assert summary.to_dict()["anonymized"] == MIXED
     assert level(output, MIXED) >= 3
 
 
-def test_summary(run, patients, tmp_path):
+def test_summary(release, patients, tmp_path):
     output = tmp_path / "out.csv"
-    printed = run("anonymize", patients, output, *names(NUMERIC), "--drop", "id").out
-    facts = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in printed.splitlines())
-    assert facts["records"] == "54"
-    together = "all but fewer than 5 records are unique by note, town and weight together with the"
-    assert facts["singled out"] == together
-    assert facts["anonymized"] == "age, height"
-    assert facts["unchanged"] == "note, town, weight"
+    facts = release(patients, output, quasi_identifiers=NUMERIC, drop=["id"]).to_dict()
+    assert (facts["records"], facts["anonymized"]) == (54, NUMERIC)
+    assert facts["unchanged"] == facts["singled_out"]["columns"] == ["note", "town", "weight"]
+    assert facts["singled_out"]["unique_with_release"] is None  # all but fewer than 5 records
     assert facts["method"] == "TableAggregator, builder mdav, refiner auto"
-    assert facts["groups"] == "10"
-    assert facts["smallest group"] == "5"
-    assert facts["anonymity level"].startswith("5  ")
-    assert re.fullmatch(r"\d\.\d+%", facts["information loss"])
-    assert re.fullmatch(r"\d+\.\d", facts["seconds"])
-    assert "".join(facts["written"].split()) == "".join(str(output).split())
+    assert (facts["groups"], facts["smallest_group"], facts["anonymity_level"]) == (10, 5, 5)
+    assert 0 < facts["information_loss"] < 1
+    assert facts["seconds"] > 0
+    assert facts["written"] == str(output)
 
 
-def test_summary_of_one_column(run, patients, tmp_path):
-    options = ["--refiner", "annealing", "--time-limit", "60"]
-    printed = run("anonymize", patients, tmp_path / "out.csv", *names(["age"]), *options).out
-    assert "TableAggregator, builder optimal_1d, refiner none\n" in printed
+def test_summary_of_one_column(release, patients, tmp_path):
+    settings = {"refiner": "annealing", "time_limit": 60, "quasi_identifiers": ["age"]}
+    summary = release(patients, tmp_path / "out.csv", **settings)
+    assert summary.facts["method"] == "TableAggregator, builder optimal_1d, refiner none"
 
 
-def test_quiet(run, patients, tmp_path):
-    drop = ["--drop", "id", "--sensitive", "note"]
-    outcome = run("anonymize", patients, tmp_path / "out.csv", *names(MIXED), *drop, "--quiet")
-    assert outcome == (0, "", "")
-
-
-def test_numbers_are_those_of_the_estimator(run, patients, tmp_path):
+def test_numbers_are_those_of_the_estimator(release, patients, tmp_path):
     output = tmp_path / "out.csv"
-    run("anonymize", patients, output, *names(NUMERIC), "-k", 4)
-    X = pd.read_csv(patients)[NUMERIC]
-    release = MicroAggregator(k=4).fit_transform(X)
+    release(patients, output, quasi_identifiers=NUMERIC, k=4)
+    means = MicroAggregator(k=4).fit_transform(pd.read_csv(patients)[NUMERIC])
     written = pd.read_csv(output)
-    np.testing.assert_array_equal(written["age"], release[:, 0].round())
-    np.testing.assert_array_equal(written["height"], release[:, 1].round(2))
+    np.testing.assert_array_equal(written["age"], means[:, 0].round())
+    np.testing.assert_array_equal(written["height"], means[:, 1].round(2))
 
 
-def test_groups_of_numbers_are_those_of_micro_aggregator(run, patients, tmp_path):
+def test_groups_of_numbers_are_those_of_micro_aggregator(release, patients, tmp_path):
     output = tmp_path / "out.csv"
-    run("anonymize", patients, output, *names(NUMERIC), "-k", 4, "--round", 12)
-    X = pd.read_csv(patients)[NUMERIC]
-    aggregator = MicroAggregator(k=4).fit(X)
+    release(patients, output, quasi_identifiers=NUMERIC, k=4, decimals=12)
+    labels = MicroAggregator(k=4).fit(pd.read_csv(patients)[NUMERIC]).labels_
     written = pd.read_csv(output).groupby(NUMERIC).ngroup().to_numpy()
-    np.testing.assert_array_equal(
-        np.equal.outer(written, written), np.equal.outer(aggregator.labels_, aggregator.labels_)
-    )
+    np.testing.assert_array_equal(np.equal.outer(written, written), np.equal.outer(labels, labels))
 
 
-def test_mixed_columns_are_those_of_the_estimator(run, patients, tmp_path):
+def test_mixed_columns_are_those_of_the_estimator(release, patients, tmp_path):
     output = tmp_path / "out.csv"
-    run("anonymize", patients, output, *names(MIXED), "-k", 4, "--seed", 3)
+    release(patients, output, quasi_identifiers=MIXED, k=4, random_state=3)
     X = pd.read_csv(patients, na_values="?")[MIXED]
-    release = TableAggregator(k=4, random_state=3).fit_transform(X)
-    pd.testing.assert_frame_equal(pd.read_csv(output)[MIXED], release, check_dtype=False)
+    expected = TableAggregator(k=4, random_state=3).fit_transform(X)
+    pd.testing.assert_frame_equal(pd.read_csv(output)[MIXED], expected, check_dtype=False)
 
 
-def test_generalized_values_are_those_of_kaim(run, patients, tmp_path):
+def test_generalized_values_are_those_of_kaim(release, patients, tmp_path):
     output = tmp_path / "out.csv"
-    arguments = ["-k", 4, "--seed", 3, "--method", "kaim"]
-    outcome = run("anonymize", patients, output, *names(MIXED), *arguments)
-    assert "KAIM, refiner local_search\n" in outcome.out
+    settings = {"k": 4, "random_state": 3, "method": "kaim"}
+    summary = release(patients, output, quasi_identifiers=MIXED, **settings)
+    assert summary.facts["method"] == "KAIM, refiner local_search"
     X = pd.read_csv(patients, na_values="?")[MIXED]
-    release = KAIM(k=4, random_state=3).fit_transform(X)
+    expected = KAIM(k=4, random_state=3).fit_transform(X)
     written = pd.read_csv(output, dtype=str)
-    np.testing.assert_array_equal(written[MIXED], release)
+    np.testing.assert_array_equal(written[MIXED], expected)
 
 
-def test_a_file_of_equal_rows_is_released_byte_for_byte(run, write, tmp_path):
+def test_a_file_of_equal_rows_is_released_byte_for_byte(release, write, tmp_path):
     content = "".join(f"{i},2.5,1.10,NA,\n" for i in range(6))
     path = write("t.csv", "id,x,y,z,\n" + content)
-    run("anonymize", path, tmp_path / "out.csv", "-q", "x")
+    release(path, tmp_path / "out.csv", quasi_identifiers=["x"])
     assert (tmp_path / "out.csv").read_bytes() == path.read_bytes()
 
 
-def test_same_seed_same_bytes(run, patients, tmp_path):
+def test_same_seed_same_bytes(release, patients, tmp_path):
     for name in ("1.csv.gz", "2.csv.gz"):
-        run("anonymize", patients, tmp_path / name, "--drop", "id,note", "--seed", 1)
+        release(patients, tmp_path / name, drop=["id", "note"], random_state=1)
     assert (tmp_path / "1.csv.gz").read_bytes() == (tmp_path / "2.csv.gz").read_bytes()
 
 
-def test_zip_codes_stay_text(run, write, tmp_path, cells):
+def test_zip_codes_stay_text(release, write, tmp_path, cells):
     rows = [f"{zip_code},{i}" for i, zip_code in enumerate(["01234", "70174", "01067"] * 4)]
     path = write("t.csv", "\n".join(["zip,n", *rows]))
-    run("anonymize", path, tmp_path / "out.csv", "-k", 2, "-q", "zip")
+    release(path, tmp_path / "out.csv", k=2, quasi_identifiers=["zip"])
     assert cells(tmp_path / "out.csv")["zip"] == cells(path)["zip"]
 
 
-@pytest.mark.parametrize("name", ["out.tsv", "out.csv.gz", "out.parquet"])
-def test_formats(run, patients, tmp_path, cells, name):
-    output = tmp_path / name
-    assert run("anonymize", patients, output, *names(NUMERIC)).code == 0
-    assert run("anonymize", patients, tmp_path / "out.csv", *names(NUMERIC)).code == 0
-    if name.endswith(".gz"):
-        assert gzip.decompress(output.read_bytes()) == (tmp_path / "out.csv").read_bytes()
-    elif name == "out.tsv":
-        assert cells(output, "\t") == cells(tmp_path / "out.csv")
-    else:
-        again = tmp_path / "again.csv"
-        assert run("anonymize", output, again, "-k", 1, *names(NUMERIC)).code == 0
-        assert again.read_bytes() == (tmp_path / "out.csv").read_bytes()
+def test_formats(release, patients, tmp_path, cells):
+    outputs = [tmp_path / f"out{s}" for s in (".csv", ".tsv", ".csv.gz", ".parquet")]
+    for output in outputs:
+        release(patients, output, quasi_identifiers=NUMERIC)
+    plain, tabs, compressed, parquet = outputs
+    assert gzip.decompress(compressed.read_bytes()) == plain.read_bytes()
+    assert cells(tabs, "\t") == cells(plain)
+    release(parquet, tmp_path / "again.csv", k=1, quasi_identifiers=NUMERIC)
+    assert (tmp_path / "again.csv").read_bytes() == plain.read_bytes()
 
 
-def test_other_separators(run, write, tmp_path, level):
+def test_other_separators(release, write, tmp_path, level):
     path = write("t.csv", "a;b\n" + "".join(f"{i};x,y\n" for i in range(10)))
     output = tmp_path / "out.csv"
-    assert run("anonymize", path, output, "--sep", ";", "-q", "a").code == 0
+    release(path, output, sep=";", quasi_identifiers=["a"])
     assert output.read_text().splitlines()[1].endswith(";x,y")
     assert level(output, ["a"], ";") >= 5
 
 
-def test_names_with_commas(run, write, tmp_path, level):
-    path = write("t.csv", '"a,b",c\n' + "".join(f"{i},x\n" for i in range(10)))
-    output = tmp_path / "out.csv"
-    assert run("anonymize", path, output, "-q", '"a,b"').code == 0
-    assert level(output, ["a,b"]) >= 5
-
-
-def test_a_column_of_any_name(run, write, tmp_path, level):
-    path = write("t.csv", "self,\n" + "".join(f"{i},{i}\n" for i in range(10)))
-    assert run("anonymize", path, tmp_path / "out.csv").code == 0
-    assert level(tmp_path / "out.csv", ["self", ""]) >= 5
+def test_columns_of_any_name(release, write, tmp_path, level):
+    path = write("t.csv", 'self,,"a,b"\n' + "".join(f"{i},{i},{i}\n" for i in range(10)))
+    release(path, tmp_path / "out.csv")
+    assert level(tmp_path / "out.csv", ["self", "", "a,b"]) >= 5
 
 
 @pytest.mark.parametrize(
-    ("arguments", "method", "released", "towns"),
+    ("settings", "method", "released", "towns"),
     [
-        ([], "refiner auto", "most frequent value\n", ["Bari", "Rome", "Milan"]),
-        (["--categories", "generalize"], "refiner auto", "lowest common node", ["south", "*"]),
-        (["--method", "kaim"], "KAIM, refiner local_search", "lowest common node", ["south", "*"]),
+        ({}, "refiner auto", "most frequent value", ["Bari", "Rome", "Milan"]),
+        (
+            {"categories": "generalize"},
+            "refiner auto",
+            "lowest common node, or * for any value",
+            ["south", "*"],
+        ),
+        (
+            {"method": "kaim"},
+            "KAIM, refiner local_search",
+            "lowest common node, or * for any value",
+            ["south", "*"],
+        ),
     ],
 )
-def test_hierarchies(run, patients, tmp_path, cells, level, arguments, method, released, towns):
+def test_hierarchies(release, patients, tmp_path, cells, level, settings, method, released, towns):
     folder = tmp_path / "hierarchies"
     folder.mkdir()
     (folder / "town.csv").write_text("Bari;south;*\nRome;south;*\nMilan;north;*\n")
     output = tmp_path / "out.csv"
-    arguments = ["--hierarchies", folder, "-q", "age,town", "-k", 20, *arguments]
-    outcome = run("anonymize", patients, output, *arguments)
-    assert outcome.code == 0
-    assert f"{method}, hierarchies of town\n" in outcome.out
-    assert f"town: category (it has a hierarchy); released: {released}" in outcome.out
+    settings = {"hierarchies": folder, "quasi_identifiers": ["age", "town"], "k": 20, **settings}
+    facts = release(patients, output, **settings).to_dict()
+    assert facts["method"].endswith(f"{method}, hierarchies of town")
+    _, about = facts["columns"]
+    assert (about["recognized"], about["released"]) == ("it has a hierarchy", released)
     assert {*cells(output)["town"]} <= {*towns}
     assert level(output, ["age", "town"]) >= 20
 
 
-def test_a_value_that_its_hierarchy_lacks(fails, patients, tmp_path):
+def test_a_value_that_its_hierarchy_lacks(refused, patients, tmp_path):
     folder = tmp_path / "hierarchies"
     folder.mkdir()
     (folder / "town.csv").write_text("Bari;*\nRome;*\n")
-    arguments = ["--hierarchies", folder, "-q", "town", "--drop", "id"]
-    line = fails("anonymize", patients, tmp_path / "out.csv", *arguments)
-    assert line == "Column 'town' has a value that is not a leaf of its hierarchy."
+    settings = {"hierarchies": folder, "quasi_identifiers": ["town"], "drop": ["id"]}
+    error = refused(patients, tmp_path / "out.csv", **settings)
+    assert str(error) == "Column 'town' has a value that is not a leaf of its hierarchy."
 
 
 @pytest.mark.parametrize(
-    ("content", "arguments", "message"),
+    ("content", "settings", "code", "message"),
     [
-        (None, [], "No such file"),
-        ("", [], "is empty"),
-        (b"\x00\xff\x00", [], "binary data"),
-        ("a,b\n1,2\n3\n", [], "line 3"),
-        ("a,a\n1,2\n", [], "2 columns named 'a'"),
-        ("a,b\n1,2\n", ["-q", "c"], "the columns are 'a', 'b'"),
-        ("a,b\n1,2\n", ["--drop", "a,b"], "no column left"),
-        ("a,b\n1,2\n", ["-k", 2], "k=2 must be at most the number of records, n_samples=1"),
-        ("a,b\n1,x\n", ["-k", 2], "k=2 must be at most the number of records, n_samples=1"),
-        ("a\n1e999\n1\n", ["-k", 1], "numbers must be finite"),
-        ("a\n1\n", ["--method", "kaim", "--builder", "mdav"], "--builder is not for --method"),
-        ("a,b\n1,x\n", ["-k", 1, "--hierarchies", "nowhere"], "nowhere cannot be read"),
-        ("a\n1\n", ["-k", 1, "--report", "nowhere/r.html"], "nowhere is not a folder"),
+        (None, {}, "cannot_read", "No such file"),
+        ("", {}, "empty_file", "is empty"),
+        (b"\x00\xff\x00", {}, "no_csv", "binary data"),
+        ("a,b\n1,2\n3\n", {}, "ragged_row", "line 3"),
+        ("a,a\n1,2\n", {}, "same_names", "2 columns named 'a'"),
+        ("a,b\n1,2\n", {"k": 2}, "bad_input", "k=2 must be at most the number of records"),
+        ("a,b\n1,x\n", {"k": 2}, "bad_input", "k=2 must be at most the number of records"),
+        ("a\n1e999\n1\n", {"k": 1}, "bad_input", "numbers must be finite"),
+        ("a,b\n,\n,\n", {"k": 1}, "all_missing", "all values are missing"),
     ],
 )
-def test_bad_files(fails, write, tmp_path, content, arguments, message):
+def test_bad_files(refused, write, tmp_path, content, settings, code, message):
     path = tmp_path / "t.csv" if content is None else write("t.csv", content)
-    assert message in fails("anonymize", path, tmp_path / "out.csv", *arguments)
+    error = refused(path, tmp_path / "out.csv", **settings)
+    assert error.code == code
+    assert message in str(error)
 
 
-@pytest.mark.parametrize("name", ["out.xls", "nowhere/out.csv", "t.csv/out.csv", "t.csv"])
-@pytest.mark.parametrize("force", [[], ["--force"]])
-def test_bad_targets(fails, write, tmp_path, name, force):
-    path = write("t.csv", "a\n1\n")
-    fails("anonymize", path, tmp_path / name, "-k", 1, *force)
-    assert path.read_text() == "a\n1\n"
-
-
-def test_a_target_that_exists(fails, run, numbers, write, tmp_path):
-    output = write("out.csv", "before")
-    assert "--force" in fails("anonymize", numbers, output, "-q", "count")
-    assert output.read_text() == "before"
-    assert run("anonymize", numbers, output, "-q", "count", "--force").code == 0
-    assert output.read_text().startswith("count,size,class\n")
-
-
-def test_nothing_is_written_below_k(fails, numbers, tmp_path, monkeypatch):
+def test_nothing_is_written_below_k(refused, numbers, tmp_path, monkeypatch):
     monkeypatch.setattr(_in_memory, "anonymity_level", lambda release: 4)
-    line = fails("anonymize", numbers, tmp_path / "out.csv", "-q", "count,size")
-    assert line.startswith("A row of the release occurs 4 times, fewer than k=5: nothing was")
+    error = refused(numbers, tmp_path / "out.csv", quasi_identifiers=["count", "size"])
+    assert (error.code, error.facts) == ("not_anonymous", {"level": 4, "k": 5})
 
 
-def test_ctrl_c_while_writing(run, numbers, tmp_path, monkeypatch):
+def test_an_interrupt_while_writing(release, numbers, tmp_path, monkeypatch):
     def interrupt(*arguments, **settings):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("os.replace", interrupt)
-    assert run("anonymize", numbers, tmp_path / "out.csv", "-q", "count").code == 130
+    with pytest.raises(KeyboardInterrupt):
+        release(numbers, tmp_path / "out.csv", quasi_identifiers=["count"])
     assert list(tmp_path.iterdir()) == [numbers]
 
 
@@ -267,11 +235,13 @@ def test_a_full_disk(write, tmp_path):
     # The limit begins after all imports, since these may write as well.
     code = """
 import resource, sys
-import sk_microagg.release
-from sk_microagg.cli import main
+from sk_microagg.release import RequestError, release_file
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 for output in sys.argv[2:]:
-    print(main(["anonymize", sys.argv[1], output, "--refiner", "none", "-k", "2"]))
+    try:
+        release_file(sys.argv[1], output, refiner="none", k=2)
+    except RequestError as error:
+        print(error)
 """
     outputs = [tmp_path / name for name in ("out.csv", "out.csv.gz", "out.parquet")]
     done = subprocess.run(
@@ -280,9 +250,8 @@ for output in sys.argv[2:]:
         text=True,
         check=True,
     )
-    assert done.stdout == "1\n1\n1\n"
-    for output, line in zip(outputs, done.stderr.splitlines(), strict=True):
-        assert line.startswith(f"sk-microagg: error: {output} cannot be written: ")
+    for output, line in zip(outputs, done.stdout.splitlines(), strict=True):
+        assert line.startswith(f"{output} cannot be written: ")
         assert "File too large" in line
     assert list(tmp_path.iterdir()) == [path]
 
@@ -304,94 +273,137 @@ def fake_report(monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [NUMERIC, MIXED])
-def test_report(run, patients, tmp_path, fake_report, columns):
+def test_report(release, patients, tmp_path, fake_report, columns):
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
-    choice = [*names(columns), "--drop", "id"]
-    outcome = run("anonymize", patients, output, *choice, "--report", report)
-    assert outcome.code == 0
-    assert "\nreport " in outcome.out
+    summary = release(patients, output, quasi_identifiers=columns, drop=["id"], report=report)
+    assert summary.facts["report"] == str(report)
     assert report.read_text() == "<html>"
-    [(X, release, estimator, about)] = fake_report.calls
+    [(X, released, estimator, about)] = fake_report.calls
     assert about["source"] == "patients.csv"
     assert about["dropped"] == ["id"]
     others = {"id", "age", "note", "town", "height", "weight"} - {"id", *columns}
     assert set(about["passed"].columns) == others
-    assert list(X.columns) == list(release.columns) == columns
+    assert list(X.columns) == list(released.columns) == columns
     assert X["age"].tolist() == pd.read_csv(patients)["age"].tolist()
-    assert release["age"].tolist() == pd.read_csv(output)["age"].tolist()
+    assert released["age"].tolist() == pd.read_csv(output)["age"].tolist()
     assert estimator.n_groups_ == 10
 
 
-@pytest.mark.parametrize("columns", [NUMERIC, MIXED])
-def test_report_as_it_is_written(run, patients, tmp_path, columns):
+def test_report_as_it_is_written(release, patients, tmp_path):
     pytest.importorskip("sk_microagg.report")
     report = tmp_path / "report.html"
-    outcome = run("anonymize", patients, tmp_path / "out.csv", *names(columns), "--report", report)
-    assert outcome.code == 0
+    release(patients, tmp_path / "out.csv", quasi_identifiers=MIXED, report=report)
     assert report.read_text(encoding="utf-8").rstrip().endswith("</html>")
 
 
-def test_report_comes_after_the_release(run, numbers, tmp_path, fake_report):
+def test_report_comes_after_the_release(release, numbers, tmp_path, fake_report):
     def fail(*arguments, **settings):
         raise OSError(28, "No space left on device")
 
     fake_report.make_report = fail
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
-    outcome = run("anonymize", numbers, output, "-q", "count", "--report", report)
-    assert outcome.code == 1
-    assert outcome.err.endswith("report.html cannot be written: No space left on device.\n")
+    with pytest.raises(RequestError, match=r"report\.html cannot be written: No space left on de"):
+        release(numbers, output, quasi_identifiers=["count"], report=report)
     assert output.exists()
 
 
-@pytest.mark.parametrize("name", ["numbers.csv", "out.csv"])
-def test_report_at_the_path_of_a_table(fails, numbers, tmp_path, fake_report, name):
-    arguments = ["-q", "count", "--report", tmp_path / name, "--force"]
-    assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
-
-
-def test_report_that_would_replace_the_release(fails, numbers, tmp_path, fake_report):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "link.html").symlink_to("out.csv")
-    for name in ("sub/../out.csv", "link.html"):
-        arguments = ["-q", "count", "--report", tmp_path / name]
-        assert "is the same file" in fails("anonymize", numbers, tmp_path / "out.csv", *arguments)
-
-
-def test_report_without_its_dependencies(fails, numbers, tmp_path, monkeypatch):
+def test_report_without_its_dependencies(refused, numbers, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sk_microagg.report", None)
-    arguments = ["-q", "count", "--report", tmp_path / "report.html"]
-    assert fails("anonymize", numbers, tmp_path / "out.csv", *arguments).startswith("--report: ")
+    report = tmp_path / "report.html"
+    error = refused(numbers, tmp_path / "out.csv", quasi_identifiers=["count"], report=report)
+    assert (error.code, error.facts["report"].name) == ("missing_extra", "report")
 
 
-def test_dates_and_booleans_of_parquet(run, tmp_path, level):
+def test_dates_and_booleans_of_parquet(release, tmp_path, level):
     days = pd.date_range("2020-01-01", periods=3).date
     table = pd.DataFrame({"day": [*days] * 4, "ill": [True, False] * 6, "n": range(12)})
     table.to_parquet(tmp_path / "t.parquet")
     output = tmp_path / "out.csv"
-    assert run("anonymize", tmp_path / "t.parquet", output, "-q", "day,ill").code == 0
+    release(tmp_path / "t.parquet", output, quasi_identifiers=["day", "ill"])
     assert level(output, ["day", "ill"]) >= 5
     with open(output, newline="") as file:
         assert [row["n"] for row in csv.DictReader(file)] == [str(n) for n in range(12)]
 
 
-def test_other_columns_may_hold_anything(run, tmp_path):
+def test_other_columns_may_hold_anything(release, tmp_path):
     table = pd.DataFrame({"x": range(10), "parts": [[1, 2], [3]] * 5, "raw": [b"a", None] * 5})
     table.to_parquet(tmp_path / "t.parquet")
     output = tmp_path / "out.parquet"
-    assert run("anonymize", tmp_path / "t.parquet", output, "-q", "x").code == 0
+    release(tmp_path / "t.parquet", output, quasi_identifiers=["x"])
     before, after = (pq.read_table(path) for path in (tmp_path / "t.parquet", output))
     assert after.drop_columns("x").equals(before.drop_columns("x"))
 
 
-def test_the_cell_of_a_single_column_may_be_missing(run, write, tmp_path):
+def test_the_cell_of_a_single_column_may_be_missing(release, write, tmp_path):
     path = write("t.csv", 'a\n1\n2\n""\n3\n4\n\n')
-    assert run("anonymize", path, tmp_path / "out.csv", "-k", 2, "--quiet").code == 0
+    release(path, tmp_path / "out.csv", k=2)
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 6
 
 
-def test_metadata_of_a_parquet_file_is_removed(run, tmp_path):
+def test_metadata_of_a_parquet_file_is_removed(release, tmp_path):
     table = pa.table({"id": ["P1", "P2", "P3", "P4"], "x": [1.0, 2.0, 3.0, 4.0]})
     table = table.replace_schema_metadata({"note": "P1 was dropped"})
     pq.write_table(table, tmp_path / "in.parquet")
-    run("anonymize", tmp_path / "in.parquet", tmp_path / "out.parquet", "-k", 2, "--drop", "id")
+    release(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, drop=["id"])
     assert not pq.read_schema(tmp_path / "out.parquet").metadata
+
+
+RARE = "a,g\n" + "1,10\n1,40\n" * 2 + "9,70\n" * 4 + "9,20\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "first", "last"),
+    [
+        ({"k": 4}, "70", "70"),
+        ({"k": 5}, "", ""),
+        ({"k": 4, "ordinal": {"g": ["10", "20", "40", "70"]}}, "20", "70"),
+        ({"k": 4, "method": "kaim"}, "*", "*"),
+    ],
+)
+def test_ordinals_that_few_records_have_are_not_released(
+    release, write, tmp_path, cells, settings, first, last
+):
+    output = tmp_path / "out.csv"
+    release(write("t.csv", RARE), output, **{"ordinal": ["g"], **settings})
+    released = cells(output)["g"]
+    assert (released[0], released[-1]) == (first, last)
+
+
+def test_ordinals_that_few_people_have_are_not_released(release, write, tmp_path, cells):
+    rows = [f"{g},{person}\n" for g, person in zip("11112222", "aaaabcde", strict=True)]
+    path = write("t.csv", "g,person\n" + "".join(rows))
+    release(path, tmp_path / "out.csv", k=4, ordinal=["g"], unit="person")
+    assert cells(tmp_path / "out.csv")["g"] == ["2"] * 8
+
+
+def test_ordinals_are_released_as_values(release, write, tmp_path, cells):
+    sizes = ["small", "medium", "large"]
+    path = write("t.csv", "age,size\n" + "".join(f"{i // 4},{sizes[i // 4]}\n" for i in range(12)))
+    release(path, tmp_path / "out.csv", k=12, ordinal={"size": sizes})
+    assert cells(tmp_path / "out.csv")["size"] == ["medium"] * 12
+
+
+@pytest.mark.parametrize(("decimals", "ages"), [(None, "22"), (1, "21.5"), ({"age": -1}, "20")])
+def test_rounding(release, write, tmp_path, cells, decimals, ages):
+    path = write("t.csv", "age,size\n" + "".join(f"{20 + i},{i}.25\n" for i in range(4)))
+    release(path, tmp_path / "out.csv", k=4, decimals=decimals)
+    assert cells(tmp_path / "out.csv")["age"] == [ages] * 4
+
+
+def test_means_have_as_many_digits_as_the_column(release, write, tmp_path):
+    rows = [f"{i},{i}.25,{i}.5e-7,{1000 + i}" for i in (1, 2, 4)]
+    path, output = write("t.csv", "\n".join(["a,b,c,d", *rows, ""])), tmp_path / "out.csv"
+    columns = release(path, output, k=3).to_dict()["columns"]
+    assert columns[2]["released"] == "mean, rounded to 3 significant digits"
+    assert output.read_text() == "a,b,c,d\n" + "2,2.58,2.83e-07,1002\n" * 3
+
+
+def test_a_hierarchy_makes_categories(release, refused, write, tmp_path, cells):
+    path = write("t.csv", "born\n" + "".join(f"2020-01-0{i // 2 + 1}\n" for i in range(6)))
+    (tmp_path / "h").mkdir()
+    write("h/born.csv", "".join(f"2020-01-0{day};January;*\n" for day in (1, 2, 3)))
+    settings = {"k": 6, "hierarchies": tmp_path / "h"}
+    output = tmp_path / "out.csv"
+    assert refused(path, output, **settings, date=["born"]).code == "has_hierarchy"
+    release(path, output, **settings, categories="generalize")
+    assert cells(output)["born"] == ["January"] * 6

@@ -1,5 +1,4 @@
 import datetime
-import json
 import re
 import sys
 from collections import Counter
@@ -10,6 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from sk_microagg._cli._voice import SHELL
+from sk_microagg.privacy import LDiversity, TCloseness
 
 pytest.importorskip("dask.dataframe")
 # Dask itself causes this warning with newer versions of pandas.
@@ -41,36 +43,22 @@ def folder(visits, tmp_path):
     return folder
 
 
-CHOICE = ["-q", "age,height", "--drop", "name", "--engine", "dask"]
+CHOICE = {"quasi_identifiers": ["age", "height"], "drop": ["name"], "engine": "dask"}
 
 
-def test_a_folder(run, folder, visits, tmp_path):
+def test_a_folder(release, folder, visits, tmp_path):
     output = tmp_path / "release.parquet"
-    sensitive = ["--sensitive", "ward,missing,answers"]
-    outcome = run("anonymize", folder, output, *CHOICE, *sensitive, "-k", 4)
-    assert outcome.code == 0
-    assert outcome.err == ""
-    assert "DaskTableAggregator, builder mdav, refiner auto" in outcome.out
-    assert "anonymity level   4" in outcome.out
-    release = pd.read_parquet(output)
-    assert list(release) == ["age", "height", "ward", "missing", "answers"]
-    assert min(Counter(zip(release["age"], release["height"], strict=True)).values()) >= 4
+    summary = release(folder, output, **CHOICE, sensitive=["ward", "missing", "answers"], k=4)
+    assert summary.warnings == []
+    assert summary.facts["method"] == "DaskTableAggregator, builder mdav, refiner auto"
+    assert summary.to_dict()["anonymity_level"] == 4
+    written = pd.read_parquet(output)
+    assert list(written) == ["age", "height", "ward", "missing", "answers"]
+    assert min(Counter(zip(written["age"], written["height"], strict=True)).values()) >= 4
     for name in ("ward", "missing"):
-        assert release[name].dropna().tolist() == visits[name].dropna().tolist()
-    assert [*map(list, release["answers"])] == visits["answers"].tolist()
+        assert written[name].dropna().tolist() == visits[name].dropna().tolist()
+    assert [*map(list, written["answers"])] == visits["answers"].tolist()
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
-
-
-def test_same_release_as_in_memory(run, visits, tmp_path):
-    visits.to_parquet(tmp_path / "t.parquet")
-    assert run("anonymize", tmp_path / "t.parquet", tmp_path / "folder", *CHOICE).code == 0
-    arguments = [*CHOICE[:-1], "memory"]
-    assert run("anonymize", tmp_path / "t.parquet", tmp_path / "o.parquet", *arguments).code == 0
-    columns = ["age", "height"]
-    pd.testing.assert_frame_equal(
-        pd.read_parquet(tmp_path / "folder")[columns],
-        pd.read_parquet(tmp_path / "o.parquet")[columns],
-    )
 
 
 @pytest.fixture
@@ -102,28 +90,29 @@ def patients(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options",
+    "settings",
     [
-        [],
-        ["--categorical", "zip", "--weights", "age=3,town=0.5"],
-        ["--round", "age=-1,height=1"],
-        pytest.param(["--unit", "person", "--categorical", "zip,rooms"], marks=pytest.mark.slow),
-        pytest.param(["--strata", "region", "--l", 2, "--t", 0.6], marks=pytest.mark.slow),
-        pytest.param(["--categorical", "cost", "--t", 0.6], marks=pytest.mark.slow),
+        {},
+        {"categorical": ["zip"], "column_weights": {"age": 3, "town": 0.5}},
+        {"decimals": {"age": -1, "height": 1}},
+        pytest.param({"unit": "person", "categorical": ["zip", "rooms"]}, marks=pytest.mark.slow),
+        pytest.param(
+            {"strata": ["region"], "privacy": [LDiversity(2), TCloseness(0.6)]},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param({"categorical": ["cost"], "privacy": TCloseness(0.6)}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
-def test_same_release_as_in_memory_for_columns_of_any_type(run, patients, tmp_path, options):
-    options = [*options, "--sensitive", "illness,cost", "--drop", "person", "-k", 4, "--quiet"]
+def test_same_release_as_in_memory_for_columns_of_any_type(release, patients, tmp_path, settings):
+    settings = {"sensitive": ["illness", "cost"], "drop": ["person"], "k": 4, **settings}
     releases, warnings = [], set()
     for engine, target in (("memory", "o.parquet"), ("dask", "folder")):
-        outcome = run("anonymize", patients, tmp_path / target, *options, "--engine", engine)
-        assert outcome.code == 0
+        summary = release(patients, tmp_path / target, **settings, engine=engine)
         # Hints at codes need all values of a column together.
-        lines = [line for line in outcome.err.splitlines() if "may be codes" not in line]
+        said = [str(m) for m in summary.warnings if m.code != "codes_of_categories"]
         # On Dask, it is not known how much of the whole table somebody has.
-        lines = [re.sub(r"(?<=right that often\.).*", "", line) for line in lines]
-        warnings.add("\n".join(lines))
+        warnings.add("\n".join(re.sub(r"(?<=right that often\.).*", "", line) for line in said))
         releases.append(pq.read_table(tmp_path / target))
     memory, dask = releases
     assert len(warnings) == 1
@@ -144,105 +133,89 @@ def test_same_release_as_in_memory_for_columns_of_any_type(run, patients, tmp_pa
     }
 
 
-def test_a_line_for_each_column(run, patients, tmp_path):
-    arguments = ["--drop", "person,illness,cost", "--categorical", "zip", "--round", "height=1"]
-    lines = []
+def test_what_is_said_of_each_column(release, patients, tmp_path):
+    settings = {"drop": ["person", "illness", "cost"], "categorical": ["zip"]}
+    described = []
     for engine, target in (("memory", "o.parquet"), ("dask", "folder")):
-        options = [*arguments, "--engine", engine, "--json"]
-        outcome = run("anonymize", patients, tmp_path / target, *options)
-        *columns, _ = map(json.loads, outcome.out.splitlines())
-        lines.append({column["name"]: column for column in columns})
-    memory, dask = lines
+        summary = release(
+            patients, tmp_path / target, **settings, decimals={"height": 1}, engine=engine
+        )
+        described.append({column["name"]: column for column in summary.to_dict()["columns"]})
+    memory, dask = described
     assert "empty where most are missing" in dask["age"]["released"]
-    assert dask["zip"]["recognized"] == "declared with --categorical"
+    assert dask["zip"]["recognized"] == "declared as categories"
     assert memory.pop("empty")["released"] == dask.pop("empty")["released"] == "empty cells"
     assert dask == memory
-    outcome = run("anonymize", patients, tmp_path / "other", *arguments, "--engine", "dask")
-    assert "rooms: number (type uint8); released: mean, rounded to integers\n" in outcome.out
+    line = "rooms: number (type uint8); released: mean, rounded to integers"
+    assert line in summary.facts["columns"].text
 
 
-def test_ordered_categories(run, tmp_path):
+def test_ordered_categories(release, tmp_path):
     stages = pd.Categorical(["I", "II", "II", "III"] * 10, ["I", "II", "III"], ordered=True)
     pd.DataFrame({"stage": stages, "age": range(40)}).to_parquet(tmp_path / "t.parquet")
-    outcome = run("anonymize", tmp_path / "t.parquet", tmp_path / "out", "--engine", "dask")
-    assert "stage: ordinal (type string); released: shared value next to the mean rank" in (
-        outcome.out.replace("large_string", "string")
-    )
+    stage, _ = release(tmp_path / "t.parquet", tmp_path / "out", engine="dask").to_dict()["columns"]
+    assert stage["kind"] == "ordinal"
+    assert stage["released"] == "shared value next to the mean rank"
 
 
-def test_an_index_is_a_column(run, visits, tmp_path):
+def test_an_index_is_a_column(release, visits, tmp_path):
     folder = tmp_path / "visits"
     folder.mkdir()
     for i in range(3):
         part = visits[30 * i : 30 * (i + 1)].set_index("name")
         part.to_parquet(folder / f"part{i}.parquet")
-    outcome = run("anonymize", folder, tmp_path / "out", *CHOICE)
-    assert outcome.code == 0
+    release(folder, tmp_path / "out", **CHOICE)
     assert list(pd.read_parquet(tmp_path / "out"))[:3] == ["age", "height", "ward"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("settings", "code", "column"),
     [
-        (["-q", "age,answers"], "Column 'answers' has type list<element: int64>, which"),
-        (["-q", "age", "--weights", "ward=2"], "names 'ward', which is not anonymized"),
-        (["-q", "age", "--categorical", "x"], "--categorical names 'x', but the columns"),
-        (["-q", "nothing"], "the columns are 'name', 'age'"),
-        ([*CHOICE, "-k", 91], "k=91 must be at most the number of records"),
-        (["-q", "age", "--hierarchies", "x"], "--hierarchies needs --engine memory"),
-        (["-q", "age", "--report", "r.html"], "--report needs --engine memory"),
-        (["-q", "age", "--refiner", "none", "--time-limit", 1], "no time limit"),
+        ({"quasi_identifiers": ["age", "answers"]}, "type", "answers"),
+        ({"quasi_identifiers": ["age"], "column_weights": {"ward": 2}}, "without_effect", "ward"),
+        ({"quasi_identifiers": ["age"], "categorical": ["x"]}, "unknown_column", "x"),
+        ({"quasi_identifiers": ["nothing"]}, "unknown_column", "nothing"),
+        ({**CHOICE, "k": 91}, "bad_input", None),
     ],
 )
-def test_bad_choices(fails, folder, tmp_path, arguments, message):
-    line = fails("anonymize", folder, tmp_path / "out", "--engine", "dask", *arguments)
-    assert message in line
+def test_bad_choices(refused, folder, tmp_path, settings, code, column):
+    error = refused(folder, tmp_path / "out", **{"engine": "dask", **settings})
+    assert (error.code, error.column) == (code, column)
 
 
-def test_bad_files(fails, folder, numbers, write, tmp_path):
+def test_bad_files(refused, write, tmp_path):
     (tmp_path / "empty").mkdir()
-    bad = write("bad.parquet", "text")
-    dask = ["--engine", "dask", "-q", "age"]
-    for path, message in [
-        (tmp_path / "nowhere", "cannot be read: No such file"),
-        (numbers, "--engine dask reads .parquet files and folders"),
-        (tmp_path / "empty", "is not a Parquet table"),
-        (bad, "is not a Parquet table"),
-    ]:
-        assert message in fails("anonymize", path, tmp_path / "out", *dask)
-    assert "--engine dask" in fails("anonymize", folder, tmp_path / "out.parquet")
-    assert "writes a .parquet folder" in fails("anonymize", folder, tmp_path / "out.csv", *dask)
-    for target in (folder, tmp_path / "empty"):
-        assert "--force" not in fails("anonymize", folder, target, *dask, "--force")
+    for path in (tmp_path / "empty", write("bad.parquet", "text")):
+        assert refused(path, tmp_path / "out", engine="dask").code == "no_parquet"
 
 
-def test_a_full_disk(fails, folder, tmp_path, monkeypatch):
+def test_a_full_disk(refused, folder, tmp_path, monkeypatch):
     def full(*arguments, **settings):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
-    line = fails("anonymize", folder, tmp_path / "out", *CHOICE)
-    assert line.endswith("out cannot be made: No space left on device.")
+    error = refused(folder, tmp_path / "out", **CHOICE)
+    assert str(error).endswith("out cannot be made: No space left on device.")
 
 
-def test_metadata_of_the_table_is_removed(run, visits, tmp_path):
+def test_metadata_of_the_table_is_removed(release, visits, tmp_path):
     visits["ward"] = pd.Categorical(visits["ward"], ["A", "B", "Jane Doe"])
     visits.attrs = {"made by": "Jane Doe"}
     visits.to_parquet(tmp_path / "t.parquet", index=False)
-    assert run("anonymize", tmp_path / "t.parquet", tmp_path / "out", *CHOICE).code == 0
+    release(tmp_path / "t.parquet", tmp_path / "out", **CHOICE)
     files = list((tmp_path / "out").iterdir())
     assert files
     assert not any(b"Jane Doe" in path.read_bytes() for path in files)
     assert pd.read_parquet(tmp_path / "out")["ward"].tolist() == visits["ward"].tolist()
 
 
-def test_nothing_is_written_below_k(fails, folder, tmp_path, monkeypatch):
+def test_nothing_is_written_below_k(refused, folder, tmp_path, monkeypatch):
     monkeypatch.setattr("sk_microagg.release._out_of_memory.anonymity_level", lambda release: 4)
-    line = fails("anonymize", folder, tmp_path / "out", *CHOICE)
-    assert line.startswith("A row of the release occurs 4 times, fewer than k=5: nothing was")
+    assert refused(folder, tmp_path / "out", **CHOICE).code == "not_anonymous"
 
 
-def test_without_dask(fails, folder, tmp_path, monkeypatch):
+def test_without_dask(refused, folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
-    line = fails("anonymize", folder, tmp_path / "out", *CHOICE)
-    assert line == "--engine dask needs Dask: install sk-microagg[dask]."
+    error = refused(folder, tmp_path / "out", **CHOICE)
+    assert str(error) == "engine='dask' needs dask: install sk-microagg[dask]."
+    assert error.in_words(SHELL).startswith("--engine dask needs dask")

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sk_microagg._cli._voice import SHELL
 from sk_microagg.files._written import shuffled
+from sk_microagg.release._summary import lines_of
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -40,7 +42,7 @@ def folder(table, tmp_path):
     return folder
 
 
-CHOICE = ["-q", "x,y", "--seed", 3]
+CHOICE = {"quasi_identifiers": ["x", "y"], "random_state": 3}
 
 
 def by_place(release):
@@ -57,75 +59,72 @@ def is_random(places):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_in_memory(run, table, tmp_path, suffix):
+def test_in_memory(release, table, tmp_path, suffix):
     read, write = (
         (pd.read_csv, table.to_csv) if suffix == ".csv" else (pd.read_parquet, table.to_parquet)
     )
     path = tmp_path / f"in{suffix}"
     write(path, index=False)
     outputs = [tmp_path / f"{i}{suffix}" for i in range(3)]
-    for output, shuffle in zip(outputs, [[], ["--shuffle"], ["--shuffle"]], strict=True):
-        outcome = run("anonymize", path, output, *CHOICE, *shuffle)
-        assert outcome.code == 0
-    ordered, *releases = map(read, outputs)
+    for output in outputs:
+        release(path, output, **CHOICE, shuffle=output != outputs[0])
+    ordered, *shuffled_ones = map(read, outputs)
     assert ordered["place"].tolist() == list(range(N))
-    for release in releases:
-        assert is_random(release["place"].tolist())
-        pd.testing.assert_frame_equal(by_place(release), ordered)
+    for written in shuffled_ones:
+        assert is_random(written["place"].tolist())
+        pd.testing.assert_frame_equal(by_place(written), ordered)
     # The seed determines the groups, not the order.
-    assert releases[0]["place"].tolist() != releases[1]["place"].tolist()
+    assert shuffled_ones[0]["place"].tolist() != shuffled_ones[1]["place"].tolist()
 
 
 @pytest.mark.slow
-def test_on_dask(run, folder, tmp_path):
+def test_on_dask(release, folder, tmp_path):
     pytest.importorskip("dask.dataframe")
     outputs = [tmp_path / f"out{i}" for i in range(3)]
-    for output, shuffle in zip(outputs, [[], ["--shuffle"], ["--shuffle"]], strict=True):
-        outcome = run("anonymize", folder, output, *CHOICE, "--engine", "dask", *shuffle)
-        assert outcome.code == 0
-    ordered, *releases = map(pd.read_parquet, outputs)
+    for output in outputs:
+        release(folder, output, **CHOICE, engine="dask", shuffle=output != outputs[0])
+    ordered, *shuffled_ones = map(pd.read_parquet, outputs)
     assert ordered["place"].tolist() == list(range(N))
-    for release in releases:
-        assert is_random(release["place"].tolist())
-        pd.testing.assert_frame_equal(by_place(release), ordered, check_dtype=False)
-        assert min(Counter(zip(release["x"], release["y"], strict=True)).values()) >= 5
-    assert releases[0]["place"].tolist() != releases[1]["place"].tolist()
+    for written in shuffled_ones:
+        assert is_random(written["place"].tolist())
+        pd.testing.assert_frame_equal(by_place(written), ordered, check_dtype=False)
+        assert min(Counter(zip(written["x"], written["y"], strict=True)).values()) >= 5
+    assert shuffled_ones[0]["place"].tolist() != shuffled_ones[1]["place"].tolist()
     for part in outputs[1].iterdir():
         assert len(set(pd.read_parquet(part)["place"] // 50)) > 2  # rows of other parts
         assert not pq.read_schema(part).metadata
 
 
-def test_rows_in_transit_are_removed(run, fails, folder, tmp_path, tmp_path_factory, monkeypatch):
+def test_rows_in_transit_are_removed(
+    release, refused, folder, tmp_path, tmp_path_factory, monkeypatch
+):
     pytest.importorskip("dask.dataframe")
     temporary = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    arguments = ["anonymize", folder, tmp_path / "out", *CHOICE, "--engine", "dask", "--shuffle"]
+    settings = {**CHOICE, "engine": "dask", "shuffle": True}
     from sk_microagg.release import _out_of_memory
-
-    gather = _out_of_memory._gather
 
     def fail(pieces, part, path):
         assert [*temporary.glob("shuffle-*/*.arrow")]
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_out_of_memory, "_gather", fail)
-    line = fails(*arguments, "--drop", "place")
-    assert line.endswith("out cannot be made: No space left on device.")
+    with monkeypatch.context() as patch:
+        patch.setattr(_out_of_memory, "_gather", fail)
+        error = refused(folder, tmp_path / "out", **settings, drop=["place"])
+    assert str(error).endswith("out cannot be made: No space left on device.")
     assert not [*temporary.glob("shuffle-*")]
-    monkeypatch.setattr(_out_of_memory, "_gather", gather)
-    assert run(*arguments).code == 0
+    release(folder, tmp_path / "out", **settings)
     assert not [*temporary.glob("shuffle-*")]
 
 
-def test_a_column_with_no_known_value_in_a_part(run, tmp_path):
+def test_a_column_with_no_known_value_in_a_part(release, tmp_path):
     pytest.importorskip("dask.dataframe")
     folder = tmp_path / "in"
     folder.mkdir()
     for i, note in enumerate([None, "a"]):
         part = pd.DataFrame({"x": range(10), "note": pd.Series([note] * 10, dtype=object)})
         part.to_parquet(folder / f"{i}.parquet", index=False)
-    arguments = ["-q", "x", "--engine", "dask", "--shuffle"]
-    assert run("anonymize", folder, tmp_path / "out", *arguments).code == 0
+    release(folder, tmp_path / "out", quasi_identifiers=["x"], engine="dask", shuffle=True)
     assert pd.read_parquet(tmp_path / "out")["note"].value_counts().to_dict() == {"a": 10}
 
 
@@ -156,26 +155,27 @@ def test_all_orders_are_equally_likely():
     assert all(abs(count - 500) < 5 * np.sqrt(500) for count in counts.values())
 
 
-def test_the_summary_states_the_order(run, table, tmp_path):
+def test_the_summary_states_the_order(release, table, tmp_path):
     table.to_csv(tmp_path / "in.csv", index=False)
-    arguments = ["anonymize", tmp_path / "in.csv", tmp_path / "out.csv", *CHOICE, "--force"]
-    [said] = re.findall(r"(?m)^row order .*(?:\n .*)*", run(*arguments).out)
-    assert " ".join(said.split()) == (
-        f"row order that of {tmp_path / 'in.csv'}; --shuffle makes it random"
-    )
-    assert re.search(r"(?m)^row order +random$", run(*arguments, "--shuffle").out)
+    for shuffle, words, value in [
+        (False, f"that of {tmp_path / 'in.csv'}; --shuffle makes it random", "original"),
+        (True, "random", "random"),
+    ]:
+        paths = tmp_path / "in.csv", tmp_path / f"{value}.csv"
+        summary = release(*paths, **CHOICE, shuffle=shuffle)
+        assert lines_of(summary.facts["row order"], SHELL) == [words]
+        assert summary.to_dict()["row_order"] == value
 
 
 @pytest.mark.slow
-def test_report_is_the_same(run, table, tmp_path):
+def test_report_is_the_same(release, table, tmp_path):
     pytest.importorskip("matplotlib")
     table.to_csv(tmp_path / "in.csv", index=False)
-    reports = []
-    for shuffle in ([], ["--shuffle"]):
-        report = tmp_path / "report.html"
-        arguments = [*CHOICE, "--report", report, "--force", *shuffle]
-        assert run("anonymize", tmp_path / "in.csv", tmp_path / "out.csv", *arguments).code == 0
-        # The minute in which it was written may have passed, and the command is another one.
-        page = report.read_text(encoding="utf-8").replace(" --shuffle", "")
-        reports.append(re.sub(r" \d\d:\d\d ", " ", page))
-    assert reports[0] == reports[1]
+    pages = []
+    for shuffle in (False, True):
+        report = tmp_path / f"{shuffle}.html"
+        paths = tmp_path / "in.csv", tmp_path / f"{shuffle}.csv"
+        release(*paths, **CHOICE, report=report, shuffle=shuffle)
+        # The minute in which it was written may have passed.
+        pages.append(re.sub(r" \d\d:\d\d ", " ", report.read_text(encoding="utf-8")))
+    assert pages[0] == pages[1]
