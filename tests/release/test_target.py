@@ -32,8 +32,11 @@ def test_the_report_has_membership(run, visits, tmp_path):
     ("options", "message"),
     [
         ([*COLUMNS, "--target", "ill"], "--target needs --report"),
-        ([*COLUMNS, "--target", "age"], "--target 'age' must be a column that is released unch"),
-        (["--target", "ill"], "--target 'ill' must be a column .*: there is none. --sensitive"),
+        (
+            [*COLUMNS, "--target", "age"],
+            "--target age must be one of the columns that are released unch",
+        ),
+        (["--target", "ill"], "--target ill must be one of .*: there is none. --sensitive"),
         ([*COLUMNS, "--target", "ill", "--method", "kaim"], "--target is not for --method kaim"),
         ([*COLUMNS, "--target", "ill", "--engine", "dask"], "--target needs --engine memory"),
     ],
