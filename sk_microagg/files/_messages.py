@@ -138,7 +138,19 @@ class Message:
 class RequestError(ValueError):
     """A request that cannot be fulfilled, or a file that cannot be read or written.
 
-    Its parameters are those of `Message`; `str` has the terms of Python.
+    Parameters
+    ----------
+    code : str
+        What is wrong, for programs.
+
+    text : str
+        The message, with gaps for the facts.
+
+    column : str or None, default=None
+        The column that it is about.
+
+    **facts : object
+        What was found, and which parameters help.
 
     Attributes
     ----------

@@ -31,6 +31,17 @@ class ConstraintOption:
 
     default : object, default=None
         The value if it is not given.
+
+    See Also
+    --------
+    Front : Has the options of a constraint.
+
+    Examples
+    --------
+    >>> from sk_microagg.privacy import ConstraintOption
+    >>> option = ConstraintOption("spread", "least", "positive", "numbers differ by at least S")
+    >>> option.default is None
+    True
     """
 
     name: str
@@ -52,14 +63,27 @@ class Front:
     options : tuple of ConstraintOption
         Its options; the first one demands it.
 
-    label, meaning : str
-        What the page calls its first option, and what that means.
+    label : str
+        What the page calls its first option.
+
+    meaning : str
+        What that means.
 
     choice : str
         A value of it in words, as in "At least {}".
 
     choices : tuple of float
         Values to choose from on the page.
+
+    See Also
+    --------
+    Constraint : Has it as the attribute `front`.
+
+    Examples
+    --------
+    >>> from sk_microagg.privacy import LDiversity
+    >>> LDiversity.front.title, [option.name for option in LDiversity.front.options]
+    ('l-diversity', ['l', 'l_kind', 'c'])
     """
 
     title: str

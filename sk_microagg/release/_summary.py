@@ -34,7 +34,7 @@ class Fact(NamedTuple):
 class ReleaseSummary:
     """What was done to a file, and what holds for the release.
 
-    Attributes
+    Parameters
     ----------
     facts : dict
         What people read and programs take, by name.
@@ -45,6 +45,15 @@ class ReleaseSummary:
     See Also
     --------
     release_file : Returns it.
+
+    Examples
+    --------
+    >>> from sk_microagg.release import ReleaseSummary
+    >>> summary = ReleaseSummary({"anonymity level": 5})
+    >>> print(summary)
+    anonymity level   5
+    >>> summary.to_dict()
+    {'anonymity_level': 5}
     """
 
     facts: dict
