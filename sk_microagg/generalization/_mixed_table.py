@@ -2,7 +2,6 @@
 
 import reprlib
 from collections.abc import Hashable
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from sk_microagg._utils._tables import (
     dimensions_explained,
     has_numbers,
     has_type_of_dates,
+    is_code,
     is_frame,
     is_time,
     missing_cells,
@@ -29,13 +29,27 @@ from sk_microagg.generalization._labels import is_number
 from sk_microagg.generalization._paths import COLLECTIONS
 
 
-class MixedTable:
-    """Columns of numbers and categories: known values, and which cells are missing."""
+def names_of(X: Any) -> list[Any]:
+    """Names of the columns of a table, numbers for an array; none if it has no columns."""
+    if is_frame(X):
+        check_names_differ(X.columns)
+        return list(X.columns)
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    return list(range(shape[1])) if len(shape) == 2 else []
 
-    def __init__(self, X: Any, estimator: Estimator) -> None:
+
+class MixedTable:
+    """Columns of numbers and categories: known values, and which cells are missing.
+
+    Of `places`, only the columns there; those of others may hold anything.
+    """
+
+    def __init__(self, X: Any, estimator: Estimator, places: list[int] | None = None) -> None:
         X = as_table(X)
-        if is_frame(X):
-            check_names_differ(X.columns)
+        self.names = names_of(X)
+        if places is not None and len(places) < len(self.names):
+            self.names = [self.names[place] for place in places]
+            X = getattr(X, "iloc", X if is_frame(X) else np.asarray(X))[:, places]
         with dimensions_explained():
             checked = check_array(
                 _with_common_type(X),
@@ -45,7 +59,6 @@ class MixedTable:
                 input_name="X",
             )
         columns = columns_of(X if is_frame(X) else checked, "X")
-        self.names = list(X.columns if is_frame(X) else range(len(columns)))
         for name, column in zip(self.names, columns, strict=True):
             _check_cells(column, f"Column {name!r} of X")
         self.missing = np.column_stack([missing_cells(column) for column in columns])
@@ -126,9 +139,8 @@ def _known_values(column, missing):
         values = values[~missing]
         if not (len(values) and all(map(is_number, values))):
             return values
-    # Floats do not distinguish larger integers: these are identifiers, not measurements.
-    is_large = any(isinstance(value, Integral) and abs(value) > 2**53 for value in values.tolist())
-    return values.astype(object if is_large else np.float64)
+    has_codes = any(map(is_code, values.tolist()))
+    return values.astype(object if has_codes else np.float64)
 
 
 def _default_hierarchy(name, values):
