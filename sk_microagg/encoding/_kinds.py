@@ -4,8 +4,7 @@ from datetime import date
 
 import numpy as np
 
-from sk_microagg._utils._tables import SMALLEST_CODE as SMALLEST_CODE
-from sk_microagg._utils._tables import import_extra, is_code
+from sk_microagg._utils._tables import SMALLEST_CODE, import_extra, is_code
 from sk_microagg._utils._typing import Array, Booleans, Series
 from sk_microagg.encoding._frames import is_categorical, is_missing
 

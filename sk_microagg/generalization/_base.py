@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -35,21 +36,14 @@ from sk_microagg.generalization._mixed_table import MixedTable, names_of
 
 
 class GeneralizedGroups:
-    """The generalized values of each group, and which group a new record fits best.
+    """The generalized values of each group, its covers, and which group a new record fits best.
 
-    Parameters
-    ----------
-    domains : list
-        For each column, a domain that knows the generalized values and nothing else of the data.
-
-    covers : list of list of tuple
-        For each column, the generalized value of each group.
-
-    weights : ndarray of shape (n_columns,)
-        Weights of the columns.
+    The domains of the columns hold the generalized values and nothing else of the data.
     """
 
-    def __init__(self, domains, covers, weights):
+    def __init__(
+        self, domains: list[Any], covers: list[list[tuple[Any, ...]]], weights: Floats
+    ) -> None:
         self._domains = domains
         self._covers = covers
         self._weights = weights
@@ -104,14 +98,14 @@ class GeneralizedGroups:
         has_text = any(domain.midpoint(()) is None for domain in self._domains)
         return table if has_text else table.astype(np.float64)
 
-    def _write(self, write):
+    def _write(self, write: Callable[[Any, tuple[Any, ...]], Any]) -> Array:
         table = np.empty((len(self._covers[0]), len(self._covers)), dtype=object)
         for j, (domain, covers) in enumerate(zip(self._domains, self._covers, strict=True)):
             written = {cover: write(domain, cover) for cover in dict.fromkeys(covers)}
             table[:, j] = [written[cover] for cover in covers]
         return table
 
-    def _find_ends(self):
+    def _find_ends(self) -> Codes:
         """First and last position that each generalized value covers."""
         ends = np.empty((2, len(self._covers[0]), len(self._covers)), dtype=np.int32)
         for j, (domain, covers) in enumerate(zip(self._domains, self._covers, strict=True)):

@@ -21,12 +21,11 @@ from sk_microagg._utils._tables import (
     missing_cells,
     warn_of_similar_values,
 )
-from sk_microagg._utils._typing import Codes, Estimator
+from sk_microagg._utils._typing import Array, Booleans, Codes, Estimator
 from sk_microagg._utils._validation import check_names_differ
 from sk_microagg.generalization._bins import are_dates
 from sk_microagg.generalization._hierarchy import Hierarchy
-from sk_microagg.generalization._labels import is_number
-from sk_microagg.generalization._paths import COLLECTIONS
+from sk_microagg.generalization._labels import COLLECTIONS, is_number
 
 
 def names_of(X: Any) -> list[Any]:
@@ -108,7 +107,7 @@ class MixedTable:
         ]
 
 
-def _with_common_type(X):
+def _with_common_type(X: Any) -> Any:
     """The table; of objects if it is a DataFrame with dates, which NumPy has no other type for."""
     if not is_frame(X) or 0 in X.shape or not any(map(has_type_of_dates, columns_of(X, "X"))):
         return X
@@ -118,7 +117,7 @@ def _with_common_type(X):
     return cells
 
 
-def _check_cells(column, name):
+def _check_cells(column: Any, name: str) -> None:
     """Raise an error if a cell holds a collection, which is not a category."""
     if has_numbers(column):
         return
@@ -130,7 +129,7 @@ def _check_cells(column, name):
             )
 
 
-def _known_values(column, missing):
+def _known_values(column: Any, missing: Booleans) -> Array:
     if has_numbers(column):
         values = np.asarray(column)[~missing]
     else:
@@ -143,7 +142,7 @@ def _known_values(column, missing):
     return values.astype(object if has_codes else np.float64)
 
 
-def _default_hierarchy(name, values):
+def _default_hierarchy(name: Hashable, values: Any) -> Hierarchy:
     if values.dtype != object or are_dates(values):
         return Hierarchy.intervals()
     if len(values) and all(map(is_time, values)):
@@ -163,7 +162,7 @@ def read_hierarchy(name: Hashable, hierarchy: Any) -> Hierarchy:
         raise kind(f"hierarchies[{name!r}]={shown}: {error}") from error
 
 
-def _make_hierarchy(hierarchy):
+def _make_hierarchy(hierarchy: Any) -> Hierarchy:
     if isinstance(hierarchy, Hierarchy):
         return hierarchy
     if isinstance(hierarchy, str | Path):
