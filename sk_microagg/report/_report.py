@@ -26,8 +26,8 @@ from sk_microagg.generalization._base import check_generalizes_all
 from sk_microagg.metrics._linkage import units_of
 from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.privacy._columns import RoleColumns
+from sk_microagg.report._attacks import target_of
 from sk_microagg.report._facts import collect_facts, mixed_pair
-from sk_microagg.report._membership import target_of
 from sk_microagg.report._page import render
 
 
