@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._aggregation import Aggregation, Problem, find_cells
 from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import Points, most_of, routing_of, squared_errors, with_values
-from sk_microagg._table_roles import TableRoles, check_released_names
+from sk_microagg._table_roles import TableRoles, check_released_names, replace_columns
 from sk_microagg._table_space import make_encoder, uses_target
 from sk_microagg._utils._estimator import (
     BaseEstimator,
@@ -51,7 +51,7 @@ from sk_microagg._utils._validation import (
 )
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._encoder import warn_of_lost_columns, warn_of_similar_texts
-from sk_microagg.encoding._frames import Frame, replace_columns
+from sk_microagg.encoding._frames import Frame
 from sk_microagg.privacy import Constraint, Rules
 
 

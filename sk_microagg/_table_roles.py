@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sk_microagg._utils._typing import DataFrame
+from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._typing import DataFrame, Series
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,36 @@ def check_released_names(released: dict[Any, DataFrame], roles: TableRoles) -> N
                     "column: rename one of them."
                 )
             names.append(own)
+
+
+def replace_columns(
+    table: DataFrame, unchanged: list[Any], columns: dict[Any, DataFrame]
+) -> DataFrame:
+    """Columns of a table, some unchanged, and others with new ones in their places."""
+    cells, names = [], []
+    for position, name in enumerate(table.columns):
+        if name in columns:
+            cells += [column.set_axis(table.index) for _, column in columns[name].items()]
+            names += list(columns[name].columns)
+        elif name in unchanged:
+            cells.append(_without_unused_categories(table.iloc[:, position]))
+            names.append(name)
+    replaced = type(table)(dict(enumerate(cells)), index=table.index)
+    old = [position for position, name in enumerate(table.columns) if name in names]
+    if len(old) == len(names):
+        replaced.columns = table.columns[old]
+    else:
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        # A tuple is a name of its own.
+        replaced.columns = pandas.Index(names, name=table.columns.name, tupleize_cols=False)
+    return replaced
+
+
+def _without_unused_categories(column: Series) -> Series:
+    """A column that is released unchanged, whose type does not list what nobody has.
+
+    Such a category may be that of a person who was filtered out. The order of a type is kept.
+    """
+    if hasattr(column.dtype, "categories") and not getattr(column.dtype, "ordered", True):
+        return column.cat.remove_unused_categories()
+    return column

@@ -397,12 +397,14 @@ class Copy:
                 )
             except subprocess.TimeoutExpired:
                 return f"{test}: no end"
-            failed = re.search(r"^(?:FAILED|ERROR) (?:tests/)?(\S+)", done.stdout, re.MULTILINE)
+            failed = re.search(
+                r"^(?:FAILED|ERROR) (?:tests/)?(\S+::\S+)", done.stdout, re.MULTILINE
+            )
             if failed:
                 return failed[1]
             if done.returncode < 0:
                 return f"{test}: signal {-done.returncode}"
-            if done.returncode:
+            if done.returncode:  # Nothing was noticed where tests cannot even be collected.
                 raise RuntimeError(f"pytest cannot run {test}:\n{done.stdout}{done.stderr}")
         return None
 

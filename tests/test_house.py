@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "sk_microagg"
 LAYERS = [
     ["_kernels"],
     ["_utils"],
+    ["_table_roles"],
     ["privacy", "_model", "_bound"],
     ["builders"],
     ["refiners"],
@@ -22,7 +23,6 @@ LAYERS = [
     ["_aggregation"],
     ["_microaggregator", "generalization"],
     ["encoding"],
-    ["_table_roles"],
     ["_table_space"],
     ["_table_aggregator", "_train"],
     [""],

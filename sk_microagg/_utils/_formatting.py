@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._utils._typing import Array
+
 # Shares that are this close to 0 or 1 differ from them by rounding only.
 ROUNDING = 1e-12
 
@@ -278,19 +280,13 @@ def shown(name: str) -> str:
     return repr(name) if not name.strip() or name != name.strip() or "," in name else name
 
 
-def decimals_of(floats):
-    """The smallest number of decimals with which floats are written exactly; None if too many.
+def shown_name(name: object) -> str:
+    """A name from a table, of any type, as it is read in a list and on a page."""
+    return printable(shown(str(name)))
 
-    Parameters
-    ----------
-    floats : ndarray
-        The floats, maybe with NaN.
 
-    Returns
-    -------
-    decimals : int or None
-        Number of decimals.
-    """
+def decimals_of(floats: Array) -> int | None:
+    """The smallest number of decimals with which floats are written exactly; None if too many."""
     known = floats[np.isfinite(floats)]
     wide = known.astype(np.float64)
     for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2)):

@@ -10,15 +10,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
 
 from sk_microagg._utils._csv import CSVError, EncodingError, opened_csv
 from sk_microagg._utils._formatting import counted
-from sk_microagg.files._format import FileStyle, Format, is_standard, name_of_input
+from sk_microagg.files._format import FileStyle, Format, is_file, is_standard, name_of_input
 from sk_microagg.files._messages import Option, RequestError, one_line
 
 ROWS_AT_A_TIME = 50_000
@@ -41,7 +43,8 @@ def read_csv(
         with opened_csv(
             source, sep=sep or ",", is_compressed=is_compressed, encoding=format.encoding
         ) as rows:
-            cells = _read_rows(rows, path, sep, format.header)
+            is_plain = not is_compressed and format.encoding == "utf-8" and is_file(path)
+            cells = _read_rows(rows, path, sep, format.header, is_plain=is_plain)
     except EncodingError as error:
         text = "{why} Name its encoding by {parameter}, such as latin-1, cp1252 or utf-16."
         if format.encoding != Format.encoding:
@@ -55,7 +58,7 @@ def read_csv(
     return cells, FileStyle(rows.has_mark, rows.line_end)
 
 
-def _read_rows(rows: Any, path: str, sep: str | None, header: str) -> pa.Table:
+def _read_rows(rows: Any, path: str, sep: str | None, header: str, *, is_plain: bool) -> pa.Table:
     """The cells of all rows, which have as many as there are names."""
     # Blank lines are skipped; the only cell of a record that is missing is written as "".
     records = (row for row in rows if row)
@@ -65,18 +68,43 @@ def _read_rows(rows: Any, path: str, sep: str | None, header: str) -> pa.Table:
     n_columns = len(first)
     if sep is None and n_columns == 1:
         _check_separator(path, first[0])
-    if holds_names(first, header):
+    has_names = holds_names(first, header)
+    if has_names:
         names = first
         while names[-2:] == ["", ""]:  # One column without a name is a column; several end lines.
             names.pop()
     else:
         names = made_names(n_columns)
         records = chain([first], records)
+    if is_plain and len(names) == n_columns:
+        cells = _read_by_arrow(path, sep or ",", n_columns)
+        if cells is not None:
+            return cells.slice(has_names).rename_columns(names)
     chunks: list[list[pa.Array]] = [[] for _ in names]
     while batch := list(islice(_of_length(names, records, rows, path), ROWS_AT_A_TIME)):
         for chunk, column in zip(chunks, zip(*batch, strict=True), strict=True):
             chunk.append(pa.array(column, pa.string()))
     return pa.Table.from_arrays([pa.chunked_array(c, pa.string()) for c in chunks], names=names)
+
+
+def _read_by_arrow(path: str, sep: str, n_columns: int) -> pa.Table | None:
+    """The cells of all rows, as pyarrow reads them many times faster; None where it may differ.
+
+    It does not complain about quotes that are wrong, and quotes the row that has a wrong length.
+    """
+    with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        if content.find(b'"') >= 0 or content.find(b"\0") >= 0:
+            return None
+    names = made_names(n_columns)
+    try:
+        return arrow_csv.read_csv(
+            pa.input_stream(path, compression=None),
+            arrow_csv.ReadOptions(column_names=names),
+            arrow_csv.ParseOptions(delimiter=sep, quote_char=False),
+            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
+    except pa.ArrowInvalid:
+        return None
 
 
 def _check_separator(path: str, cell: str) -> None:

@@ -19,6 +19,7 @@ from sk_microagg._utils._statistics import share_of_total
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Estimator, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_n_jobs, check_records, own_copy
+from sk_microagg.generalization._base import check_generalizes_all
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._disclosure import (
     INTERVAL,
@@ -198,6 +199,7 @@ def _row(
         roles["unit"] = unit
     start = perf_counter()
     release = estimator.fit_transform(X, **roles)
+    check_generalizes_all(estimator)
     seconds = perf_counter() - start
     if records is None or isinstance(estimator, TableAggregator):
         classes, measures = _measures_of_any_kind(X, release, estimator, unit)

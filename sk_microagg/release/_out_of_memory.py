@@ -50,7 +50,7 @@ from sk_microagg.release._estimators import DEFAULTS, make_refiner
 from sk_microagg.release._request import ReleaseRequest, Roles
 from sk_microagg.release._summary import Fact, summarize
 from sk_microagg.scale import DaskTableAggregator
-from sk_microagg.scale._release import (
+from sk_microagg.scale._parquet import (
     Release,
     path_of_part,
     read,

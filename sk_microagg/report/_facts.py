@@ -17,6 +17,7 @@ from sk_microagg._utils._formatting import (
     printable,
     share_in_words,
     share_of_people,
+    shown_name,
     singles_out,
     whole_percent,
 )
@@ -46,7 +47,6 @@ from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._linkage import linkage_of, units_of
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, pair_of
 from sk_microagg.report._attacks import measure_attacks
-from sk_microagg.report._membership import shown_name
 from sk_microagg.report._sensitive import facts_beyond_k
 
 

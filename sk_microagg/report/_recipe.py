@@ -17,8 +17,8 @@ import sklearn
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._table_space import uses_target
 from sk_microagg._utils._estimator import __version__
+from sk_microagg._utils._formatting import shown_name
 from sk_microagg._utils._target_scaler import has_target_scaler
-from sk_microagg.report._membership import shown_name
 
 LONGEST_LINE = 88
 

@@ -22,11 +22,12 @@ from sk_microagg._utils._typing import DataFrame, Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.generalization._base import check_generalizes_all
 from sk_microagg.metrics._linkage import units_of
 from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.privacy._columns import RoleColumns
+from sk_microagg.report._attacks import target_of
 from sk_microagg.report._facts import collect_facts, mixed_pair
-from sk_microagg.report._membership import target_of
 from sk_microagg.report._page import render
 
 
@@ -287,6 +288,7 @@ def _check_tables(X: TableLike, release: TableLike, estimator: Estimator) -> Non
         raise TypeError(
             f"estimator={estimator!r} must be a fitted MicroAggregator, TableAggregator or KAIM."
         )
+    check_generalizes_all(estimator)
     shapes = [_shape(X, "X"), _shape(release, "release")]
     if shapes[0] != shapes[1] and not isinstance(estimator, TableAggregator):
         raise ValueError(f"release of shape {shapes[1]} must have the shape of X, {shapes[0]}.")

@@ -11,8 +11,8 @@ from sk_microagg._model._cells import rows_of_strata
 from sk_microagg._model._points import MAX_CELLS, MIN_RECORDS
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.scale._bundles import BATCH_BYTES
+from sk_microagg.scale._parquet import NUMBER_BYTES, OBJECT_BYTES
 from sk_microagg.scale._parts import Parts, Sample
-from sk_microagg.scale._release import NUMBER_BYTES, OBJECT_BYTES
 
 # A worker that has just started; Dask ends workers that need more than this share of their memory.
 PROCESS_BYTES = 180_000_000

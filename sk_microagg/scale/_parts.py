@@ -16,7 +16,7 @@ from sk_microagg._utils._validation import check_names_differ
 from sk_microagg.privacy import Rules
 from sk_microagg.scale._coding import ReleasedColumns
 from sk_microagg.scale._group_constraints import GroupConstraints
-from sk_microagg.scale._release import read_parquet
+from sk_microagg.scale._parquet import read_parquet
 from sk_microagg.scale._survey import compute_merged
 
 

@@ -13,8 +13,8 @@ from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.scale._bundles import Bundle, route
 from sk_microagg.scale._memory import bytes_of_workers
+from sk_microagg.scale._parquet import load, save
 from sk_microagg.scale._parts import Parts, RowFormat
-from sk_microagg.scale._release import load, save
 
 # Dask's shuffle holds several copies of each row, on either way, and blocks need as much again.
 COPIES_IN_MEMORY = 16

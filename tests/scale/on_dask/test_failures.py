@@ -190,7 +190,7 @@ def test_a_full_disk_leaves_no_model_behind(full_disks):
 
 @pytest.mark.parametrize("with_path", [True, False])
 def test_a_release_below_k_is_refused(X, tmp_path, monkeypatch, with_path):
-    monkeypatch.setattr("sk_microagg.scale._release.anonymity_level", lambda release: 1)
+    monkeypatch.setattr("sk_microagg.scale._parquet.anonymity_level", lambda release: 1)
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     with pytest.raises(RuntimeError, match="release occurs 1 times, fewer than k=3"):
         aggregator.fit_transform(X, path=tmp_path / "release" if with_path else None)

@@ -13,7 +13,7 @@ from sk_microagg._model import _points
 from sk_microagg.encoding import _coordinates
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from sk_microagg.scale import DaskTableAggregator, _bundles, _memory, _release  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator, _bundles, _memory, _parquet  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -144,9 +144,9 @@ def test_blocks_of_auto_size_are_smaller_with_many_columns():
 
 def test_parts_of_parquet_files_are_small_in_memory_as_well(tmp_path, monkeypatch):
     draw(8000).to_parquet(tmp_path / "table.parquet", row_group_size=1000)
-    assert _release.read_parquet(tmp_path / "table.parquet").npartitions == 1
-    monkeypatch.setattr(_release, "PART_BYTES_IN_MEMORY", 300_000)
-    table = _release.read_parquet(tmp_path / "table.parquet")
+    assert _parquet.read_parquet(tmp_path / "table.parquet").npartitions == 1
+    monkeypatch.setattr(_parquet, "PART_BYTES_IN_MEMORY", 300_000)
+    table = _parquet.read_parquet(tmp_path / "table.parquet")
     assert table.npartitions == 4
     assert len(table) == 8000
 
