@@ -65,7 +65,7 @@ def test_nothing():
             "ordinal={'age': ['small']}: name different values, from the lowest to the highest.",
         ),
         ({"ordinal": {"age": levels_of("a<b<a")}}, "ordinal={'age': ['a', 'b', 'a']}: name diff"),
-        ({"ordinal": {"age": levels_of("a<")}}, "ordinal={'age': ['a', '']}: name different vale"),
+        ({"ordinal": {"age": levels_of("a<")}}, "ordinal={'age': ['a', '']}: name different"),
     ],
 )
 def test_contradictions(parameters, message):
