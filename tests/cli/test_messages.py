@@ -5,7 +5,6 @@ import gzip
 import pytest
 
 from sk_microagg._cli._parser import make_parser
-from sk_microagg._utils._writing import SUFFIXES_OF_PAGES
 from sk_microagg.cli import main
 from sk_microagg.files._format import Format
 
@@ -38,36 +37,87 @@ def test_files(fails, write, tmp_path, name, content, message):
     assert message in fails("anonymize", path, tmp_path / "out.csv")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--report", "x.pdf"], "--report x.pdf must end in .html or .htm: reports are written as"),
-        (["--report", "x"], "--report x must end in .html or .htm"),
-        (["--sheet", "one"], "--sheet one is for Excel files, but"),
-        (
-            ["--encoding", "utf-16"],
-            "Name another encoding by --encoding, or leave it out for",
-        ),
-        (
-            ["--ordinal", "town=A<C"],
-            "some are not: name texts that mean missing by --na, or complete the order.",
-        ),
-        (["--engine", "dask", "--na", "-"], "--na needs --engine memory."),
-        (
-            ["-q", "Aeg"],
-            "--quasi-identifiers names 'Aeg', but the columns are 'age', 'town'. "
-            "Did you mean 'age'?",
-        ),
-        (
-            ["--round", "town=1"],
-            "--round names 'town', which must hold numbers, but is of the kind",
-        ),
-        (["--drop", "age,town"], "There is no column left to anonymize: --drop names all."),
-    ],
-)
-def test_options(fails, write, tmp_path, monkeypatch, options, message):
+# Complete messages, as examples of the style.
+OPTIONS = [
+    (
+        "--report x.pdf",
+        "--report x.pdf must end in .html or .htm: reports are written as HTML. A browser prints "
+        "them as PDF.",
+    ),
+    ("--sheet one", "--sheet one is for Excel files, but t.csv is none."),
+    (
+        "--thousands .",
+        "--thousands '.' is the decimal mark as well: name another mark by --decimal.",
+    ),
+    (
+        "--ordinal town=A<C",
+        "town: about 5 of 10 cells are values of its order, some are not: name texts that mean "
+        "missing by --na, or complete the order.",
+    ),
+    ("--engine dask --na -", "--na needs --engine memory."),
+    ("--engine dask --method kaim", "--method kaim needs --engine memory."),
+    (
+        "--engine dask --certificate 10",
+        "--certificate 10 needs --engine memory: a proof takes all records together.",
+    ),
+    (
+        "--certificate 10 --method kaim",
+        "--certificate is not for --method kaim: leave out one of them.",
+    ),
+    ("--target town", "--target needs --report, since it would not be shown otherwise."),
+    (
+        "--target age --report r.html",
+        "--target age must be one of the columns that are released unchanged: there is none. "
+        "--sensitive makes such a column.",
+    ),
+    (
+        "--categories shares --report r.html",
+        "--report compares column by column: use --categories mode, or --categories generalize, or "
+        "leave one of them out.",
+    ),
+    ("--unit-share 0.1", "--unit-share 0.1 needs --unit: the column that it is about."),
+    (
+        "--unit town --refiner exchange",
+        "--refiner exchange does not know --unit: take one of auto, local_search, "
+        "iterated_local_search, annealing, recombination, none.",
+    ),
+    (
+        "-q Aeg",
+        "--quasi-identifiers names 'Aeg', but the columns are 'age', 'town'. Did you mean 'age'?",
+    ),
+    ("--drop age -q age", "Column 'age' is named by --quasi-identifiers and by --drop."),
+    (
+        "--round town=1",
+        "--round names 'town', which must hold numbers, but is of the kind category.",
+    ),
+    ("--drop age,town", "There is no column left to anonymize: --drop names all."),
+]
+
+
+def test_options(fails, write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert message in fails("anonymize", write("t.csv", TABLE), "out.csv", *options)
+    write("t.csv", TABLE)
+    for options, message in OPTIONS:
+        assert fails("anonymize", "t.csv", "out.csv", *options.split()) == message
+
+
+def test_warnings(run, write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"P{i // 2},{20 + i % 7},{1 + i % 2},text {i},{i}.5" for i in range(60)]
+    write("t.csv", "\n".join(["patient,age,sex,remark,cost", *rows, ""]))
+    outcome = run("anonymize", "t.csv", "o.csv", "--drop", "patient", "-q", "age,sex,remark")
+    assert outcome.code == 0
+    lines = outcome.err.splitlines()
+    assert all(line.startswith("sk-microagg: warning: ") for line in lines)
+    assert [line.removeprefix("sk-microagg: warning: ") for line in lines] == [
+        "column 'cost' comes out unchanged, with a different value in almost every row; use "
+        "--drop, or name it in --quasi-identifiers",
+        "patient: 30 people have 60 rows; k counts rows. Count people: use --unit patient",
+        "sex: its few integers may be codes, whose mean is meaningless: use --categorical sex.",
+        "Column 'remark' is released as missing almost everywhere: its values differ, and those "
+        "that few people have are not released. Use --drop, or generalize it: --hierarchies, with "
+        "--categories generalize.",
+    ]
 
 
 @pytest.mark.parametrize("command", ["anonymize", "risk"])
@@ -91,8 +141,9 @@ def test_names_that_are_empty(fails, write, tmp_path, monkeypatch, names):
 
 def test_an_option_that_does_not_exist(capsys):
     with pytest.raises(SystemExit, match="2"):
-        main(["anonymize", "in.csv", "out.csv", "--sensitve", "age"])
-    assert "--sensitve age (did you mean --sensitive?)\n" in capsys.readouterr().err
+        main(["anonymize", "in.csv", "out.csv", "--quasi-identifier", "age"])
+    err = capsys.readouterr().err
+    assert "--quasi-identifier age (did you mean --quasi-identifiers?)\n" in err
 
 
 def test_repeated_options_add_up(run, write, tmp_path):
@@ -107,36 +158,3 @@ def test_k_of_1(run, write, tmp_path, method):
     outcome = run(*arguments, "--method", method)
     assert outcome.code == 0
     assert outcome.err.startswith("sk-microagg: warning: k=1: nothing is anonymized, since each ")
-
-
-def test_a_column_of_which_nothing_is_released(run, write, tmp_path):
-    rows = [f"{age},person {age}" for age in range(20, 32)]
-    path, output = write("t.csv", "\n".join(["age,name", *rows, ""])), tmp_path / "out.csv"
-    outcome = run("anonymize", path, output, "-k", 3)
-    assert outcome.code == 0
-    lines = [line for line in outcome.err.splitlines() if "warning" in line]
-    assert len(lines) == 1
-    assert lines[0].startswith(
-        "sk-microagg: warning: Column 'name' is released as missing almost everywhere: its values "
-    )
-    assert "person" not in outcome.err
-    assert "warning" not in run("anonymize", path, tmp_path / "other.csv", "--drop", "name").err
-
-
-@pytest.mark.parametrize("suffix", [*SUFFIXES_OF_PAGES, ".HTML"])
-def test_names_of_reports(fails, write, tmp_path, monkeypatch, suffix):
-    """They are accepted: what is missing is another thing."""
-    monkeypatch.chdir(tmp_path)
-    line = fails("anonymize", write("t.csv", "a\n"), "out.csv", "--report", f"r{suffix}")
-    assert line.endswith("has no records.")
-
-
-def test_means_have_as_many_digits_as_the_column(run, write, tmp_path):
-    rows = [f"{i},{i}.25,{i}.5e-7,{1000 + i}" for i in (1, 2, 4)]
-    path, output = write("t.csv", "\n".join(["a,b,c,d", *rows, ""])), tmp_path / "out.csv"
-    outcome = run("anonymize", path, output, "-k", 3)
-    assert (
-        "c: number (all 3 cells are numbers); released: mean, rounded to 3 significant digits"
-        in (" ".join(outcome.out.split()))
-    )
-    assert output.read_text() == "a,b,c,d\n" + "2,2.58,2.83e-07,1002\n" * 3

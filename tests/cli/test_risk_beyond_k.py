@@ -161,3 +161,11 @@ def test_units_of_a_shuffled_release(fails, visits, shuffled):
     line = fails("risk", visits, shuffled, *COLUMNS, "--unit", "patient")
     message = f"Column 'patient' is only in {visits}, whose rows are in another order than those of"
     assert line == f"{message} {shuffled}."
+
+
+def test_a_released_column_determines_a_compared_one(run, write):
+    rows = [(i % 30, (i % 30) ** 2) for i in range(90)]
+    before = write("before.csv", "x,square\n" + "".join(f"{x},{y}\n" for x, y in rows))
+    after = write("after.csv", "x,square\n" + "".join(f"{x // 5 * 5 + 2},{y}\n" for x, y in rows))
+    outcome = run("risk", before, after, "-q", "x")
+    assert "determined        square determines x, or nearly so\n" in outcome.out

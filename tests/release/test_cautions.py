@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg.files._table import Table
@@ -184,3 +185,52 @@ def test_people_are_counted(release, wages, tmp_path, engine):
         [warning] = [message for message in summary.warnings if message.code == "singled_out"]
         assert "unique by what comes out unchanged, measured, and" in str(warning)
         assert "nobody" not in summary.facts["singled out"].text[0]
+
+
+def test_a_column_of_which_nothing_is_released(release, write, tmp_path):
+    rows = [f"{age},person {age}" for age in range(20, 32)]
+    path = write("t.csv", "\n".join(["age,name", *rows, ""]))
+    [warning] = release(path, tmp_path / "out.csv", k=3).warnings
+    assert str(warning).startswith("Column 'name' is released as missing almost everywhere: its va")
+    assert "person 2" not in str(warning)
+    assert release(path, tmp_path / "other.csv", drop=["name"]).warnings == []
+
+
+AGES = [*range(18, 80)]
+HINTS = ("codes_for_missing", "codes_of_categories")
+
+
+def hints_of(summary):
+    return [(m.code, m.column) for m in summary.warnings if m.code in HINTS]
+
+
+def test_numbers_that_may_be_codes(release, write, tmp_path):
+    rows = [f"{age},{age % 4 + 1},{'a' * (age % 2)}" for age in [*AGES, 999]]
+    path = write("t.csv", "\n".join(["age,state,note", *rows, ""]))
+    settings = {"quasi_identifiers": ["age", "state"]}
+    summary = release(path, tmp_path / "o.csv", **settings)
+    assert hints_of(summary) == [*zip(HINTS, ["age", "state"], strict=True)]
+    assert summary.warnings[0].facts["codes"] == "999"
+    settings |= {"na": ["999"], "categorical": ["state"]}
+    assert release(path, tmp_path / "other.csv", **settings).warnings == []
+    assert "999" not in (tmp_path / "other.csv").read_text()
+
+
+@pytest.mark.parametrize("engine", ["memory", "dask"])
+def test_numbers_and_dates_of_types_that_may_be_codes(release, tmp_path, engine):
+    ages = [*AGES, 999]
+    columns = {"age": ages, "sexe": [1 + age % 2 for age in ages], "note": ["a", *"b" * 62]}
+    columns["born"] = [datetime.date(1950 + age % 40, 1, 2) for age in AGES]
+    columns["born"].append(datetime.date(1900, 1, 1))
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    summary = release(tmp_path / "t.parquet", tmp_path / "o.parquet", engine=engine)
+    assert hints_of(summary) == [
+        ("codes_for_missing", "age"),
+        ("codes_of_categories", "sexe"),
+        ("codes_for_missing", "born"),
+    ]
+    # Files with types have nulls.
+    assert all("replace it by null" in str(m) for m in summary.warnings if m.code == HINTS[0])
+    settings = {"engine": engine, "categorical": ["sexe"]}
+    summary = release(tmp_path / "t.parquet", tmp_path / "other.parquet", **settings)
+    assert (HINTS[1], "sexe") not in hints_of(summary)

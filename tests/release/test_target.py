@@ -1,6 +1,4 @@
-"""`--target`: what a model is to predict, for the table of attacks in a report."""
-
-import re
+"""`target`: what a model is to predict, for the table of attacks in a report."""
 
 import numpy as np
 import pytest
@@ -16,33 +14,27 @@ def visits(write):
     return write("visits.csv", "\n".join(["age,day,ward,ill", *lines, ""]))
 
 
-COLUMNS = ("-q", "age,day,ward")
+COLUMNS = ["age", "day", "ward"]
 
 
-def test_the_report_has_membership(run, visits, tmp_path):
+def test_the_report_has_membership(release, visits, tmp_path):
     report = tmp_path / "report.html"
-    options = [*COLUMNS, "--report", report, "--target", "ill"]
-    assert run("anonymize", visits, tmp_path / "out.csv", *options).code == 0
+    settings = {"quasi_identifiers": COLUMNS, "report": report, "target": "ill"}
+    release(visits, tmp_path / "out.csv", **settings)
     page = Reader(report.read_text(encoding="utf-8"))
     assert "random forest for ill" in page.row("Membership, release")[2]
     assert page.row("Membership, original")[1] == "50%"
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("settings", "unchanged"),
     [
-        ([*COLUMNS, "--target", "ill"], "--target needs --report"),
-        (
-            [*COLUMNS, "--target", "age"],
-            "--target age must be one of the columns that are released unch",
-        ),
-        (["--target", "ill"], "--target ill must be one of .*: there is none. --sensitive"),
-        ([*COLUMNS, "--target", "ill", "--method", "kaim"], "--target is not for --method kaim"),
-        ([*COLUMNS, "--target", "ill", "--engine", "dask"], "--target needs --engine memory"),
+        ({"quasi_identifiers": COLUMNS, "target": "age"}, "'ill'"),
+        ({"target": "ill"}, "there is none"),
     ],
 )
-def test_targets_that_cannot_be(fails, visits, tmp_path, options, message):
-    if "needs" not in message:
-        options = [*options, "--report", tmp_path / "report.html"]
-    outcome = fails("anonymize", visits, tmp_path / "out.csv", *options)
-    assert re.match(message, outcome)
+def test_targets_that_are_not_released_unchanged(refused, visits, tmp_path, settings, unchanged):
+    report = tmp_path / "report.html"
+    error = refused(visits, tmp_path / "out.csv", report=report, **settings)
+    assert (error.code, error.column) == ("target_not_unchanged", settings["target"])
+    assert error.facts["columns"] == unchanged

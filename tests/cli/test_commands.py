@@ -1,3 +1,6 @@
+"""The commands `methods` and `demo`."""
+
+import inspect
 import re
 import shlex
 import subprocess
@@ -5,7 +8,9 @@ import subprocess
 import pandas as pd
 import pytest
 
+from sk_microagg.builders import BUILDERS
 from sk_microagg.datasets import load_visits
+from sk_microagg.refiners import REFINERS
 
 
 def test_the_result_is_printed(run):
@@ -68,3 +73,19 @@ def test_the_table_is_a_csv_file(fails, name):
 
 def test_the_table_needs_a_folder(fails, tmp_path):
     assert "is not a folder" in fails("demo", "--write", tmp_path / "nowhere" / "visits.csv")
+
+
+@pytest.mark.parametrize("methods", [BUILDERS, REFINERS])
+def test_a_line_for_each_method(run, methods):
+    code, printed, _ = run("methods")
+    assert code == 0
+    lines = [line.split(maxsplit=1) for line in printed.splitlines() if line.startswith("  ")]
+    described = dict(lines)
+    for name, method in methods.items():
+        first_words = inspect.getdoc(method).split()[:3]
+        assert described[name].split()[:3] == first_words
+        assert "[1]_" not in described[name]
+
+
+def test_none_is_a_refiner(run):
+    assert "\n  none  " in run("methods").out

@@ -1,0 +1,28 @@
+"""What the page is told about a table."""
+
+import json
+
+from sk_microagg._explore._description import describe_table
+from sk_microagg.files._table import read_table
+
+AGES = [*range(18, 80)]
+
+
+def test_numbers_that_may_be_codes_are_hinted_at_beside_their_column(write):
+    numbers = [*AGES, 73_941]
+    rows = [f"{age},{age % 4 + 1},{x}" for age, x in zip([*AGES, 999], numbers, strict=True)]
+    path = write("t.csv", "\n".join(["a: age,q: st.code,x", *rows, ""]))
+    described = describe_table(read_table(str(path)), shows_rows=False)
+    assert [column["hint"] for column in described["columns"]] == [
+        "999, unlike other values, may stand for missing values: start explore with --na 999; "
+        "otherwise it is averaged as a number.",
+        None,
+        "the smallest or largest value is very far from all others: if it stands for missing "
+        "values, start explore with --na for it.",
+    ]
+    assert [column["hint_at_kind"] for column in described["columns"]] == [
+        None,
+        "its few integers may be codes, whose mean is meaningless: choose the kind category.",
+        None,
+    ]
+    assert "73941" not in json.dumps(described)
