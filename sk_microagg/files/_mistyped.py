@@ -165,7 +165,7 @@ def hint_at_codes(columns: list[Column], declared: Declared, *, is_typed: bool) 
         hints.append(hint_at_missing(column, is_typed=is_typed))
         hints.append(None if column.name in declared.kinds else hint_at_categories(column))
     return [
-        Message(hint.code, "{column}: {hint}", hint.column, hint=hint)
+        Message(hint.code, "{column}: " + hint.text, hint.column, **hint.facts)
         for hint in hints
         if hint is not None
     ]
