@@ -12,7 +12,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_if_one_group
-from sk_microagg._model._cells import Cells, StratifiedCells
 from sk_microagg._model._fitted_groups import FittedGroups
 from sk_microagg._model._points import (
     Points,
@@ -22,6 +21,7 @@ from sk_microagg._model._points import (
     has_few_coordinates,
     routing_of,
 )
+from sk_microagg._model._power_cells import Cells, StratifiedCells
 from sk_microagg._model._router import Router
 from sk_microagg._utils._deadline import (
     generation,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from sk_microagg._model._cells import Cells
 from sk_microagg._model._points import SparsePoints, squared_errors
+from sk_microagg._model._power_cells import Cells
 from sk_microagg._model._router import Router
 from sk_microagg._utils._tables import (
     cells_of,

@@ -7,8 +7,8 @@ import dask
 import numpy as np
 from dask.system import CPU_COUNT
 
-from sk_microagg._model._cells import rows_of_strata
 from sk_microagg._model._points import MAX_CELLS, MIN_RECORDS
+from sk_microagg._model._power_cells import rows_of_strata
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.scale._bundles import BATCH_BYTES
 from sk_microagg.scale._parquet import NUMBER_BYTES, OBJECT_BYTES

@@ -10,7 +10,6 @@ import dask
 import numpy as np
 import pandas as pd
 
-from sk_microagg._model._cells import StratifiedRouter, rows_of_strata
 from sk_microagg._model._points import (
     Points,
     SparsePoints,
@@ -18,6 +17,7 @@ from sk_microagg._model._points import (
     has_few_coordinates,
     routing_of,
 )
+from sk_microagg._model._power_cells import StratifiedRouter, rows_of_strata
 from sk_microagg._model._router import Router
 from sk_microagg._utils._typing import Booleans, DataFrame, Labels, Series
 from sk_microagg.privacy import Rules
